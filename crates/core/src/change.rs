@@ -1,0 +1,476 @@
+//! What a command changes.
+//!
+//! A store loads a reminder with its open occurrences, calls [`apply`] inside its transaction and writes what comes
+//! back. So every command is decided in one place, whatever the database.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::decide::later;
+use crate::id::OccurrenceId;
+use crate::invalid::Invalid;
+use crate::occurrence::{Occurrence, State, Tries};
+use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
+use crate::schedule::Schedule;
+use crate::store::Response;
+use crate::wake::{Series, after_settle};
+use crate::zone::Zone;
+
+/// How long after its delivery a reminder that wanted no answer can still be put off.
+const SNOOZE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// The furthest a snooze reaches.
+const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// A command about one reminder.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Nothing of it is sent any more.
+    Cancel,
+    /// Nothing is sent until it is resumed.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// The next run is left out.
+    Skip,
+    /// A person says: done.
+    Ack,
+    /// A person says: later.
+    Snooze {
+        /// When.
+        until: Timestamp,
+    },
+    /// A person says: not needed.
+    Dismiss,
+    /// Send now, whatever the schedule says.
+    Fire,
+    /// Change what it says, when, or to whom.
+    Update(Box<Patch>),
+}
+
+impl Change {
+    /// The command's name in the audit trail.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Skip => "skip",
+            Self::Ack => "ack",
+            Self::Snooze { .. } => "snooze",
+            Self::Dismiss => "dismiss",
+            Self::Fire => "fire",
+            Self::Update(_) => "update",
+        }
+    }
+}
+
+/// New values for a reminder's fields; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the fields are those of Reminder")]
+pub struct Patch {
+    pub name: Option<Option<String>>,
+    pub message: Option<String>,
+    pub schedule: Option<Schedule>,
+    pub timezone: Option<Zone>,
+    pub priority: Option<Priority>,
+    pub to: Option<Vec<Address>>,
+    pub ack: Option<Option<AckPolicy>>,
+    pub snooze_allowed: Option<bool>,
+    pub retries_max: Option<u32>,
+    pub misfire: Option<Misfire>,
+    pub on_unknown: Option<OnUnknown>,
+    pub metadata: Option<Metadata>,
+}
+
+/// A reminder as a store has it when a command arrives.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The reminder.
+    pub reminder: Reminder,
+    /// Where its series stands.
+    pub series: Series,
+    /// Its occurrences that have not ended, by run.
+    pub open: Vec<Occurrence>,
+    /// The last occurrence that has ended.
+    pub last_ended: Option<Occurrence>,
+}
+
+/// What a store must write.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// The reminder, changed.
+    pub reminder: Reminder,
+    /// Where its series stands now.
+    pub series: Series,
+    /// Existing occurrences, changed.
+    pub write: Vec<Occurrence>,
+    /// New occurrences.
+    pub insert: Vec<Occurrence>,
+    /// The person's answer, if it was one.
+    pub response: Option<Response>,
+}
+
+impl Applied {
+    /// The instants at which the engine must look again.
+    pub fn wakes(&self) -> Vec<Timestamp> {
+        self.write.iter().chain(&self.insert).filter_map(|o| o.state.wake_at(o.due_at)).collect()
+    }
+}
+
+/// Why a command was refused. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It comes too late: the send has begun.
+    #[error("the send has begun; try again when it has ended")]
+    SendBegun,
+    /// The reminder's state does not allow it.
+    #[error("{0}")]
+    NotNow(String),
+    /// A value in the command is wrong.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// Decides what `change` does to `loaded` at `now`.
+pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Result<Applied, Refused> {
+    let mut work = Work {
+        out: Applied {
+            reminder: loaded.reminder,
+            series: loaded.series,
+            write: Vec::new(),
+            insert: Vec::new(),
+            response: None,
+        },
+        open: loaded.open,
+        last_ended: loaded.last_ended,
+        now,
+    };
+    match change {
+        Change::Cancel => work.cancel()?,
+        Change::Pause => work.pause()?,
+        Change::Resume => work.resume()?,
+        Change::Skip => work.skip()?,
+        Change::Ack => work.answer("ack", actor, State::Completed { at: now })?,
+        Change::Dismiss => work.answer("dismiss", actor, State::Dismissed { at: now })?,
+        Change::Snooze { until } => work.snooze(*until, actor)?,
+        Change::Fire => work.fire()?,
+        Change::Update(patch) => work.update(patch)?,
+    }
+    work.finish();
+    Ok(work.out)
+}
+
+struct Work {
+    out: Applied,
+    open: Vec<Occurrence>,
+    last_ended: Option<Occurrence>,
+    now: Timestamp,
+}
+
+impl Work {
+    fn cancel(&mut self) -> Result<(), Refused> {
+        match self.out.reminder.status {
+            ReminderStatus::Cancelled => return Err(not_now("it is already cancelled")),
+            ReminderStatus::Completed if self.open.is_empty() => {
+                return Err(not_now("it is over; nothing is left to cancel"));
+            }
+            _ => {}
+        }
+        if self.open.iter().any(|o| matches!(o.state, State::Processing { .. })) {
+            return Err(Refused::SendBegun);
+        }
+        let at = self.now;
+        for mut occurrence in std::mem::take(&mut self.open) {
+            // One that reached the person was not cancelled: it will just not be asked about any more.
+            occurrence.state = match occurrence.state {
+                State::AwaitingAck { .. } => State::Dismissed { at },
+                _ => State::Cancelled { at },
+            };
+            self.out.write.push(occurrence);
+        }
+        self.out.series.carried_by = None;
+        self.out.reminder.status = ReminderStatus::Cancelled;
+        Ok(())
+    }
+
+    fn pause(&mut self) -> Result<(), Refused> {
+        self.must_be(ReminderStatus::Active)?;
+        for mut occurrence in std::mem::take(&mut self.open) {
+            if matches!(occurrence.state, State::Scheduled | State::Snoozed | State::PendingRetry { .. }) {
+                occurrence.state = State::Paused;
+                self.out.write.push(occurrence);
+            } else {
+                self.open.push(occurrence);
+            }
+        }
+        self.out.reminder.status = ReminderStatus::Paused;
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), Refused> {
+        self.must_be(ReminderStatus::Paused)?;
+        self.out.reminder.status = ReminderStatus::Active;
+        let recurring = self.out.reminder.schedule.is_recurring();
+        for mut occurrence in std::mem::take(&mut self.open) {
+            if occurrence.state != State::Paused {
+                self.open.push(occurrence);
+                continue;
+            }
+            let carries = self.out.series.carried_by == Some(occurrence.id.run);
+            if occurrence.due_at > self.now || !recurring {
+                occurrence.state = State::Scheduled;
+            } else {
+                // A series that was stopped on purpose goes on with its next run, not with what it slept through.
+                occurrence.state = State::Missed { at: self.now };
+                if carries {
+                    let Reminder { schedule, timezone, .. } = &self.out.reminder;
+                    let is_last = schedule.count.is_some_and(|count| self.out.series.planned >= count);
+                    let next = schedule.next_after(timezone, self.now).filter(|_| !is_last);
+                    self.plan(next);
+                }
+            }
+            self.out.write.push(occurrence);
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self) -> Result<(), Refused> {
+        self.must_be(ReminderStatus::Active)?;
+        if !self.out.reminder.schedule.is_recurring() {
+            return Err(not_now("it has a single run; cancel it instead"));
+        }
+        let carrier = self.out.series.carried_by;
+        let Some(mut occurrence) = self.take(|o| Some(o.id.run) == carrier) else {
+            return Err(not_now("no run is planned that could be skipped"));
+        };
+        if matches!(occurrence.state, State::Processing { .. }) {
+            return Err(Refused::SendBegun);
+        }
+        if !matches!(occurrence.state, State::Scheduled) {
+            return Err(not_now("the next run is not planned yet"));
+        }
+        occurrence.state = State::Cancelled { at: self.now };
+        self.go_on(&occurrence);
+        self.out.write.push(occurrence);
+        Ok(())
+    }
+
+    fn answer(&mut self, kind: &'static str, actor: &str, state: State) -> Result<(), Refused> {
+        let Some(mut occurrence) = self.take_asked() else {
+            return Err(self.no_question());
+        };
+        occurrence.state = state;
+        self.respond(&occurrence, kind, actor, None);
+        // An interval counted from the answer goes on from here.
+        self.go_on(&occurrence);
+        self.out.write.push(occurrence);
+        Ok(())
+    }
+
+    fn snooze(&mut self, until: Timestamp, actor: &str) -> Result<(), Refused> {
+        if !self.out.reminder.snooze_allowed {
+            return Err(not_now("it cannot be put off: snooze_allowed is false"));
+        }
+        if self.out.reminder.status == ReminderStatus::Cancelled {
+            return Err(not_now("it is cancelled"));
+        }
+        if until <= self.now {
+            return Err(Invalid::new("until", "is not in the future").into());
+        }
+        if until.duration_since(self.now) > SNOOZE_MAX {
+            return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
+        }
+        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if now.duration_since(at) <= SNOOZE_WINDOW);
+        let now = self.now;
+        let occurrence = self.take_asked().or_else(|| self.last_ended.take_if(|o| recently(o, now))).or_else(|| {
+            self.take(|o| matches!(o.state, State::Scheduled | State::Snoozed | State::PendingRetry { .. }))
+        });
+        let Some(mut occurrence) = occurrence else {
+            if self.open.iter().any(|o| matches!(o.state, State::Processing { .. })) {
+                return Err(Refused::SendBegun);
+            }
+            return Err(self.no_question());
+        };
+        if occurrence.state == State::Scheduled {
+            // The series goes on where it would have: a snooze moves this run alone.
+            self.go_on(&occurrence);
+        }
+        if self.out.reminder.status == ReminderStatus::Completed {
+            self.out.reminder.status = ReminderStatus::Active;
+        }
+        occurrence.due_at = until;
+        occurrence.state = State::Snoozed;
+        occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
+        self.respond(&occurrence, "snooze", actor, Some(until));
+        self.out.write.push(occurrence);
+        Ok(())
+    }
+
+    fn fire(&mut self) -> Result<(), Refused> {
+        if self.out.reminder.status == ReminderStatus::Cancelled {
+            return Err(not_now("it is cancelled"));
+        }
+        let run = self.next_run();
+        self.out.insert.push(Occurrence::scheduled(run, self.now));
+        Ok(())
+    }
+
+    fn update(&mut self, patch: &Patch) -> Result<(), Refused> {
+        if self.out.reminder.status == ReminderStatus::Cancelled {
+            return Err(not_now("it is cancelled; make a new one"));
+        }
+        let recurring = self.out.reminder.schedule.is_recurring();
+        // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
+        let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
+        patch_reminder(&mut self.out.reminder, patch);
+        self.out.reminder.validate()?;
+        if replan {
+            self.replan()?;
+        }
+        Ok(())
+    }
+
+    /// Plans the series anew from its changed rule. What is under way or has been put off by a person stays.
+    fn replan(&mut self) -> Result<(), Refused> {
+        let reminder = &self.out.reminder;
+        let Some(due_at) = reminder.schedule.first_after(&reminder.timezone, self.now) else {
+            return Err(Invalid::new("schedule", "is never due: every instant of it has passed").into());
+        };
+        let recurring = reminder.schedule.is_recurring();
+        let paused = reminder.status == ReminderStatus::Paused;
+        let carrier = self.out.series.carried_by;
+        let planned = self.take(|o| {
+            matches!(o.state, State::Scheduled | State::Paused) && (carrier.is_none() || carrier == Some(o.id.run))
+        });
+        if let Some(mut occurrence) = planned {
+            occurrence.due_at = due_at;
+            self.out.series.carried_by = recurring.then_some(occurrence.id.run);
+            self.out.write.push(occurrence);
+        } else {
+            let id = self.next_run();
+            self.out.series.carried_by = recurring.then_some(id.run);
+            let mut occurrence = Occurrence::scheduled(id, due_at);
+            if paused {
+                occurrence.state = State::Paused;
+            } else {
+                self.out.reminder.status = ReminderStatus::Active;
+            }
+            self.out.insert.push(occurrence);
+        }
+        // A changed rule counts its runs from here.
+        self.out.series.planned = 1;
+        Ok(())
+    }
+
+    /// Ends the reminder when its last occurrence has ended and the series with it.
+    fn finish(&mut self) {
+        self.out.reminder.updated_at = self.now;
+        let is_open = |o: &Occurrence| !o.state.is_final();
+        let open = !self.open.is_empty() || self.out.write.iter().any(is_open) || self.out.insert.iter().any(is_open);
+        if self.out.reminder.status == ReminderStatus::Active && !open && self.out.series.carried_by.is_none() {
+            self.out.reminder.status = ReminderStatus::Completed;
+        }
+    }
+
+    /// Plans the next run if `occurrence` carries the series.
+    fn go_on(&mut self, occurrence: &Occurrence) {
+        let next = after_settle(
+            &self.out.reminder,
+            &self.out.series,
+            occurrence.id.run,
+            occurrence.due_at,
+            &occurrence.state,
+            self.now,
+        );
+        if let Some(next) = next {
+            self.plan(next);
+        }
+    }
+
+    fn plan(&mut self, next: Option<Timestamp>) {
+        let Some(due_at) = next else {
+            self.out.series.carried_by = None;
+            return;
+        };
+        let id = self.next_run();
+        self.out.series.carried_by = Some(id.run);
+        self.out.series.planned += 1;
+        let mut occurrence = Occurrence::scheduled(id, due_at);
+        if self.out.reminder.status == ReminderStatus::Paused {
+            occurrence.state = State::Paused;
+        }
+        self.out.insert.push(occurrence);
+    }
+
+    fn next_run(&mut self) -> OccurrenceId {
+        self.out.series.last_run += 1;
+        OccurrenceId { reminder: self.out.reminder.id, run: self.out.series.last_run }
+    }
+
+    fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, actor: &str, until: Option<Timestamp>) {
+        self.out.response =
+            Some(Response { occurrence: occurrence.id, kind, at: self.now, actor: actor.to_owned(), until });
+    }
+
+    /// The earliest occurrence whose person has been asked; also while it is being asked again.
+    fn take_asked(&mut self) -> Option<Occurrence> {
+        let wants_answer = self.out.reminder.ack.is_some();
+        self.take(|o| match o.state {
+            State::AwaitingAck { .. } => true,
+            State::Processing { .. } | State::PendingRetry { .. } => wants_answer && o.tries.reached > 0,
+            _ => false,
+        })
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Occurrence) -> bool) -> Option<Occurrence> {
+        let index = self.open.iter().position(wanted)?;
+        Some(self.open.remove(index))
+    }
+
+    fn no_question(&self) -> Refused {
+        if self.out.reminder.ack.is_none() {
+            return not_now("it asks for no answer: require_ack is false");
+        }
+        match &self.last_ended {
+            Some(last) if self.open.is_empty() => {
+                not_now(&format!("no answer is awaited; the last run is {}", last.state.kind()))
+            }
+            _ => not_now("no answer is awaited yet"),
+        }
+    }
+
+    fn must_be(&self, wanted: ReminderStatus) -> Result<(), Refused> {
+        let status = self.out.reminder.status;
+        if status == wanted { Ok(()) } else { Err(not_now(&format!("it is {status}, not {wanted}"))) }
+    }
+}
+
+fn not_now(why: &str) -> Refused {
+    Refused::NotNow(why.to_owned())
+}
+
+fn patch_reminder(reminder: &mut Reminder, patch: &Patch) {
+    fn set<T: Clone>(field: &mut T, value: &Option<T>) {
+        if let Some(value) = value {
+            *field = value.clone();
+        }
+    }
+    set(&mut reminder.name, &patch.name);
+    set(&mut reminder.message, &patch.message);
+    set(&mut reminder.schedule, &patch.schedule);
+    set(&mut reminder.timezone, &patch.timezone);
+    set(&mut reminder.priority, &patch.priority);
+    set(&mut reminder.to, &patch.to);
+    set(&mut reminder.ack, &patch.ack);
+    set(&mut reminder.snooze_allowed, &patch.snooze_allowed);
+    set(&mut reminder.retries_max, &patch.retries_max);
+    set(&mut reminder.misfire, &patch.misfire);
+    set(&mut reminder.on_unknown, &patch.on_unknown);
+    set(&mut reminder.metadata, &patch.metadata);
+}
+
+/// The instant `minutes` from `now`, for a snooze.
+pub fn snooze_until(now: Timestamp, minutes: u64) -> Timestamp {
+    later(now, Duration::from_secs(minutes.saturating_mul(60)))
+}

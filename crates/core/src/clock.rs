@@ -1,0 +1,39 @@
+//! Time and randomness, handed in.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use jiff::Timestamp;
+
+/// A future that owns what it needs, for traits that are used as objects.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
+
+/// Wall-clock time, and waiting for it.
+pub trait Clock: Send + Sync + 'static {
+    /// The present instant.
+    fn now(&self) -> Timestamp;
+
+    /// Waits until `now()` is at least `at`. It never ends early, also when the clock is set back meanwhile,
+    /// and it notices within a second when the clock is set forward past `at`.
+    fn sleep_until(&self, at: Timestamp) -> BoxFuture<()>;
+}
+
+/// Random bytes for ids, keys and jitter.
+pub trait Random: Send + Sync + 'static {
+    /// Fills `bytes`.
+    fn fill(&self, bytes: &mut [u8]);
+
+    /// A number in `0.0..1.0`.
+    fn unit(&self) -> f64 {
+        let mut bytes = [0; 4];
+        self.fill(&mut bytes);
+        f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0)
+    }
+
+    /// Ten bytes for [`crate::id::ReminderId::new`].
+    fn ten(&self) -> [u8; 10] {
+        let mut bytes = [0; 10];
+        self.fill(&mut bytes);
+        bytes
+    }
+}

@@ -1,0 +1,145 @@
+//! What an attempt's result means for its occurrence.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::channel::{Receipt, SendError};
+use crate::occurrence::{AttemptStatus, State, Tries};
+use crate::reminder::OnUnknown;
+use crate::retry::{DELAY_MAX, RetryPolicy};
+use crate::store::{AttemptEnd, Claimed, Settlement};
+
+/// How long a receiver may go on asking to wait before its occurrence fails. Waiting costs no attempt, so
+/// without a bound an occurrence could stay open for ever.
+pub const THROTTLED_MAX: SignedDuration = SignedDuration::from_hours(24);
+
+/// Turns what the channel said into what is written: the attempt's end and the occurrence's next state.
+///
+/// `jitter` is in `0.0..1.0`. Nothing here does I/O, so every case is a row in a table of tests.
+pub fn decide(
+    claimed: &Claimed,
+    said: Result<Receipt, SendError>,
+    policy: &RetryPolicy,
+    jitter: f64,
+    begun_at: Timestamp,
+    now: Timestamp,
+) -> Settlement {
+    let mut tries = Tries { attempts: claimed.attempt(), ..claimed.before.tries };
+    let (status, error, message_id, state) = match said {
+        Ok(receipt) => {
+            tries.position = 0;
+            tries.rounds = 0;
+            tries.asks += 1;
+            tries.reached += 1;
+            (AttemptStatus::Sent, None, receipt.message_id, reached(claimed, now))
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let (status, state) = failed(claimed, &mut tries, error, policy, jitter, now);
+            (status, Some(text), None, state)
+        }
+    };
+    let reached_first = tries.reached == 1 && status == AttemptStatus::Sent;
+    let counts = reached_first || matches!(state, State::Failed { .. });
+    Settlement {
+        occurrence: claimed.before.id,
+        lease: claimed.lease,
+        attempt: claimed.attempt(),
+        ended: Some(AttemptEnd { status, begun_at, at: now, error, message_id }),
+        state,
+        tries,
+        due_at: claimed.before.due_at,
+        counts,
+    }
+}
+
+/// Gives a lease back as if the occurrence had never been claimed: its send never began.
+pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
+    let state = match &claimed.before.state {
+        // The lease it was taken over from is gone; what remains is that it must be tried again.
+        State::Processing { .. } => State::PendingRetry { retry_at: now, error: "cut off in flight".into() },
+        state => state.clone(),
+    };
+    Settlement {
+        occurrence: claimed.before.id,
+        lease: claimed.lease,
+        attempt: claimed.attempt(),
+        ended: None,
+        state,
+        tries: claimed.before.tries,
+        due_at: claimed.before.due_at,
+        counts: false,
+    }
+}
+
+/// Gives a lease back until `retry_at`, because its receiver is too slow to take its turn now. No attempt is lost.
+pub fn postpone(claimed: &Claimed, retry_at: Timestamp) -> Settlement {
+    let error = format!("waits for its turn: {} is slow", claimed.to().channel);
+    Settlement { state: State::PendingRetry { retry_at, error }, ..withdraw(claimed, retry_at) }
+}
+
+fn reached(claimed: &Claimed, now: Timestamp) -> State {
+    match &claimed.reminder.ack {
+        None => State::Delivered { at: now },
+        Some(ack) => State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout) },
+    }
+}
+
+fn failed(
+    claimed: &Claimed,
+    tries: &mut Tries,
+    error: SendError,
+    policy: &RetryPolicy,
+    jitter: f64,
+    now: Timestamp,
+) -> (AttemptStatus, State) {
+    let text = error.to_string();
+    let status = match &error {
+        SendError::Throttled(wait) => {
+            let waited_for = now.duration_since(claimed.before.due_at);
+            if waited_for < THROTTLED_MAX {
+                let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), DELAY_MAX));
+                return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
+            }
+            AttemptStatus::Failed
+        }
+        SendError::Unknown(_) if claimed.reminder.on_unknown == OnUnknown::Hold => {
+            let error = format!("held, because it may have arrived: {text}");
+            return (AttemptStatus::Unknown, State::Failed { at: now, error });
+        }
+        SendError::Unknown(_) => AttemptStatus::Unknown,
+        SendError::Unavailable(_) => AttemptStatus::Failed,
+        SendError::Refused(_) | SendError::Gone(_) => {
+            tries.refused |= 1u64.checked_shl(claimed.position).unwrap_or(0);
+            AttemptStatus::Refused
+        }
+    };
+
+    let n_addresses = claimed.route.len() as u32;
+    let state = if let Some(next) = next_address(tries.refused, claimed.position + 1, n_addresses) {
+        // Another way to the same person is tried at once.
+        tries.position = next;
+        State::PendingRetry { retry_at: now, error: text }
+    } else if let Some(first) = next_address(tries.refused, 0, n_addresses)
+        && tries.rounds < claimed.reminder.retries_max
+    {
+        tries.rounds += 1;
+        tries.position = first;
+        let delay = policy.delay(claimed.reminder.priority, tries.rounds, jitter);
+        State::PendingRetry { retry_at: later(now, delay), error: text }
+    } else {
+        State::Failed { at: now, error: text }
+    };
+    (status, state)
+}
+
+/// The first address at or after `from` that has not refused for good.
+pub(crate) fn next_address(refused: u64, from: u32, n_addresses: u32) -> Option<u32> {
+    (from..n_addresses).find(|position| refused & 1u64.checked_shl(*position).unwrap_or(0) == 0)
+}
+
+/// `at` plus `wait`, or the end of time.
+pub(crate) fn later(at: Timestamp, wait: Duration) -> Timestamp {
+    SignedDuration::try_from(wait).ok().and_then(|wait| at.checked_add(wait).ok()).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,147 @@
+//! Names of things.
+//!
+//! A reminder has a UUID of version 7, so ids sort by creation and can be made on any node. An occurrence
+//! is named by its reminder and run number: there cannot be two of the same run, whoever plans it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::reminder::Address;
+
+/// Names one reminder.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReminderId(Uuid);
+
+impl ReminderId {
+    /// Makes an id from the instant of creation and ten random bytes.
+    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
+        // A clock before 1970 still yields a valid id; it only loses its place in the order.
+        let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
+        Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+    }
+
+    /// The sixteen bytes stores keep.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The id kept as these bytes.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+
+    /// The last eight hex digits: what tables show, and enough to name a reminder among a user's own.
+    pub fn short(&self) -> String {
+        let hex = self.0.simple().to_string();
+        hex[24..].to_owned()
+    }
+}
+
+impl fmt::Display for ReminderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for ReminderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for ReminderId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        Uuid::try_parse(text).map(Self).map_err(|_| BadId(text.to_owned()))
+    }
+}
+
+/// Names one occurrence: the reminder and which run of it, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OccurrenceId {
+    /// The reminder this is a run of.
+    pub reminder: ReminderId,
+    /// Which run, counted from 1.
+    pub run: u32,
+}
+
+impl OccurrenceId {
+    /// The key a receiver can rely on to see this occurrence once.
+    ///
+    /// It depends on the occurrence and the address, so every retry, node and restart sends the same one.
+    /// Only what is meant to be said again (asking once more, or after a snooze) gets a new one: `reached`
+    /// counts how often the person was reached before. It contains no full stop, because Standard Webhooks
+    /// signs `id.timestamp.body`.
+    pub fn idempotency_key(&self, address: &Address, reached: u32) -> String {
+        let mut hash = Sha256::new();
+        hash.update(address.channel.as_bytes());
+        hash.update([0]);
+        hash.update(address.address.as_bytes());
+        let digest = hash.finalize();
+        let mut key = format!("{self}-{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+        if reached > 0 {
+            key.push_str(&format!("-{reached}"));
+        }
+        key
+    }
+}
+
+impl fmt::Display for OccurrenceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.reminder, self.run)
+    }
+}
+
+impl fmt::Debug for OccurrenceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for OccurrenceId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let bad = || BadId(text.to_owned());
+        let (reminder, run) = text.rsplit_once('-').ok_or_else(bad)?;
+        Ok(Self { reminder: reminder.parse().map_err(|_| bad())?, run: run.parse().map_err(|_| bad())? })
+    }
+}
+
+/// A text that is no id.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not an id; ids look like 0198c0de-0000-7000-8000-000000000000")]
+pub struct BadId(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_creation_and_read_back() {
+        let earlier = ReminderId::new(Timestamp::from_second(1).unwrap(), [255; 10]);
+        let later = ReminderId::new(Timestamp::from_second(2).unwrap(), [0; 10]);
+        assert!(earlier < later);
+        assert_eq!(earlier.to_string().parse::<ReminderId>().unwrap(), earlier);
+        let occurrence = OccurrenceId { reminder: later, run: 12 };
+        assert_eq!(occurrence.to_string().parse::<OccurrenceId>().unwrap(), occurrence);
+        assert!("nonsense".parse::<OccurrenceId>().is_err());
+    }
+
+    #[test]
+    fn the_key_differs_by_run_and_by_address_and_by_nothing_else() {
+        let reminder = ReminderId::new(Timestamp::from_second(1).unwrap(), [7; 10]);
+        let (first, second) = (OccurrenceId { reminder, run: 1 }, OccurrenceId { reminder, run: 2 });
+        let (home, work) = (Address::new("webhook", "https://a.example"), Address::new("webhook", "https://b.example"));
+        assert_eq!(first.idempotency_key(&home, 0), first.idempotency_key(&home.clone(), 0));
+        assert_ne!(first.idempotency_key(&home, 0), first.idempotency_key(&work, 0));
+        assert_ne!(first.idempotency_key(&home, 0), second.idempotency_key(&home, 0));
+        assert_ne!(first.idempotency_key(&home, 0), first.idempotency_key(&home, 1));
+        assert!(!first.idempotency_key(&home, 0).contains('.'));
+    }
+}

@@ -1,0 +1,49 @@
+//! What a reminder is and how it may change.
+//!
+//! Everything here is pure: no I/O, no runtime, and no reading of the clock or of randomness; both are
+//! handed in. The modules follow the life of a reminder, in reading order.
+
+/// Names of things: reminders, occurrences, and the key that makes a send happen once.
+pub mod id;
+
+/// Time zones by name, and the nearest names to a misspelt one.
+pub mod zone;
+
+/// Spans such as `5m` or `1h30m`, as people write them.
+pub mod span;
+
+/// When a reminder is due: the schedule types and their next instant.
+pub mod schedule;
+
+/// What a user asked for.
+pub mod reminder;
+
+/// What is wrong with an input, and what would be right.
+pub mod invalid;
+
+/// One instant at which a reminder is due, and the states it goes through.
+pub mod occurrence;
+
+/// How long to wait before trying again.
+pub mod retry;
+
+/// What happens when an occurrence's moment comes, or has passed unnoticed.
+pub mod wake;
+
+/// What an attempt's result means for its occurrence.
+pub mod decide;
+
+/// What a command changes: cancel, pause, snooze, ack and their kin.
+pub mod change;
+
+/// The people reminders are for, and the keys that may act for them.
+pub mod user;
+
+/// The promise a store makes.
+pub mod store;
+
+/// The promise a channel makes.
+pub mod channel;
+
+/// Time and randomness, handed in.
+pub mod clock;

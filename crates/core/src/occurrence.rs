@@ -1,0 +1,272 @@
+//! One instant at which a reminder is due, and the states it goes through.
+//!
+//! ```text
+//! scheduled ─▶ processing ─▶ delivered
+//!     │            │  ▲  └──▶ awaiting_ack ─▶ completed | dismissed | unanswered
+//!     │            ▼  │            └──▶ snoozed ─▶ processing …
+//!     │       pending_retry ─▶ failed
+//!     └──▶ cancelled | missed | paused
+//! ```
+//!
+//! Each state carries exactly the facts that exist in it. [`State::wake_at`] is the instant at which the
+//! engine must look at the occurrence again: stores index that and nothing else, so what has ended costs
+//! nothing.
+
+use jiff::Timestamp;
+
+use crate::id::OccurrenceId;
+use crate::reminder::words;
+
+/// One run of a reminder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Occurrence {
+    /// Its name.
+    pub id: OccurrenceId,
+    /// When it is due. A snooze moves it.
+    pub due_at: Timestamp,
+    /// Where it stands.
+    pub state: State,
+    /// What has been tried so far.
+    pub tries: Tries,
+}
+
+impl Occurrence {
+    /// A new occurrence, due at `due_at`.
+    pub fn scheduled(id: OccurrenceId, due_at: Timestamp) -> Self {
+        Self { id, due_at, state: State::Scheduled, tries: Tries::default() }
+    }
+}
+
+/// What has been tried so far for one occurrence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tries {
+    /// Attempts made; the last one's number.
+    pub attempts: u32,
+    /// Rounds over all addresses that have failed.
+    pub rounds: u32,
+    /// Which address comes next.
+    pub position: u32,
+    /// Addresses, as bits, that refused this message for good.
+    pub refused: u64,
+    /// Times the person was asked since it became due, or since the last snooze.
+    pub asks: u32,
+    /// Times the person was reached at all. Each counts as a message of its own, with a key of its own: a
+    /// receiver that drops repeats must still show the second asking.
+    pub reached: u32,
+}
+
+/// Where an occurrence stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// Waits for its due instant.
+    Scheduled,
+    /// A node delivers it.
+    Processing {
+        /// The node's right to do so.
+        lease: Lease,
+    },
+    /// Failed so far; the next attempt comes at `retry_at`.
+    PendingRetry {
+        /// When to try again.
+        retry_at: Timestamp,
+        /// What went wrong last.
+        error: String,
+    },
+    /// Reached the person, who has been asked for an answer.
+    AwaitingAck {
+        /// When the person was last reached.
+        delivered_at: Timestamp,
+        /// When to ask again, or to give up asking.
+        ask_again_at: Timestamp,
+    },
+    /// Put off by the person; due again at the occurrence's `due_at`.
+    Snoozed,
+    /// Its reminder is paused.
+    Paused,
+    /// Reached the person; no answer was asked for. Final.
+    Delivered {
+        /// When.
+        at: Timestamp,
+    },
+    /// The person said it is done. Final.
+    Completed {
+        /// When.
+        at: Timestamp,
+    },
+    /// The person said it is not needed. Final.
+    Dismissed {
+        /// When.
+        at: Timestamp,
+    },
+    /// Reached the person, who never answered. Final.
+    Unanswered {
+        /// When asking ended.
+        at: Timestamp,
+    },
+    /// Every address and retry failed. Final.
+    Failed {
+        /// When.
+        at: Timestamp,
+        /// What went wrong last.
+        error: String,
+    },
+    /// Somebody cancelled it before it was sent. Final.
+    Cancelled {
+        /// When.
+        at: Timestamp,
+    },
+    /// Its instant passed while nothing ran, and policy skipped it. Final.
+    Missed {
+        /// When that was found out.
+        at: Timestamp,
+    },
+}
+
+impl State {
+    /// Whether nothing more will happen.
+    pub fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Delivered { .. }
+                | Self::Completed { .. }
+                | Self::Dismissed { .. }
+                | Self::Unanswered { .. }
+                | Self::Failed { .. }
+                | Self::Cancelled { .. }
+                | Self::Missed { .. }
+        )
+    }
+
+    /// When the engine must look at an occurrence in this state again, if ever.
+    pub fn wake_at(&self, due_at: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Scheduled | Self::Snoozed => Some(due_at),
+            Self::Processing { lease } => Some(lease.until),
+            Self::PendingRetry { retry_at, .. } => Some(*retry_at),
+            Self::AwaitingAck { ask_again_at, .. } => Some(*ask_again_at),
+            _ => None,
+        }
+    }
+
+    /// The state's name.
+    pub fn kind(&self) -> StateKind {
+        match self {
+            Self::Scheduled => StateKind::Scheduled,
+            Self::Processing { .. } => StateKind::Processing,
+            Self::PendingRetry { .. } => StateKind::PendingRetry,
+            Self::AwaitingAck { .. } => StateKind::AwaitingAck,
+            Self::Snoozed => StateKind::Snoozed,
+            Self::Paused => StateKind::Paused,
+            Self::Delivered { .. } => StateKind::Delivered,
+            Self::Completed { .. } => StateKind::Completed,
+            Self::Dismissed { .. } => StateKind::Dismissed,
+            Self::Unanswered { .. } => StateKind::Unanswered,
+            Self::Failed { .. } => StateKind::Failed,
+            Self::Cancelled { .. } => StateKind::Cancelled,
+            Self::Missed { .. } => StateKind::Missed,
+        }
+    }
+
+    /// When a final state was reached, or when the person was reached.
+    pub fn at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Delivered { at }
+            | Self::Completed { at }
+            | Self::Dismissed { at }
+            | Self::Unanswered { at }
+            | Self::Failed { at, .. }
+            | Self::Cancelled { at }
+            | Self::Missed { at } => Some(*at),
+            Self::AwaitingAck { delivered_at, .. } => Some(*delivered_at),
+            _ => None,
+        }
+    }
+
+    /// What went wrong last, if something did.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Self::PendingRetry { error, .. } | Self::Failed { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The names of the states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "State documents them")]
+pub enum StateKind {
+    Scheduled,
+    Processing,
+    PendingRetry,
+    AwaitingAck,
+    Snoozed,
+    Paused,
+    Delivered,
+    Completed,
+    Dismissed,
+    Unanswered,
+    Failed,
+    Cancelled,
+    Missed,
+}
+
+words!(StateKind as "state" {
+    "scheduled" => Scheduled, "processing" => Processing, "pending_retry" => PendingRetry,
+    "awaiting_ack" => AwaitingAck, "snoozed" => Snoozed, "paused" => Paused, "delivered" => Delivered,
+    "completed" => Completed, "dismissed" => Dismissed, "unanswered" => Unanswered, "failed" => Failed,
+    "cancelled" => Cancelled, "missed" => Missed,
+});
+
+/// A node's right to deliver one occurrence until an instant.
+///
+/// The number rises with every claim of the occurrence. A settle names it and changes nothing when another
+/// claim has been made since: that is what stops a node that slept through its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Which claim of the occurrence this is.
+    pub number: u64,
+    /// When it ends unless renewed.
+    pub until: Timestamp,
+}
+
+/// One try at one address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    /// Which try of the occurrence, counted from 1.
+    pub number: u32,
+    /// Where to; empty when there was nowhere to send.
+    pub channel: String,
+    /// The person's place in the channel.
+    pub address: String,
+    /// What became of it.
+    pub status: AttemptStatus,
+    /// When it was written down, just before the send.
+    pub started_at: Timestamp,
+    /// When the channel answered.
+    pub ended_at: Option<Timestamp>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// The platform's own id of the message.
+    pub message_id: Option<String>,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttemptStatus {
+    /// Written down; the send may have begun.
+    Sending,
+    /// The channel took it.
+    Sent,
+    /// The platform says the person has it.
+    Delivered,
+    /// It did not work; another try may.
+    Failed,
+    /// It will never work at this address.
+    Refused,
+    /// Cut off in flight: nobody knows.
+    Unknown,
+}
+
+words!(AttemptStatus as "status" {
+    "sending" => Sending, "sent" => Sent, "delivered" => Delivered, "failed" => Failed, "refused" => Refused, "unknown" => Unknown,
+});

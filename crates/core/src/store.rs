@@ -1,0 +1,416 @@
+//! The promise a store makes.
+//!
+//! One method is one transaction. A store writes what the pure code of this crate decided; it calls
+//! [`crate::wake`] and [`crate::change`] inside its transactions and invents no transitions of its own.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::change::{Change, Refused};
+use crate::id::{OccurrenceId, ReminderId};
+use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
+use crate::reminder::{Address, Reminder, ReminderStatus};
+use crate::user::{ApiKey, User};
+
+/// Where reminders live.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Writes all of `new` or nothing. When it has returned, they survive power loss.
+    async fn create(&self, new: Create) -> Result<(), StoreError>;
+
+    /// What was answered to the request with this idempotency key, if there was one.
+    async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError>;
+
+    /// Applies one command, as [`crate::change::apply`] decides, to a reminder of `by.user`'s.
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError>;
+
+    /// One reminder.
+    async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError>;
+
+    /// Reminders, newest first.
+    async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError>;
+
+    /// A reminder's occurrences with their trail, newest first, below run `before`.
+    async fn occurrences(&self, id: ReminderId, before: Option<u32>, limit: usize) -> Result<Vec<Trail>, StoreError>;
+
+    /// One occurrence with its trail.
+    async fn occurrence(&self, id: OccurrenceId) -> Result<Option<Trail>, StoreError>;
+
+    /// What was done, newest first, below entry `before`.
+    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// The earliest instants from `from` on at which something must be looked at, in order, at most `limit` of them;
+    /// and the earliest of all before `from`, if there is one.
+    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError>;
+
+    /// Leases up to `limit` occurrences whose moment lies in `claim.from..=claim.until`, most urgent first, and
+    /// writes an attempt for each that is to be sent. Never returns one whose lease another holds.
+    ///
+    /// What the moment means is decided by [`crate::wake::on_wake`]: occurrences that end without a send are ended
+    /// here and not returned.
+    async fn claim(&self, claim: Claim) -> Result<Claims, StoreError>;
+
+    /// Ends leases with what became of their attempts and plans what comes next, all in one transaction. A settlement
+    /// whose lease is no longer held changes nothing and is reported as lost.
+    async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError>;
+
+    /// Prolongs leases; returns those that are no longer held.
+    async fn renew(&self, leases: Vec<(OccurrenceId, u64)>, until: Timestamp) -> Result<Vec<OccurrenceId>, StoreError>;
+
+    /// Ends the leases that `node` left behind when it died, so that they are looked at now and not when they expire.
+    async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError>;
+
+    /// Removes history that ended before `before`, at most `limit` occurrences; returns how many.
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+
+    /// Forgets answered requests older than any client repeats.
+    async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Writes or replaces a user.
+    async fn put_user(&self, user: User) -> Result<(), StoreError>;
+    /// One user.
+    async fn user(&self, id: &str) -> Result<Option<User>, StoreError>;
+    /// Users by name, after `after`.
+    async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError>;
+    /// Removes a user's entry; their reminders stay. Returns whether there was one.
+    async fn delete_user(&self, id: &str) -> Result<bool, StoreError>;
+
+    /// Writes a key's hash.
+    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    /// The key with this hash.
+    async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError>;
+    /// All keys, oldest first.
+    async fn keys(&self) -> Result<Vec<ApiKey>, StoreError>;
+    /// Removes a key; returns whether there was one.
+    async fn delete_key(&self, id: &str) -> Result<bool, StoreError>;
+
+    /// Counts for people and dashboards. It may cost a scan of what is pending; callers cache it.
+    async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError>;
+
+    /// Whether a write works now: it writes and commits one row.
+    async fn probe(&self) -> Result<(), StoreError>;
+
+    /// How many statements have been run since the store was opened.
+    fn queries(&self) -> u64;
+}
+
+/// Reminders to write together.
+#[derive(Debug, Clone)]
+pub struct Create {
+    /// The reminders, each with its first instant.
+    pub reminders: Vec<NewReminder>,
+    /// Who asks.
+    pub actor: String,
+    /// What to answer when the same request comes again.
+    pub answered: Option<(String, Answered)>,
+    /// The present.
+    pub now: Timestamp,
+}
+
+/// A reminder and the instant of its first run.
+#[derive(Debug, Clone)]
+pub struct NewReminder {
+    /// The reminder.
+    pub reminder: Reminder,
+    /// When it is first due.
+    pub first_due_at: Timestamp,
+}
+
+/// What was answered to a request, kept so that the same request is answered the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// SHA-256 of the request.
+    pub request: [u8; 32],
+    /// The body of the answer.
+    pub body: String,
+}
+
+/// Who changes something, and when.
+#[derive(Debug, Clone)]
+pub struct By {
+    /// Who, for the audit trail.
+    pub actor: String,
+    /// The only user whose reminders may be touched. Others' are reported as not found.
+    pub user: Option<String>,
+    /// The present.
+    pub now: Timestamp,
+}
+
+/// What a change led to.
+#[derive(Debug, Clone)]
+pub struct Changed {
+    /// The reminder as it is now.
+    pub view: ReminderView,
+    /// The occurrence the command was about, if it was about one.
+    pub occurrence: Option<Occurrence>,
+    /// The instants at which the engine must look again because of it: all of them, because it keeps what it knows and does
+    /// not ask again.
+    pub wakes: Vec<Timestamp>,
+}
+
+/// A reminder with what its runs have led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReminderView {
+    /// The reminder.
+    pub reminder: Reminder,
+    /// When it is due next.
+    pub next_run_at: Option<Timestamp>,
+    /// When something was last sent, or failed.
+    pub last_run_at: Option<Timestamp>,
+    /// What that led to.
+    pub last_status: Option<StateKind>,
+    /// Runs that have reached the person or failed.
+    pub total_runs: u32,
+    /// Runs that have failed since one worked.
+    pub consecutive_errors: u32,
+}
+
+impl ReminderView {
+    /// A reminder that has just been created and is first due at `first_due_at`.
+    pub fn fresh(reminder: Reminder, first_due_at: Timestamp) -> Self {
+        Self {
+            reminder,
+            next_run_at: Some(first_due_at),
+            last_run_at: None,
+            last_status: None,
+            total_runs: 0,
+            consecutive_errors: 0,
+        }
+    }
+}
+
+/// Which reminders to list.
+#[derive(Debug, Clone, Default)]
+pub struct ReminderQuery {
+    /// Only this user's.
+    pub user: Option<String>,
+    /// Only with this status.
+    pub status: Option<ReminderStatus>,
+    /// Only those due next at or after this.
+    pub from: Option<Timestamp>,
+    /// Only those due next before this.
+    pub to: Option<Timestamp>,
+    /// Only those of this name, or whose id ends with this.
+    pub matching: Option<String>,
+    /// Only older than this one.
+    pub before: Option<ReminderId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// An occurrence and how it got where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trail {
+    /// The occurrence.
+    pub occurrence: Occurrence,
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// What people answered, in order.
+    pub responses: Vec<Response>,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// To which occurrence.
+    pub occurrence: OccurrenceId,
+    /// `ack`, `snooze` or `dismiss`.
+    pub kind: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// Through whom.
+    pub actor: String,
+    /// Until when it was put off.
+    pub until: Option<Timestamp>,
+}
+
+/// Which audit entries to list.
+#[derive(Debug, Clone, Default)]
+pub struct AuditQuery {
+    /// Only of this reminder.
+    pub reminder: Option<ReminderId>,
+    /// Only older than this entry.
+    pub before: Option<i64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// One thing that was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Rises with time.
+    pub number: i64,
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub actor: String,
+    /// What, as a verb: `create`, `cancel`, `missed`, …
+    pub action: String,
+    /// To which reminder.
+    pub reminder: ReminderId,
+    /// To which run of it.
+    pub run: Option<u32>,
+    /// More words.
+    pub detail: Option<String>,
+}
+
+/// What is to come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Upcoming {
+    /// Instants, in order; each stands for one occurrence.
+    pub instants: Vec<Timestamp>,
+    /// The oldest moment that has already passed.
+    pub overdue_since: Option<Timestamp>,
+}
+
+/// What to lease.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The present.
+    pub now: Timestamp,
+    /// Only what must be looked at then or later.
+    pub from: Timestamp,
+    /// Only what must be looked at then or earlier.
+    pub until: Timestamp,
+    /// At most so many.
+    pub limit: usize,
+    /// Who leases.
+    pub node: String,
+    /// Until when.
+    pub lease_until: Timestamp,
+    /// Where to send when neither the reminder nor its user says.
+    pub fallback: Address,
+}
+
+/// What was leased.
+#[derive(Debug, Clone, Default)]
+pub struct Claims {
+    /// To be sent, each with its attempt written down.
+    pub to_send: Vec<Claimed>,
+    /// How many occurrences were taken in all, also those that ended without a send.
+    pub n_taken: usize,
+    /// The instants at which what was planned here must be looked at, all of them.
+    pub wakes: Vec<Timestamp>,
+    /// The moments within the claim that are not to be acted on before they have come: ends of leases, and of the time given
+    /// to answer. All of them, also if the claim was full.
+    pub not_before: Vec<Timestamp>,
+    /// How many ended without a send, by the state they ended in.
+    pub ended: Vec<StateKind>,
+}
+
+/// An occurrence that this node may send.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// The occurrence as it was before, for giving it back.
+    pub before: Occurrence,
+    /// The lease number.
+    pub lease: u64,
+    /// Until when it holds.
+    pub lease_until: Timestamp,
+    /// When the send may begin.
+    pub wake_at: Timestamp,
+    /// Its reminder.
+    pub reminder: Arc<Reminder>,
+    /// All addresses to try, in order.
+    pub route: Vec<Address>,
+    /// Which of them to try now.
+    pub position: u32,
+}
+
+impl Claimed {
+    /// The number of the attempt that was written down for it.
+    pub fn attempt(&self) -> u32 {
+        self.before.tries.attempts + 1
+    }
+
+    /// Where to send now.
+    pub fn to(&self) -> &Address {
+        &self.route[self.position as usize]
+    }
+}
+
+/// The end of one lease.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settlement {
+    /// Of which occurrence.
+    pub occurrence: OccurrenceId,
+    /// Which lease.
+    pub lease: u64,
+    /// Which attempt.
+    pub attempt: u32,
+    /// What became of the attempt; `None`: it never began and is taken back.
+    pub ended: Option<AttemptEnd>,
+    /// The occurrence's new state.
+    pub state: State,
+    /// What has been tried by now.
+    pub tries: Tries,
+    /// When it is due; a settle leaves it as it was.
+    pub due_at: Timestamp,
+    /// Whether this counts as a run: the person was reached for the first time, or never will be.
+    pub counts: bool,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptEnd {
+    /// In a word.
+    pub status: AttemptStatus,
+    /// When the send began.
+    pub begun_at: Timestamp,
+    /// When it ended.
+    pub at: Timestamp,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// The platform's own id of the message.
+    pub message_id: Option<String>,
+}
+
+/// What a settle led to.
+#[derive(Debug, Clone, Default)]
+pub struct Settled {
+    /// Settlements refused because the lease was lost.
+    pub lost: Vec<OccurrenceId>,
+    /// The instants at which what was written must be looked at, all of them.
+    pub wakes: Vec<Timestamp>,
+}
+
+/// Counts over the whole store.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoreStats {
+    /// Occurrences still to be looked at.
+    pub pending: u64,
+    /// When the oldest of them was, or is, to be looked at.
+    pub oldest_at: Option<Timestamp>,
+    /// Reminders by status.
+    pub reminders: Vec<(ReminderStatus, u64)>,
+}
+
+/// Why a store did not do it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// The same idempotency key was used meanwhile: look it up and answer the same.
+    #[error("this idempotency key has been used")]
+    KeyUsed,
+    /// Nothing can be written now: full, locked, unreachable. Trying later may work.
+    #[error("the database cannot be used now: {0}")]
+    Unavailable(String),
+    /// The database says something that should be impossible.
+    #[error("database: {0}")]
+    Broken(String),
+}
+
+/// Why a change was not made.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ChangeError {
+    /// There is no such reminder, or not one that may be seen.
+    #[error("no such reminder")]
+    NotFound,
+    /// The reminder's state does not allow it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,207 @@
+//! What happens when an occurrence's moment comes, or has passed unnoticed.
+//!
+//! The moment is the due instant, the end of a retry delay, the end of the time given to answer, or the
+//! end of a lease whose node died. [`on_wake`] says what it means now; [`after_settle`] says when the series goes on.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::decide::{later, next_address};
+use crate::occurrence::{Occurrence, State};
+use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
+use crate::schedule::{Anchor, Rule};
+
+/// The most missed runs that are written down one by one; more are counted in the audit entry.
+pub const MISSED_ROWS_MAX: usize = 1000;
+/// How late a run may be before the `skip` policy calls it missed.
+pub const SKIP_AFTER: SignedDuration = SignedDuration::from_secs(60);
+/// How late a message may be before it says so.
+pub const LATE_PREFIX_AFTER: SignedDuration = SignedDuration::from_hours(1);
+
+/// What a moment means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wake {
+    /// Send, to the address at this position of the route.
+    Send {
+        /// Which address.
+        position: u32,
+    },
+    /// Change the occurrence without a send.
+    End {
+        /// The state it ends in; or that it is paused.
+        state: State,
+        /// Later runs that were missed as well, oldest first.
+        also_missed: Vec<Timestamp>,
+        /// Missed runs too many to write down one by one.
+        n_more_missed: usize,
+        /// The run with which the series goes on, if this ending moves it on.
+        next: Option<Timestamp>,
+    },
+}
+
+/// Decides what an occurrence's moment means at `now`.
+pub fn on_wake(
+    reminder: &Reminder,
+    series: &Series,
+    occurrence: &Occurrence,
+    n_addresses: usize,
+    now: Timestamp,
+) -> Wake {
+    match &occurrence.state {
+        State::AwaitingAck { .. } => {
+            let asks_max = reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max);
+            if occurrence.tries.asks > asks_max || reminder.status != ReminderStatus::Active {
+                return end(State::Unanswered { at: now });
+            }
+        }
+        // Before it is due no send has begun, so there is nothing unknown about it.
+        State::Processing { .. } if reminder.on_unknown == OnUnknown::Hold && now >= occurrence.due_at => {
+            let error = "held, because the send was cut off in flight and it may have arrived".to_owned();
+            return end(State::Failed { at: now, error });
+        }
+        // It was paused while an attempt was under way, which then failed.
+        State::PendingRetry { .. } if reminder.status == ReminderStatus::Paused => return end(State::Paused),
+        State::Scheduled => {
+            if let Some(missed) = missed(reminder, series, occurrence, now) {
+                return missed;
+            }
+        }
+        _ => {}
+    }
+    let n_addresses = n_addresses as u32;
+    let tries = &occurrence.tries;
+    let position = next_address(tries.refused, tries.position, n_addresses)
+        .or_else(|| next_address(tries.refused, 0, n_addresses));
+    match position {
+        Some(position) => Wake::Send { position },
+        None => end(State::Failed { at: now, error: "every address has refused it".into() }),
+    }
+}
+
+fn end(state: State) -> Wake {
+    Wake::End { state, also_missed: Vec::new(), n_more_missed: 0, next: None }
+}
+
+/// Applies the misfire policy to a run; `None` means: send it.
+fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Timestamp) -> Option<Wake> {
+    let due_at = occurrence.due_at;
+    let late = now.duration_since(due_at);
+    if late <= SignedDuration::ZERO {
+        return None;
+    }
+    // No later run can stand for one that somebody asked for by hand, or that is counted from an answer to come.
+    let from_answer = match &reminder.schedule.rule {
+        Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
+        _ => None,
+    };
+    let recurring = series.carried_by == Some(occurrence.id.run) && from_answer.is_none();
+    let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
+    match reminder.misfire.policy {
+        MisfirePolicy::Skip if late <= SKIP_AFTER => return None,
+        MisfirePolicy::Skip => {}
+        // A single reminder is never skipped for being late: late is better than not at all.
+        _ if !recurring => return None,
+        MisfirePolicy::All if late <= within => return None,
+        MisfirePolicy::All | MisfirePolicy::Latest => {}
+    }
+
+    // Only so many runs are left to be missed.
+    let n_left = reminder.schedule.count.map(|count| count.saturating_sub(series.planned));
+    let until = match n_left {
+        Some(n_left) if recurring => reminder.schedule.nth_after(&reminder.timezone, due_at, n_left).min(now),
+        _ if recurring => now,
+        _ => due_at,
+    };
+    let later_runs = reminder.schedule.latest_between(&reminder.timezone, due_at, until, MISSED_ROWS_MAX);
+    let mut also_missed = later_runs.instants;
+    let total = later_runs.total;
+    if reminder.misfire.policy == MisfirePolicy::Latest && also_missed.is_empty() && late <= within {
+        return None;
+    }
+    let is_recent = |at: &Timestamp| now.duration_since(*at) <= within;
+    let n_listed = also_missed.len();
+    let delivered_late = match reminder.misfire.policy {
+        MisfirePolicy::Latest => also_missed.pop_if(|at| is_recent(at)),
+        MisfirePolicy::All => also_missed.iter().position(is_recent).map(|first| {
+            let at = also_missed[first];
+            also_missed.truncate(first);
+            at
+        }),
+        MisfirePolicy::Skip => None,
+    };
+    let next = delivered_late.or_else(|| match from_answer {
+        Some(every) => Some(later(now, every)).filter(|at| reminder.schedule.ends_at.is_none_or(|end| *at <= end)),
+        None => reminder.schedule.next_after(&reminder.timezone, now),
+    });
+    Some(Wake::End {
+        state: State::Missed { at: now },
+        also_missed,
+        n_more_missed: total.saturating_sub(n_listed),
+        next,
+    })
+}
+
+/// Where a series stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Series {
+    /// The highest run number given out.
+    pub last_run: u32,
+    /// The run whose first settle plans the next one; `None` when the series is over.
+    pub carried_by: Option<u32>,
+    /// How many runs of the schedule have been planned; manual runs do not count.
+    pub planned: u32,
+}
+
+impl Series {
+    /// A series whose first run has just been planned.
+    pub fn begun(recurring: bool) -> Self {
+        Self { last_run: 1, carried_by: recurring.then_some(1), planned: 1 }
+    }
+}
+
+/// When the series goes on after run `run`, due at `due_at`, has been settled into `state`.
+///
+/// `None` means that this settle plans nothing, because the run does not carry the series or an answer is awaited first;
+/// `Some(None)` means that the series is over.
+pub fn after_settle(
+    reminder: &Reminder,
+    series: &Series,
+    run: u32,
+    due_at: Timestamp,
+    state: &State,
+    now: Timestamp,
+) -> Option<Option<Timestamp>> {
+    if series.carried_by != Some(run) {
+        return None;
+    }
+    if reminder.schedule.count.is_some_and(|count| series.planned >= count) {
+        return Some(None);
+    }
+    match &reminder.schedule.rule {
+        Rule::Interval { every, anchor: Anchor::Ack, .. } => {
+            let next = later(now, *every);
+            let over = reminder.schedule.ends_at.is_some_and(|ends_at| next > ends_at);
+            state.is_final().then_some((!over).then_some(next))
+        }
+        _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
+    }
+}
+
+/// All addresses to try for a reminder, in order: its own, else its user's, else the fallback.
+pub fn route(reminder: &Reminder, users: &[Address], fallback: &Address) -> Vec<Address> {
+    if !reminder.to.is_empty() {
+        reminder.to.clone()
+    } else if !users.is_empty() {
+        users.to_vec()
+    } else {
+        vec![fallback.clone()]
+    }
+}
+
+/// The message as it is sent at `sent_at`: with a prefix when it is over an hour late.
+pub fn text(reminder: &Reminder, due_at: Timestamp, sent_at: Timestamp) -> String {
+    let late = sent_at.duration_since(due_at);
+    if late <= LATE_PREFIX_AFTER {
+        return reminder.message.clone();
+    }
+    format!("[Late {}] {}", crate::span::late(late.unsigned_abs()), reminder.message)
+}

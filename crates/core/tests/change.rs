@@ -1,0 +1,222 @@
+//! What a command changes, and what it refuses.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{at, every, every_from, occurrence, once, reminder};
+use jiff::Timestamp;
+use punctual_core::change::{Applied, Change, Loaded, Patch, Refused, apply};
+use punctual_core::occurrence::{Lease, Occurrence, State, StateKind};
+use punctual_core::reminder::{AckPolicy, Priority, Reminder, ReminderStatus};
+use punctual_core::schedule::{Anchor, Rule, Schedule};
+use punctual_core::wake::Series;
+
+/// A reminder whose first run is in `state`.
+fn loaded(reminder: Reminder, state: State) -> Loaded {
+    let mut first = occurrence(&reminder, 1, at(60));
+    first.state = state;
+    first.tries.reached = 1;
+    let series = Series::begun(reminder.schedule.is_recurring());
+    let (open, last_ended) = if first.state.is_final() { (vec![], Some(first)) } else { (vec![first], None) };
+    Loaded { reminder, series, open, last_ended }
+}
+
+fn asking(schedule: Schedule) -> Reminder {
+    Reminder { ack: Some(AckPolicy::default()), ..reminder(schedule) }
+}
+
+fn processing() -> State {
+    State::Processing { lease: Lease { number: 1, until: at(75) } }
+}
+
+fn awaiting() -> State {
+    State::AwaitingAck { delivered_at: at(60), ask_again_at: at(660) }
+}
+
+fn done(loaded: Loaded, change: Change) -> Applied {
+    apply(loaded, &change, "alice", at(30)).unwrap()
+}
+
+fn refused(loaded: Loaded, change: Change) -> String {
+    apply(loaded, &change, "alice", at(30)).unwrap_err().to_string()
+}
+
+fn states(applied: &Applied) -> Vec<(u32, StateKind, Timestamp)> {
+    let all = applied.write.iter().chain(&applied.insert);
+    all.map(|o: &Occurrence| (o.id.run, o.state.kind(), o.due_at)).collect()
+}
+
+#[test]
+fn cancel_ends_everything_that_is_to_come() {
+    let applied = done(loaded(reminder(every(60)), State::Scheduled), Change::Cancel);
+    assert_eq!(states(&applied), [(1, StateKind::Cancelled, at(60))]);
+    assert_eq!(applied.reminder.status, ReminderStatus::Cancelled);
+    assert_eq!((applied.series.carried_by, applied.wakes()), (None, vec![]));
+}
+
+#[test]
+fn cancel_never_pretends() {
+    let begun = loaded(reminder(once()), processing());
+    assert_eq!(apply(begun, &Change::Cancel, "alice", at(30)).unwrap_err(), Refused::SendBegun);
+    let mut over = reminder(once());
+    over.status = ReminderStatus::Completed;
+    assert!(refused(loaded(over, State::Delivered { at: at(60) }), Change::Cancel).contains("over"));
+    let mut twice = reminder(once());
+    twice.status = ReminderStatus::Cancelled;
+    assert!(refused(loaded(twice, State::Cancelled { at: at(1) }), Change::Cancel).contains("already"));
+}
+
+#[test]
+fn pause_and_resume_keep_what_is_still_to_come() {
+    let paused = done(loaded(reminder(every(60)), State::Scheduled), Change::Pause);
+    assert_eq!((states(&paused), paused.wakes()), (vec![(1, StateKind::Paused, at(60))], vec![]));
+    assert!(refused(loaded(paused.reminder.clone(), State::Paused), Change::Pause).contains("paused"));
+    let resumed = done(loaded(paused.reminder, State::Paused), Change::Resume);
+    assert_eq!(states(&resumed), [(1, StateKind::Scheduled, at(60))]);
+}
+
+#[test]
+fn a_series_resumed_after_its_run_goes_on_with_the_next_one() {
+    let mut paused = reminder(every(60));
+    paused.status = ReminderStatus::Paused;
+    let resumed = apply(loaded(paused, State::Paused), &Change::Resume, "alice", at(150)).unwrap();
+    assert_eq!(states(&resumed), [(1, StateKind::Missed, at(60)), (2, StateKind::Scheduled, at(180))]);
+    assert_eq!(resumed.series.carried_by, Some(2));
+}
+
+#[test]
+fn a_single_reminder_resumed_after_its_instant_is_due_at_once() {
+    let mut paused = reminder(once());
+    paused.status = ReminderStatus::Paused;
+    let resumed = apply(loaded(paused, State::Paused), &Change::Resume, "alice", at(150)).unwrap();
+    assert_eq!(states(&resumed), [(1, StateKind::Scheduled, at(60))]);
+}
+
+#[test]
+fn skip_leaves_out_one_run() {
+    let applied = done(loaded(reminder(every(60)), State::Scheduled), Change::Skip);
+    assert_eq!(states(&applied), [(1, StateKind::Cancelled, at(60)), (2, StateKind::Scheduled, at(120))]);
+    assert!(refused(loaded(reminder(once()), State::Scheduled), Change::Skip).contains("cancel it instead"));
+    let begun = loaded(reminder(every(60)), processing());
+    assert_eq!(apply(begun, &Change::Skip, "alice", at(30)).unwrap_err(), Refused::SendBegun);
+}
+
+#[test]
+fn an_answer_ends_the_run_and_a_single_reminder_with_it() {
+    for (change, kind) in [(Change::Ack, StateKind::Completed), (Change::Dismiss, StateKind::Dismissed)] {
+        let applied = done(loaded(asking(once()), awaiting()), change);
+        assert_eq!(applied.write[0].state.kind(), kind);
+        assert_eq!(applied.reminder.status, ReminderStatus::Completed);
+        assert_eq!(applied.response.unwrap().occurrence, applied.write[0].id);
+    }
+}
+
+#[test]
+fn an_answer_counts_also_while_it_is_asked_again() {
+    assert_eq!(done(loaded(asking(once()), processing()), Change::Ack).write[0].state.kind(), StateKind::Completed);
+}
+
+#[test]
+fn an_answer_to_nothing_is_refused_with_the_reason() {
+    assert!(refused(loaded(reminder(once()), State::Scheduled), Change::Ack).contains("require_ack"));
+    assert!(refused(loaded(asking(once()), State::Scheduled), Change::Ack).contains("yet"));
+    let answered = loaded(asking(once()), State::Completed { at: at(20) });
+    assert!(refused(answered, Change::Ack).contains("completed"));
+}
+
+#[test]
+fn an_interval_counted_from_the_answer_goes_on_from_it() {
+    let applied = done(loaded(asking(every_from(60, Anchor::Ack)), awaiting()), Change::Ack);
+    assert_eq!(states(&applied)[1], (2, StateKind::Scheduled, at(90)));
+}
+
+#[test]
+fn snooze_moves_this_run_and_never_the_series() {
+    let snooze = Change::Snooze { until: at(630) };
+    let asked = done(loaded(asking(every(60)), awaiting()), snooze.clone());
+    assert_eq!(states(&asked)[0], (1, StateKind::Snoozed, at(630)));
+    let ahead = done(loaded(reminder(every(60)), State::Scheduled), snooze.clone());
+    assert_eq!(states(&ahead), [(1, StateKind::Snoozed, at(630)), (2, StateKind::Scheduled, at(120))]);
+    let mut over = reminder(once());
+    over.status = ReminderStatus::Completed;
+    let again = done(loaded(over, State::Delivered { at: at(20) }), snooze);
+    assert_eq!(states(&again), [(1, StateKind::Snoozed, at(630))]);
+    assert_eq!(again.reminder.status, ReminderStatus::Active);
+}
+
+#[test]
+fn a_snooze_that_makes_no_sense_is_refused() {
+    let asked = || loaded(asking(once()), awaiting());
+    assert!(refused(asked(), Change::Snooze { until: at(30) }).contains("until"));
+    assert!(refused(asked(), Change::Snooze { until: at(400 * 86_400) }).contains("year"));
+    let mut firm = asking(once());
+    firm.snooze_allowed = false;
+    assert!(refused(loaded(firm, awaiting()), Change::Snooze { until: at(60) }).contains("snooze_allowed"));
+    let begun = loaded(reminder(once()), processing());
+    assert!(refused(begun, Change::Snooze { until: at(60) }).contains("begun"));
+}
+
+#[test]
+fn fire_adds_a_run_and_leaves_the_series_alone() {
+    let applied = done(loaded(reminder(every(60)), State::Scheduled), Change::Fire);
+    assert_eq!(states(&applied), [(2, StateKind::Scheduled, at(30))]);
+    assert_eq!((applied.series.carried_by, applied.series.planned), (Some(1), 1));
+    let mut gone = reminder(once());
+    gone.status = ReminderStatus::Cancelled;
+    assert!(refused(loaded(gone, State::Cancelled { at: at(1) }), Change::Fire).contains("cancelled"));
+}
+
+#[test]
+fn an_update_changes_what_it_names_and_nothing_else() {
+    let patch = Patch { message: Some("feed the cat".into()), priority: Some(Priority::High), ..Patch::default() };
+    let before = reminder(every(60));
+    let applied = done(loaded(before.clone(), State::Scheduled), Change::Update(Box::new(patch)));
+    assert_eq!((applied.reminder.message.as_str(), applied.reminder.priority), ("feed the cat", Priority::High));
+    assert_eq!(applied.reminder.schedule, before.schedule);
+    assert!(applied.write.is_empty() && applied.insert.is_empty());
+}
+
+#[test]
+fn a_new_schedule_moves_the_planned_run() {
+    let patch = || Patch { schedule: Some(Schedule::new(Rule::Once { at: at(900) })), ..Patch::default() };
+    let update = || Change::Update(Box::new(patch()));
+    let planned = done(loaded(reminder(every(60)), State::Scheduled), update());
+    assert_eq!(states(&planned), [(1, StateKind::Scheduled, at(900))]);
+    let begun = done(loaded(reminder(every(60)), processing()), update());
+    assert_eq!(states(&begun), [(2, StateKind::Scheduled, at(900))], "what is being sent stays as it is");
+    let mut over = reminder(once());
+    over.status = ReminderStatus::Completed;
+    let revived = done(loaded(over, State::Delivered { at: at(1) }), update());
+    assert_eq!((states(&revived).len(), revived.reminder.status), (1, ReminderStatus::Active));
+}
+
+#[test]
+fn an_update_that_is_wrong_changes_nothing() {
+    let empty = Patch { message: Some("  ".into()), ..Patch::default() };
+    assert!(refused(loaded(reminder(once()), State::Scheduled), Change::Update(Box::new(empty))).contains("message"));
+    let mut past = every(60);
+    past.starts_at = Some(at(-500));
+    past.ends_at = Some(at(-100));
+    let never = Patch { schedule: Some(past), ..Patch::default() };
+    let refusal = refused(loaded(reminder(every(60)), State::Scheduled), Change::Update(Box::new(never)));
+    assert!(refusal.contains("never due"), "{refusal}");
+}
+
+#[test]
+fn lengths_are_bounded() {
+    let with = |change: fn(&mut Reminder)| {
+        let mut wanted = reminder(once());
+        change(&mut wanted);
+        wanted.validate().map_err(|invalid| invalid.field)
+    };
+    assert_eq!(with(|_| {}), Ok(()));
+    assert_eq!(with(|r| r.message = "x".repeat(10_000_000)), Err("message".into()));
+    assert_eq!(with(|r| r.message = " \n".into()), Err("message".into()));
+    assert_eq!(with(|r| r.user = String::new()), Err("user".into()));
+    assert_eq!(with(|r| r.name = Some("n".repeat(300))), Err("name".into()));
+    assert_eq!(with(|r| r.retries_max = 1000), Err("max_retries".into()));
+    assert_eq!(with(|r| r.to[0].channel.clear()), Err("to[0].channel".into()));
+    let impatient = |r: &mut Reminder| r.ack = Some(AckPolicy { timeout: Duration::ZERO, ..AckPolicy::default() });
+    assert_eq!(with(impatient), Err("ack_timeout".into()));
+}

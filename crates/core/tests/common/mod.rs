@@ -1,0 +1,72 @@
+//! What the tests of the pure code share: one reminder, one instant, and short ways to say them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::Occurrence;
+use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
+use punctual_core::schedule::{Anchor, Rule, Schedule};
+use punctual_core::store::Claimed;
+use punctual_core::zone::Zone;
+
+/// `second` seconds into the test's world.
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+pub(crate) fn once() -> Schedule {
+    Schedule::new(Rule::Once { at: at(0) })
+}
+
+pub(crate) fn every(seconds: u64) -> Schedule {
+    every_from(seconds, Anchor::Start)
+}
+
+pub(crate) fn every_from(seconds: u64, anchor: Anchor) -> Schedule {
+    Schedule::new(Rule::Interval { every: Duration::from_secs(seconds), anchor, origin: at(0) })
+}
+
+pub(crate) fn reminder(schedule: Schedule) -> Reminder {
+    Reminder {
+        id: ReminderId::new(at(0), [1; 10]),
+        user: "alice".into(),
+        name: None,
+        message: "water the plants".into(),
+        schedule,
+        timezone: Zone::utc(),
+        priority: Priority::Normal,
+        to: vec![Address::new("webhook", "https://a.example")],
+        ack: None,
+        snooze_allowed: true,
+        retries_max: 3,
+        misfire: Misfire::default(),
+        on_unknown: OnUnknown::Resend,
+        created_via: "api".into(),
+        original_text: None,
+        metadata: Metadata::default(),
+        status: ReminderStatus::Active,
+        created_at: at(-60),
+        updated_at: at(-60),
+    }
+}
+
+pub(crate) fn occurrence(reminder: &Reminder, run: u32, due_at: Timestamp) -> Occurrence {
+    Occurrence::scheduled(OccurrenceId { reminder: reminder.id, run }, due_at)
+}
+
+/// A claim of run 1, due at second 0, on its first address.
+#[allow(dead_code, reason = "not every test file claims")]
+pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
+    let route = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
+    Claimed {
+        before: occurrence(&reminder, 1, at(0)),
+        lease: 7,
+        lease_until: at(15),
+        wake_at: at(0),
+        reminder: Arc::new(reminder),
+        route,
+        position: 0,
+    }
+}

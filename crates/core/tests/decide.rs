@@ -1,0 +1,134 @@
+//! What an attempt's result means, one row a case.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{at, claimed, every, once, reminder};
+use punctual_core::channel::{Receipt, SendError};
+use punctual_core::decide::{decide, postpone, withdraw};
+use punctual_core::occurrence::{AttemptStatus, Lease, State, StateKind};
+use punctual_core::reminder::{AckPolicy, OnUnknown, Priority};
+use punctual_core::retry::RetryPolicy;
+use punctual_core::store::{Claimed, Settlement};
+
+fn result(claimed: &Claimed, said: Result<Receipt, SendError>) -> Settlement {
+    decide(claimed, said, &RetryPolicy::default(), 0.0, at(1), at(2))
+}
+
+fn unavailable() -> Result<Receipt, SendError> {
+    Err(SendError::Unavailable("500".into()))
+}
+
+#[test]
+fn each_answer_leads_to_its_status_and_state() {
+    let throttled = SendError::Throttled(Duration::from_secs(7));
+    let rows = [
+        (Ok(Receipt::default()), AttemptStatus::Sent, StateKind::Delivered),
+        (unavailable(), AttemptStatus::Failed, StateKind::PendingRetry),
+        (Err(throttled), AttemptStatus::Failed, StateKind::PendingRetry),
+        (Err(SendError::Unknown("cut off".into())), AttemptStatus::Unknown, StateKind::PendingRetry),
+        (Err(SendError::Refused("400".into())), AttemptStatus::Refused, StateKind::Failed),
+        (Err(SendError::Gone("410".into())), AttemptStatus::Refused, StateKind::Failed),
+    ];
+    for (said, status, state) in rows {
+        let settlement = result(&claimed(reminder(once()), 1), said.clone());
+        assert_eq!(settlement.ended.as_ref().unwrap().status, status, "{said:?}");
+        assert_eq!(settlement.state.kind(), state, "{said:?}");
+        assert_eq!((settlement.lease, settlement.attempt, settlement.tries.attempts), (7, 1, 1));
+    }
+}
+
+#[test]
+fn success_awaits_an_answer_when_one_is_wanted() {
+    let mut wanted = reminder(once());
+    wanted.ack = Some(AckPolicy { timeout: Duration::from_secs(600), ..AckPolicy::default() });
+    let settlement = result(&claimed(wanted, 1), Ok(Receipt::default()));
+    assert_eq!(settlement.state, State::AwaitingAck { delivered_at: at(2), ask_again_at: at(602) });
+    assert!(settlement.counts, "reaching the person for the first time counts as a run");
+}
+
+#[test]
+fn another_address_is_tried_at_once_and_costs_no_round() {
+    let settlement = result(&claimed(reminder(once()), 2), unavailable());
+    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)));
+    assert_eq!((settlement.tries.position, settlement.tries.rounds), (1, 0));
+}
+
+#[test]
+fn when_every_address_failed_the_round_is_over_and_the_priority_sets_the_delay() {
+    for (priority, seconds) in
+        [(Priority::Critical, 10), (Priority::High, 30), (Priority::Normal, 60), (Priority::Low, 300)]
+    {
+        let mut wanted = reminder(once());
+        wanted.priority = priority;
+        let mut second = claimed(wanted, 2);
+        second.position = 1;
+        let settlement = result(&second, unavailable());
+        let retry_at = at(2 + seconds);
+        assert!(
+            matches!(settlement.state, State::PendingRetry { retry_at: when, .. } if when == retry_at),
+            "{priority}"
+        );
+        assert_eq!((settlement.tries.position, settlement.tries.rounds), (0, 1));
+    }
+}
+
+#[test]
+fn an_address_that_refused_is_never_tried_again() {
+    let mut first = claimed(reminder(once()), 2);
+    let refused = result(&first, Err(SendError::Refused("400".into())));
+    assert_eq!(refused.tries.position, 1);
+    first.before.tries = refused.tries;
+    first.position = 1;
+    let failed = result(&first, unavailable());
+    assert_eq!(failed.tries.position, 1, "the next round begins with the one address that may still work");
+    first.before.tries = failed.tries;
+    let gone = result(&first, Err(SendError::Gone("410".into())));
+    assert_eq!(gone.state.kind(), StateKind::Failed, "no address is left, so no retry is either");
+}
+
+#[test]
+fn retries_end() {
+    let mut last = claimed(reminder(once()), 1);
+    last.before.tries.rounds = 3;
+    let settlement = result(&last, unavailable());
+    assert_eq!(settlement.state, State::Failed { at: at(2), error: "500".into() });
+    assert!(settlement.counts);
+}
+
+#[test]
+fn a_wait_that_the_receiver_asks_for_costs_nothing_but_not_for_ever() {
+    let throttled = || Err(SendError::Throttled(Duration::from_secs(7)));
+    let settlement = result(&claimed(reminder(once()), 1), throttled());
+    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(9)));
+    assert_eq!(settlement.tries.rounds, 0);
+
+    let mut day_old = claimed(reminder(once()), 1);
+    day_old.before.due_at = at(-86_400);
+    day_old.before.tries.rounds = 3;
+    assert_eq!(result(&day_old, throttled()).state.kind(), StateKind::Failed);
+}
+
+#[test]
+fn what_may_have_arrived_is_held_when_asked() {
+    let mut held = reminder(every(60));
+    held.on_unknown = OnUnknown::Hold;
+    let settlement = result(&claimed(held, 2), Err(SendError::Unknown("cut off".into())));
+    assert_eq!(settlement.state.kind(), StateKind::Failed, "not even another address is tried");
+}
+
+#[test]
+fn giving_back_leaves_no_trace() {
+    let taken = claimed(reminder(once()), 1);
+    let settlement = withdraw(&taken, at(1));
+    assert_eq!((settlement.ended, settlement.state, settlement.tries), (None, State::Scheduled, taken.before.tries));
+
+    let mut taken_over = claimed(reminder(once()), 1);
+    taken_over.before.state = State::Processing { lease: Lease { number: 6, until: at(-1) } };
+    assert_eq!(withdraw(&taken_over, at(1)).state.kind(), StateKind::PendingRetry);
+
+    let postponed = postpone(&taken, at(5));
+    assert!(matches!(postponed.state, State::PendingRetry { retry_at, .. } if retry_at == at(5)));
+    assert_eq!((postponed.ended, postponed.tries), (None, taken.before.tries));
+}

@@ -1,0 +1,178 @@
+//! What a moment means, one row a case.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{at, every, every_from, occurrence, once, reminder};
+use punctual_core::occurrence::{Lease, State, StateKind};
+use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, ReminderStatus};
+use punctual_core::schedule::Anchor;
+use punctual_core::wake::{Series, Wake, after_settle, on_wake, route, text};
+
+/// A run due at second 60 of a series that runs every minute, looked at `late` seconds later.
+fn series_wake(policy: MisfirePolicy, within_s: u64, late_s: i64) -> Wake {
+    let mut series = reminder(every(60));
+    series.misfire.policy = policy;
+    series.misfire.within = Duration::from_secs(within_s);
+    on_wake(&series, &Series::begun(true), &occurrence(&series, 1, at(60)), 1, at(60 + late_s))
+}
+
+fn ended(wake: Wake) -> (StateKind, Vec<i64>, Option<i64>) {
+    let Wake::End { state, also_missed, next, .. } = wake else { panic!("expected an end, got {wake:?}") };
+    let second = |instant: jiff::Timestamp| instant.as_second() - at(0).as_second();
+    (state.kind(), also_missed.into_iter().map(second).collect(), next.map(second))
+}
+
+#[test]
+fn on_time_is_sent() {
+    for policy in [MisfirePolicy::Latest, MisfirePolicy::All, MisfirePolicy::Skip] {
+        for late_s in [-1, 0, 5] {
+            assert_eq!(series_wake(policy, 3600, late_s), Wake::Send { position: 0 }, "{policy} {late_s}");
+        }
+    }
+}
+
+#[test]
+fn of_a_missed_series_only_the_latest_run_is_delivered() {
+    let wake = series_wake(MisfirePolicy::Latest, 3600, 200);
+    assert_eq!(ended(wake), (StateKind::Missed, vec![120, 180], Some(240)));
+}
+
+#[test]
+fn a_latest_run_that_is_too_old_is_missed_too_and_the_series_goes_on() {
+    let wake = series_wake(MisfirePolicy::Latest, 10, 200);
+    assert_eq!(ended(wake), (StateKind::Missed, vec![120, 180, 240], Some(300)));
+}
+
+#[test]
+fn every_run_is_delivered_when_asked_as_far_back_as_asked() {
+    assert_eq!(series_wake(MisfirePolicy::All, 3600, 200), Wake::Send { position: 0 });
+    let wake = series_wake(MisfirePolicy::All, 100, 200);
+    assert_eq!(ended(wake), (StateKind::Missed, vec![120], Some(180)));
+}
+
+#[test]
+fn a_series_that_is_counted_misses_no_more_runs_than_are_left() {
+    let mut counted = reminder(every(60));
+    counted.schedule.count = Some(3);
+    let wake = on_wake(&counted, &Series::begun(true), &occurrence(&counted, 1, at(60)), 1, at(3600));
+    assert_eq!(ended(wake), (StateKind::Missed, vec![120], Some(180)), "the third is the latest");
+    let over = Series { last_run: 3, carried_by: Some(3), planned: 3 };
+    assert_eq!(on_wake(&counted, &over, &occurrence(&counted, 3, at(180)), 1, at(3600)), Wake::Send { position: 0 });
+}
+
+#[test]
+fn what_was_asked_for_by_hand_or_follows_an_answer_is_not_replaced_by_a_later_run() {
+    let series = reminder(every(60));
+    let by_hand = occurrence(&series, 2, at(60));
+    assert_eq!(on_wake(&series, &Series::begun(true), &by_hand, 1, at(400)), Wake::Send { position: 0 });
+    let answered = reminder(every_from(60, Anchor::Ack));
+    let run = occurrence(&answered, 1, at(60));
+    assert_eq!(on_wake(&answered, &Series::begun(true), &run, 1, at(400)), Wake::Send { position: 0 });
+}
+
+#[test]
+fn none_is_delivered_when_asked() {
+    let wake = series_wake(MisfirePolicy::Skip, 3600, 200);
+    assert_eq!(ended(wake), (StateKind::Missed, vec![120, 180, 240], Some(300)));
+}
+
+#[test]
+fn a_single_reminder_is_late_rather_than_lost() {
+    let mut single = reminder(once());
+    let run = occurrence(&single, 1, at(0));
+    assert_eq!(on_wake(&single, &Series::begun(false), &run, 1, at(40 * 86_400)), Wake::Send { position: 0 });
+    single.misfire.policy = MisfirePolicy::Skip;
+    assert_eq!(ended(on_wake(&single, &Series::begun(false), &run, 1, at(3600))), (StateKind::Missed, vec![], None));
+}
+
+#[test]
+fn silence_is_asked_about_again_and_then_called_unanswered() {
+    let mut asked = reminder(once());
+    asked.ack = Some(AckPolicy { reminders_max: 2, ..AckPolicy::default() });
+    let mut run = occurrence(&asked, 1, at(0));
+    run.state = State::AwaitingAck { delivered_at: at(0), ask_again_at: at(600) };
+    for (asks, expected) in [(1, true), (2, true), (3, false)] {
+        run.tries.asks = asks;
+        let wake = on_wake(&asked, &Series::begun(false), &run, 1, at(600));
+        assert_eq!(wake == Wake::Send { position: 0 }, expected, "after {asks} askings");
+    }
+    run.tries.asks = 1;
+    asked.status = ReminderStatus::Paused;
+    assert_eq!(ended(on_wake(&asked, &Series::begun(false), &run, 1, at(600))).0, StateKind::Unanswered, "a paused reminder does not nag");
+}
+
+#[test]
+fn a_send_that_was_cut_off_is_repeated_or_held_as_asked() {
+    let mut cut_off = reminder(once());
+    let mut run = occurrence(&cut_off, 1, at(0));
+    run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
+    assert_eq!(on_wake(&cut_off, &Series::begun(false), &run, 1, at(16)), Wake::Send { position: 0 });
+    cut_off.on_unknown = OnUnknown::Hold;
+    assert_eq!(ended(on_wake(&cut_off, &Series::begun(false), &run, 1, at(16))).0, StateKind::Failed);
+    assert_eq!(on_wake(&cut_off, &Series::begun(false), &run, 1, at(-1)), Wake::Send { position: 0 }, "before it is due nothing was sent");
+}
+
+#[test]
+fn an_address_list_that_shrank_does_not_lose_the_message() {
+    let mut retried = occurrence(&reminder(once()), 1, at(0));
+    retried.state = State::PendingRetry { retry_at: at(60), error: "500".into() };
+    retried.tries.position = 5;
+    assert_eq!(on_wake(&reminder(once()), &Series::begun(false), &retried, 2, at(60)), Wake::Send { position: 0 });
+    retried.tries.refused = 0b11;
+    assert_eq!(ended(on_wake(&reminder(once()), &Series::begun(false), &retried, 2, at(60))).0, StateKind::Failed);
+}
+
+#[test]
+fn only_the_run_that_carries_the_series_moves_it_on() {
+    let daily = reminder(every(60));
+    let series = Series { last_run: 3, carried_by: Some(2), planned: 2 };
+    let done = State::Delivered { at: at(61) };
+    assert_eq!(after_settle(&daily, &series, 3, at(60), &done, at(61)), None);
+    assert_eq!(after_settle(&daily, &series, 2, at(60), &done, at(61)), Some(Some(at(120))));
+}
+
+#[test]
+fn a_counted_series_ends() {
+    let mut counted = reminder(every(60));
+    counted.schedule.count = Some(2);
+    let done = State::Delivered { at: at(61) };
+    let series = |planned| Series { last_run: planned, carried_by: Some(1), planned };
+    assert_eq!(after_settle(&counted, &series(1), 1, at(60), &done, at(61)), Some(Some(at(120))));
+    assert_eq!(after_settle(&counted, &series(2), 1, at(60), &done, at(61)), Some(None));
+}
+
+#[test]
+fn an_interval_counted_from_the_answer_waits_for_it() {
+    let anchored = reminder(every_from(60, Anchor::Ack));
+    let series = Series::begun(true);
+    let asked = State::AwaitingAck { delivered_at: at(60), ask_again_at: at(660) };
+    assert_eq!(after_settle(&anchored, &series, 1, at(60), &asked, at(60)), None);
+    let answered = State::Completed { at: at(200) };
+    assert_eq!(after_settle(&anchored, &series, 1, at(60), &answered, at(200)), Some(Some(at(260))));
+}
+
+#[test]
+fn the_way_to_a_person_is_the_reminders_then_the_users_then_the_fallback() {
+    let mut to_whom = reminder(once());
+    let (own, users, fallback) = (to_whom.to.clone(), vec![Address::new("telegram", "1")], Address::new("console", ""));
+    assert_eq!(route(&to_whom, &users, &fallback), own);
+    to_whom.to.clear();
+    assert_eq!(route(&to_whom, &users, &fallback), users);
+    assert_eq!(route(&to_whom, &[], &fallback), [fallback.clone()]);
+}
+
+#[test]
+fn over_an_hour_late_says_so() {
+    let late = reminder(once());
+    for (seconds, expected) in [
+        (0, "water the plants"),
+        (3600, "water the plants"),
+        (3601, "[Late 1h] water the plants"),
+        (7300, "[Late 2h] water the plants"),
+        (3 * 86_400, "[Late 3d] water the plants"),
+    ] {
+        assert_eq!(text(&late, at(0), at(seconds)), expected);
+    }
+}
