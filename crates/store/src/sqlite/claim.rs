@@ -1,0 +1,330 @@
+//! Leasing what is due: one SELECT, one UPDATE and one INSERT for many rows, in one transaction.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::{Occurrence, State};
+use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::store::{Claim, Claimed, Claims, StoreError};
+use punctual_core::wake::{Series, Wake, on_wake, route};
+use rusqlite::{Connection, Row, params};
+
+use super::change::{cut_off, update_occurrence};
+use super::create::{audit, insert_occurrence};
+use super::row::{self, broken, get, micros};
+use super::values::for_rows;
+
+/// An occurrence whose moment has come, with all that decides what happens to it.
+struct Due {
+    occurrence: Occurrence,
+    lease: u64,
+    wake_at: Timestamp,
+    reminder: Reminder,
+    series: Series,
+    users_addresses: Option<String>,
+}
+
+pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError> {
+    let mut claims = Claims::default();
+    let mut found = due(db, claim, "")?;
+    if found.iter().any(|due| due.is_too_early(claim.now)) {
+        claims.not_before = not_before(db, claim)?;
+        if found.len() == claim.limit {
+            // What must be left alone would hide what is to be taken.
+            found = due(db, claim, "AND (wake_at <= ?4 OR state NOT IN ('processing', 'awaiting_ack'))")?;
+        }
+        found.retain(|due| !due.is_too_early(claim.now));
+    }
+    for due in found {
+        claims.n_taken += 1;
+        let users = row::addresses(due.users_addresses.as_deref())?;
+        let route = route(&due.reminder, &users, &claim.fallback);
+        match on_wake(&due.reminder, &due.series, &due.occurrence, route.len(), claim.now) {
+            Wake::Send { position } => {
+                let due_at = due.occurrence.due_at;
+                if matches!(due.occurrence.state, State::Processing { .. }) {
+                    cut_off(db, due.occurrence.id, claim.now)?;
+                }
+                claims.to_send.push(Claimed {
+                    before: due.occurrence,
+                    lease: due.lease + 1,
+                    lease_until: claim.lease_until,
+                    // What a dead process had claimed ahead of time is looked at now, and still not sent before it is due.
+                    wake_at: due.wake_at.max(due_at),
+                    reminder: Arc::new(due.reminder),
+                    route,
+                    position,
+                });
+            }
+            Wake::End { state, also_missed, n_more_missed, next } => {
+                claims.ended.push(state.kind());
+                let planned = end(db, due, state, &also_missed, n_more_missed, next, claim.now)?;
+                claims.wakes.extend(planned);
+            }
+        }
+    }
+    lease(db, claim, &claims.to_send)?;
+    Ok(claims)
+}
+
+impl Due {
+    /// Only what is to be sent at an instant is taken ahead of it.
+    fn is_too_early(&self, now: Timestamp) -> bool {
+        self.wake_at > now && matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
+    }
+}
+
+/// The moments within `claim` that must be waited for.
+fn not_before(db: &Connection, claim: &Claim) -> Result<Vec<Timestamp>, StoreError> {
+    let sql = "SELECT DISTINCT wake_at FROM occurrence WHERE priority IN (0, 1, 2, 3) AND wake_at IS NOT NULL \
+        AND wake_at > ?1 AND wake_at <= ?2 AND state IN ('processing', 'awaiting_ack')";
+    let mut statement = db.prepare_cached(sql).map_err(broken)?;
+    let mut rows = statement.query(params![micros(claim.now), micros(claim.until)]).map_err(broken)?;
+    let mut found = Vec::new();
+    while let Some(next) = rows.next().map_err(broken)? {
+        found.push(row::instant(get(next, 0)?)?);
+    }
+    Ok(found)
+}
+
+fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreError> {
+    // One stretch of the index for each priority, most urgent first; the join then reads only what was chosen.
+    let stretch = |rank: u8| {
+        format!(
+            "SELECT * FROM (SELECT reminder_id, run FROM occurrence WHERE priority = {rank} AND wake_at IS NOT NULL \
+             AND wake_at >= ?1 AND wake_at <= ?2 {also} ORDER BY wake_at LIMIT ?3)"
+        )
+    };
+    let stretches = [3, 2, 1, 0].map(stretch).join(" UNION ALL ");
+    let sql = format!(
+        "SELECT {}, {}, r.last_run, r.carried_by, r.planned, u.addresses \
+         FROM (SELECT * FROM ({stretches}) LIMIT ?3) AS due \
+         CROSS JOIN occurrence o ON o.reminder_id = due.reminder_id AND o.run = due.run \
+         CROSS JOIN reminder r ON r.id = due.reminder_id \
+         LEFT JOIN user u ON r.route IS NULL AND u.id = r.user",
+        row::OCCURRENCE,
+        row::REMINDER
+    );
+    let mut statement = db.prepare_cached(&sql).map_err(broken)?;
+    let (from, until, now) = (micros(claim.from), micros(claim.until), micros(claim.now));
+    let mut rows = if also.is_empty() {
+        statement.query(params![from, until, claim.limit])
+    } else {
+        statement.query(params![from, until, claim.limit, now])
+    }
+    .map_err(broken)?;
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    while let Some(next) = rows.next().map_err(broken)? {
+        match read_due(next) {
+            Ok(due) => found.push(due),
+            Err(error) => unreadable.push((row::reminder_id(next, 0)?, get(next, 1)?, error)),
+        }
+    }
+    for (reminder, run, error) in unreadable {
+        set_aside(db, reminder, run, &error, claim.now)?;
+    }
+    Ok(found)
+}
+
+fn read_due(row: &Row<'_>) -> Result<Due, StoreError> {
+    let (occurrence, lease, wake_at) = row::occurrence(row, 0)?;
+    let after = row::N_OCCURRENCE + row::N_REMINDER;
+    Ok(Due {
+        wake_at: wake_at.unwrap_or(occurrence.due_at),
+        occurrence,
+        lease,
+        reminder: row::reminder(row, row::N_OCCURRENCE)?,
+        series: row::series(row, after)?,
+        users_addresses: get(row, after + 3)?,
+    })
+}
+
+/// Fails an occurrence that cannot be read, visibly, so that it does not stop all the others.
+fn set_aside(
+    db: &Connection,
+    reminder: ReminderId,
+    run: u32,
+    error: &StoreError,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    tracing::error!(%reminder, run, %error, "an occurrence cannot be read; it is set aside as failed");
+    db.prepare_cached(
+        "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ? \
+         WHERE reminder_id = ? AND run = ?",
+    )
+    .map_err(broken)?
+    .execute(params![micros(now), error.to_string(), reminder.as_bytes(), run])
+    .map_err(broken)?;
+    audit(db, now, "engine", "failed", reminder, Some(run), Some(&error.to_string()))
+}
+
+/// Writes the leases and the attempts that are about to begin.
+fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreError> {
+    let lease_until = micros(claim.lease_until);
+    for_rows(
+        db,
+        "WITH v (reminder_id, run, lease, position, lease_until) AS (VALUES {values}) UPDATE occurrence SET \
+         state = 'processing', wake_at = v.lease_until, node = 'local', at = NULL, error = NULL, attempts = attempts + 1, \
+         lease = v.lease, position = v.position FROM v WHERE occurrence.reminder_id = v.reminder_id AND occurrence.run = v.run",
+        5,
+        taken,
+        |claimed, values| {
+            values.push(claimed.before.id.reminder.as_bytes());
+            values.push(claimed.before.id.run);
+            values.push(claimed.lease);
+            values.push(claimed.position);
+            values.push(lease_until);
+        },
+        |_| Ok(()),
+    )?;
+    let started_at = micros(claim.now);
+    for_rows(
+        db,
+        "INSERT INTO attempt (reminder_id, run, number, channel, address, status, started_at) VALUES {values}",
+        7,
+        taken,
+        |claimed, values| {
+            values.push(claimed.before.id.reminder.as_bytes());
+            values.push(claimed.before.id.run);
+            values.push(claimed.attempt());
+            values.push(&claimed.to().channel);
+            values.push(&claimed.to().address);
+            values.push("sending");
+            values.push(started_at);
+        },
+        |_| Ok(()),
+    )
+}
+
+/// Ends an occurrence without a send, writes down what else was missed, and plans what comes next.
+fn end(
+    db: &Connection,
+    due: Due,
+    state: State,
+    also_missed: &[Timestamp],
+    n_more_missed: usize,
+    next: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    let Due { mut occurrence, reminder, .. } = due;
+    // Another run of the same reminder may have ended in this very claim and moved the series on.
+    let mut series = series(db, reminder.id)?;
+    let missed = matches!(state, State::Missed { .. });
+    cut_off(db, occurrence.id, now)?;
+    occurrence.state = state;
+    update_occurrence(db, &occurrence)?;
+    if !occurrence.state.is_final() {
+        return Ok(None);
+    }
+    let rank = reminder.priority.rank();
+    let carries = series.carried_by == Some(occurrence.id.run);
+    let mut planned = None;
+    if missed && carries {
+        for missed_at in also_missed {
+            series.last_run += 1;
+            series.planned += 1;
+            let id = OccurrenceId { reminder: reminder.id, run: series.last_run };
+            let also = Occurrence { state: State::Missed { at: now }, ..Occurrence::scheduled(id, *missed_at) };
+            insert_occurrence(db, &also, rank)?;
+        }
+        series.planned = series.planned.saturating_add(u32::try_from(n_more_missed).unwrap_or(u32::MAX));
+        let within_count = reminder.schedule.count.is_none_or(|count| series.planned < count);
+        planned = next.filter(|_| within_count);
+    } else if carries {
+        // An interval that is counted from the answer goes on when no answer came, too.
+        planned = punctual_core::wake::after_settle(
+            &reminder,
+            &series,
+            occurrence.id.run,
+            occurrence.due_at,
+            &occurrence.state,
+            now,
+        )
+        .flatten();
+    }
+    if carries {
+        series.carried_by = None;
+        if let Some(due_at) = planned {
+            series.last_run += 1;
+            series.planned += 1;
+            series.carried_by = Some(series.last_run);
+            let id = OccurrenceId { reminder: reminder.id, run: series.last_run };
+            let mut occurrence = Occurrence::scheduled(id, due_at);
+            if reminder.status == ReminderStatus::Paused {
+                occurrence.state = State::Paused;
+                planned = None;
+            }
+            insert_occurrence(db, &occurrence, rank)?;
+        }
+    }
+    db.prepare_cached(
+        "UPDATE reminder SET last_run = ?2, carried_by = ?3, planned = ?4, last_status = ?5, \
+         consecutive_errors = consecutive_errors + (?5 = 'failed'), \
+         total_runs = total_runs + (?5 = 'failed'), \
+         status = CASE WHEN status = 'active' AND ?3 IS NULL AND NOT EXISTS (SELECT 1 FROM occurrence o \
+           WHERE o.reminder_id = ?1 AND (o.wake_at IS NOT NULL OR o.state = 'paused')) THEN 'completed' ELSE status END \
+         WHERE id = ?1",
+    )
+    .map_err(broken)?
+    .execute(params![
+        reminder.id.as_bytes(),
+        series.last_run,
+        series.carried_by,
+        series.planned,
+        occurrence.state.kind().as_str()
+    ])
+    .map_err(broken)?;
+    let detail = missed.then(|| format!("{} runs missed", 1 + also_missed.len() + n_more_missed));
+    audit(
+        db,
+        now,
+        "engine",
+        occurrence.state.kind().as_str(),
+        reminder.id,
+        Some(occurrence.id.run),
+        detail.as_deref(),
+    )?;
+    Ok(planned)
+}
+
+fn series(db: &Connection, id: ReminderId) -> Result<Series, StoreError> {
+    let mut statement =
+        db.prepare_cached("SELECT last_run, carried_by, planned FROM reminder WHERE id = ?").map_err(broken)?;
+    statement.query_row([id.as_bytes()], |found| Ok(row::series(found, 0))).map_err(broken)?
+}
+
+pub(super) fn renew(
+    db: &Connection,
+    leases: &[(OccurrenceId, u64)],
+    until: Timestamp,
+) -> Result<Vec<OccurrenceId>, StoreError> {
+    let mut held = std::collections::HashSet::with_capacity(leases.len());
+    for_rows(
+        db,
+        "WITH v (reminder_id, run, lease, until) AS (VALUES {values}) UPDATE occurrence SET wake_at = v.until FROM v \
+         WHERE occurrence.reminder_id = v.reminder_id AND occurrence.run = v.run AND occurrence.lease = v.lease \
+         AND occurrence.state = 'processing' RETURNING occurrence.reminder_id, occurrence.run",
+        4,
+        leases,
+        |(id, lease), values| {
+            values.push(id.reminder.as_bytes());
+            values.push(id.run);
+            values.push(*lease);
+            values.push(micros(until));
+        },
+        |found| {
+            held.insert(OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? });
+            Ok(())
+        },
+    )?;
+    Ok(leases.iter().map(|(id, _)| *id).filter(|id| !held.contains(id)).collect())
+}
+
+/// Makes every leased occurrence due for a look now: whoever leased it is gone, because the lock file is ours.
+pub(super) fn rescue(db: &Connection, now: Timestamp) -> Result<usize, StoreError> {
+    db.prepare_cached("UPDATE occurrence SET wake_at = ? WHERE node IS NOT NULL")
+        .map_err(broken)?
+        .execute([micros(now)])
+        .map_err(broken)
+}

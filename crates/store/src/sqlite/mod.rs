@@ -1,0 +1,209 @@
+//! One embedded file.
+//!
+//! SQLite in WAL mode with `synchronous = FULL`: a commit that has returned survives power loss. One thread writes, and
+//! whatever waits when it begins shares its commit, so that durable does not mean slow; other threads read beside it.
+//!
+//! Which clock judges leases: the only process there is. A lock file keeps a second one out, so a lease found at
+//! start-up belongs to a process that is gone.
+
+mod change;
+mod check;
+mod claim;
+mod create;
+mod migrate;
+mod open;
+mod prune;
+mod read;
+mod row;
+mod settle;
+mod values;
+mod worker;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_core::change::Change;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::store::{
+    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
+    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+};
+use punctual_core::user::{ApiKey, User};
+use rusqlite::Connection;
+
+pub use check::{CheckReport, check};
+pub use migrate::{MigrateReport, migrate};
+pub use open::OpenError;
+use worker::{Readers, Urgency, Writer};
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Run statements on the caller's thread. The simulator does, so that every run is the same.
+    pub inline: bool,
+    /// Wait for the disk at every commit. Only the simulator does without, and crashes processes, not machines.
+    pub durable: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { inline: false, durable: true }
+    }
+}
+
+/// The version of SQLite inside this binary.
+pub fn version() -> &'static str {
+    rusqlite::version()
+}
+
+/// Reminders in one file.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    /// Held as long as the store is: keeps a second server away from the file.
+    _lock: open::Lock,
+}
+
+impl SqliteStore {
+    /// Opens the file, making it if there is none, and brings its schema up to date.
+    ///
+    /// Refuses a file that another server has open, and one whose schema is newer than this program.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        open::open(path, &options)
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        urgency: Urgency,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.run(urgency, work).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.readers.run(work).await
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn create(&self, new: Create) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| create::create(db, &new)).await
+    }
+
+    async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {
+        let key = key.to_owned();
+        self.read(move |db| read::answered(db, &key)).await
+    }
+
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        // The refusal is a value here, not an error: it must not be mistaken for a failure of the database.
+        self.write(Urgency::Normal, move |db| change::change(db, id, &change, &by)).await?
+    }
+
+    async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
+        self.read(move |db| read::reminder(db, id)).await
+    }
+
+    async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {
+        self.read(move |db| read::reminders(db, &query)).await
+    }
+
+    async fn occurrences(&self, id: ReminderId, before: Option<u32>, limit: usize) -> Result<Vec<Trail>, StoreError> {
+        self.read(move |db| read::occurrences(db, id, before, limit)).await
+    }
+
+    async fn occurrence(&self, id: OccurrenceId) -> Result<Option<Trail>, StoreError> {
+        self.read(move |db| read::occurrence(db, id)).await
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        self.read(move |db| read::audit(db, &query)).await
+    }
+
+    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
+        self.read(move |db| read::upcoming(db, from, limit)).await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {
+        self.write(Urgency::Urgent, move |db| claim::claim(db, &claim)).await
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
+        self.write(Urgency::Urgent, move |db| settle::settle(db, settlements, now)).await
+    }
+
+    async fn renew(&self, leases: Vec<(OccurrenceId, u64)>, until: Timestamp) -> Result<Vec<OccurrenceId>, StoreError> {
+        self.write(Urgency::Urgent, move |db| claim::renew(db, &leases, until)).await
+    }
+
+    async fn rescue(&self, _node: &str, now: Timestamp) -> Result<usize, StoreError> {
+        self.write(Urgency::Urgent, move |db| claim::rescue(db, now)).await
+    }
+
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.write(Urgency::Normal, move |db| prune::prune(db, before, limit)).await
+    }
+
+    async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| prune::forget_answered(db, now)).await
+    }
+
+    async fn put_user(&self, user: User) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| create::put_user(db, &user)).await
+    }
+
+    async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |db| read::user(db, &id)).await
+    }
+
+    async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError> {
+        self.read(move |db| read::users(db, after.as_deref(), limit)).await
+    }
+
+    async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Urgency::Normal, move |db| create::delete(db, "DELETE FROM user WHERE id = ?1", &id)).await
+    }
+
+    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| create::put_key(db, &key)).await
+    }
+
+    async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
+        self.read(move |db| read::key(db, &hash)).await
+    }
+
+    async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        self.read(read::keys).await
+    }
+
+    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Urgency::Normal, move |db| create::delete(db, "DELETE FROM api_key WHERE id = ?1", &id)).await
+    }
+
+    async fn stats(&self, _now: Timestamp) -> Result<StoreStats, StoreError> {
+        self.read(read::stats).await
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, |db| {
+            db.prepare_cached("UPDATE probe SET value = value + 1")
+                .map_err(row::broken)?
+                .execute([])
+                .map_err(row::broken)?;
+            Ok(())
+        })
+        .await
+    }
+
+    fn queries(&self) -> u64 {
+        self.writer.queries() + self.readers.queries()
+    }
+}

@@ -1,0 +1,161 @@
+//! Rows to types and back.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Tries};
+use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Reminder};
+use punctual_core::schedule::Schedule;
+use punctual_core::store::StoreError;
+use punctual_core::wake::Series;
+use punctual_core::zone::Zone;
+use rusqlite::Row;
+
+/// The columns [`reminder`] reads, in its order.
+pub(super) const REMINDER: &str = "r.id, r.user, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, \
+    r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+/// How many those are.
+pub(super) const N_REMINDER: usize = 22;
+
+/// The columns [`occurrence`] reads, in its order.
+pub(super) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.state, o.wake_at, o.lease, o.at, o.error, \
+    o.attempts, o.rounds, o.position, o.refused, o.asks, o.reached";
+/// How many those are.
+pub(super) const N_OCCURRENCE: usize = 14;
+
+/// Microseconds since 1970, rounded up, so that nothing is due before it was asked for.
+pub(super) fn micros(at: Timestamp) -> i64 {
+    at.as_microsecond() + i64::from(at.subsec_nanosecond().rem_euclid(1000) != 0)
+}
+
+pub(super) fn instant(micros: i64) -> Result<Timestamp, StoreError> {
+    Timestamp::from_microsecond(micros).map_err(impossible)
+}
+
+/// A value in the file that this program would never have written.
+pub(super) fn impossible(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Broken(format!("a row cannot be read: {error}"))
+}
+
+/// Names a failure by whether trying later may help.
+pub(super) fn broken(error: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode;
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            StoreError::Unavailable("the disk is full; free some space and it goes on by itself".into())
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Unavailable("the file is locked by another program".into())
+        }
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::OutOfMemory) => {
+            StoreError::Unavailable(error.to_string())
+        }
+        _ => StoreError::Broken(error.to_string()),
+    }
+}
+
+pub(super) fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, index: usize) -> Result<T, StoreError> {
+    row.get(index).map_err(broken)
+}
+
+fn text<'r>(row: &'r Row<'_>, index: usize) -> Result<&'r str, StoreError> {
+    row.get_ref(index).map_err(broken)?.as_str().map_err(impossible)
+}
+
+pub(super) fn word<T: std::str::FromStr>(row: &Row<'_>, index: usize) -> Result<T, StoreError>
+where
+    T::Err: std::fmt::Display,
+{
+    text(row, index)?.parse().map_err(impossible)
+}
+
+pub(super) fn optional_instant(row: &Row<'_>, index: usize) -> Result<Option<Timestamp>, StoreError> {
+    get::<Option<i64>>(row, index)?.map(instant).transpose()
+}
+
+pub(super) fn reminder_id(row: &Row<'_>, index: usize) -> Result<ReminderId, StoreError> {
+    get::<[u8; 16]>(row, index).map(ReminderId::from_bytes)
+}
+
+/// Reads [`REMINDER`], whose first column is at `first`.
+pub(super) fn reminder(row: &Row<'_>, first: usize) -> Result<Reminder, StoreError> {
+    let at = |offset: usize| first + offset;
+    let ack_timeout: Option<u64> = get(row, at(8))?;
+    let ack = match ack_timeout {
+        None => None,
+        Some(millis) => Some(AckPolicy {
+            prompt: get(row, at(9))?,
+            timeout: Duration::from_millis(millis),
+            reminders_max: get(row, at(10))?,
+        }),
+    };
+    Ok(Reminder {
+        id: reminder_id(row, at(0))?,
+        user: get(row, at(1))?,
+        name: get(row, at(2))?,
+        message: get(row, at(3))?,
+        schedule: Schedule::from_stored(text(row, at(4))?).map_err(impossible)?,
+        timezone: Zone::named(text(row, at(5))?).map_err(impossible)?,
+        priority: punctual_core::reminder::Priority::from_rank(get(row, at(6))?),
+        to: addresses(get::<Option<String>>(row, at(7))?.as_deref())?,
+        ack,
+        snooze_allowed: get(row, at(11))?,
+        retries_max: get(row, at(12))?,
+        misfire: Misfire { policy: word(row, at(13))?, within: Duration::from_millis(get(row, at(14))?) },
+        on_unknown: word(row, at(15))?,
+        created_via: get(row, at(16))?,
+        original_text: get(row, at(17))?,
+        metadata: Metadata::from_stored(get(row, at(18))?),
+        status: word(row, at(19))?,
+        created_at: instant(get(row, at(20))?)?,
+        updated_at: instant(get(row, at(21))?)?,
+    })
+}
+
+/// Reads a JSON list of addresses; none is an empty list.
+pub(super) fn addresses(json: Option<&str>) -> Result<Vec<Address>, StoreError> {
+    json.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
+}
+
+/// Reads [`OCCURRENCE`], whose first column is at `first`; returns the lease number and the moment beside it.
+pub(super) fn occurrence(row: &Row<'_>, first: usize) -> Result<(Occurrence, u64, Option<Timestamp>), StoreError> {
+    let at = |offset: usize| first + offset;
+    let id = OccurrenceId { reminder: reminder_id(row, at(0))?, run: get(row, at(1))? };
+    let due_at = instant(get(row, at(2))?)?;
+    let wake_at = optional_instant(row, at(4))?;
+    let lease: u64 = get(row, at(5))?;
+    let reached_at = || optional_instant(row, at(6)).map(|reached_at| reached_at.unwrap_or(due_at));
+    let error = || get::<Option<String>>(row, at(7)).map(Option::unwrap_or_default);
+    let moment = || wake_at.ok_or_else(|| impossible("an open occurrence has no moment"));
+    let state = match word::<StateKind>(row, at(3))? {
+        StateKind::Scheduled => State::Scheduled,
+        StateKind::Processing => State::Processing { lease: Lease { number: lease, until: moment()? } },
+        StateKind::PendingRetry => State::PendingRetry { retry_at: moment()?, error: error()? },
+        StateKind::AwaitingAck => State::AwaitingAck { delivered_at: reached_at()?, ask_again_at: moment()? },
+        StateKind::Snoozed => State::Snoozed,
+        StateKind::Paused => State::Paused,
+        StateKind::Delivered => State::Delivered { at: reached_at()? },
+        StateKind::Completed => State::Completed { at: reached_at()? },
+        StateKind::Dismissed => State::Dismissed { at: reached_at()? },
+        StateKind::Unanswered => State::Unanswered { at: reached_at()? },
+        StateKind::Failed => State::Failed { at: reached_at()?, error: error()? },
+        StateKind::Cancelled => State::Cancelled { at: reached_at()? },
+        StateKind::Missed => State::Missed { at: reached_at()? },
+    };
+    let tries = Tries {
+        attempts: get(row, at(8))?,
+        rounds: get(row, at(9))?,
+        position: get(row, at(10))?,
+        refused: get::<i64>(row, at(11))? as u64,
+        asks: get(row, at(12))?,
+        reached: get(row, at(13))?,
+    };
+    Ok((Occurrence { id, due_at, state, tries }, lease, wake_at))
+}
+
+/// Reads `last_run, carried_by, planned`, the first of which is at `first`.
+pub(super) fn series(row: &Row<'_>, first: usize) -> Result<Series, StoreError> {
+    Ok(Series { last_run: get(row, first)?, carried_by: get(row, first + 1)?, planned: get(row, first + 2)? })
+}
