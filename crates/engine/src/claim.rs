@@ -1,0 +1,271 @@
+//! Taking the right to deliver, a little ahead of time.
+//!
+//! A claim costs a commit. So a batch is claimed before it is due, by as much as recent claims took, and then held until
+//! the instant. One claim covers twice that lead, so that a steady stream of instants is claimed in batches and not one by
+//! one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::store::{Claim, StoreError};
+
+use crate::command::Inner;
+use crate::flight::Flight;
+use crate::timer::WINDOW_MAX;
+
+/// The shortest lead: below it, claims would be too small to be cheap.
+const LEAD_MIN: Duration = Duration::from_millis(40);
+/// The longest lead: above it, too much would be in flight when a process dies.
+const LEAD_MAX: Duration = Duration::from_secs(2);
+/// How often a part of the backlog is taken.
+const BACKLOG_EVERY: SignedDuration = SignedDuration::from_millis(100);
+/// What is due this close together is claimed together.
+const TOGETHER: SignedDuration = SignedDuration::from_millis(20);
+/// This close to a claim, nobody looks again whether more has been created for its moment.
+const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_millis(20);
+/// How long to wait after the store failed.
+const PAUSE_AFTER_FAILURE: SignedDuration = SignedDuration::from_millis(500);
+
+/// What one pass leaves for the next.
+struct Claimer {
+    pace: Pace,
+    /// When the backlog may be looked at again.
+    backlog_at: Timestamp,
+    /// Moments that are known and must not be acted on before they come.
+    not_before: BTreeSet<Timestamp>,
+}
+
+/// How long claims have taken lately.
+struct Pace {
+    /// The slowest of recent claims, fading.
+    claim: Duration,
+    /// What one row adds.
+    row: Duration,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { claim: Duration::from_millis(10), row: Duration::from_micros(20) }
+    }
+
+    fn observe(&mut self, took: Duration, n_rows: usize) {
+        self.claim = took.max(self.claim.mul_f64(0.98));
+        if n_rows >= 64 {
+            self.row = (self.row + took / n_rows as u32) / 2;
+        }
+    }
+
+    /// How far ahead to claim when `n_rows` are due together.
+    fn lead(&self, n_rows: usize) -> Duration {
+        let base = (self.claim * 3).max(LEAD_MIN);
+        (base + self.row * n_rows as u32 * 2).min(LEAD_MAX)
+    }
+}
+
+/// Claims what is about to be due, for as long as the engine runs.
+pub(crate) async fn run(inner: Arc<Inner>) {
+    let mut claimer = Claimer { pace: Pace::new(), backlog_at: Timestamp::MIN, not_before: BTreeSet::new() };
+    while !inner.stopping() {
+        let wait_until = match run_once(&inner, &mut claimer).await {
+            Ok(next) => {
+                inner.store_works();
+                next
+            }
+            Err(error) => {
+                inner.store_failed(&error);
+                Some(plus(inner.clock.now(), PAUSE_AFTER_FAILURE))
+            }
+        };
+        match wait_until {
+            Some(at) if at <= inner.clock.now() => {}
+            Some(at) => tokio::select! { biased;
+                () = inner.stopped() => {}
+                () = inner.timer.nudged() => {}
+                () = inner.clock.sleep_until(at) => {}
+            },
+            None => tokio::select! { biased;
+                () = inner.stopped() => {}
+                () = inner.timer.nudged() => {}
+            },
+        }
+    }
+}
+
+/// One pass: claims what is within the lead; returns when to look again, or `None` to wait for a nudge.
+async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Option<Timestamp>, StoreError> {
+    let timer = &inner.timer;
+    let boundary = minus(inner.clock.now(), inner.settings.backlog_after);
+    if timer.needs_refill() {
+        timer.begin_refill();
+        match inner.store.upcoming(boundary, WINDOW_MAX).await {
+            Ok(upcoming) => timer.end_refill(upcoming, WINDOW_MAX),
+            Err(error) => {
+                timer.reset();
+                return Err(error);
+            }
+        }
+    }
+    timer.demote(boundary);
+
+    let mut now = inner.clock.now();
+    let mut look_again_at = None;
+    if timer.has_backlog() {
+        if claimer.backlog_at <= now {
+            let limit = inner.settings.backlog_batch;
+            let until = minus(boundary, Duration::from_micros(1));
+            let n_taken = take(inner, claimer, Timestamp::MIN, until, limit, "recovery").await?;
+            if n_taken < limit {
+                timer.set_backlog(false);
+            }
+            now = inner.clock.now();
+            claimer.backlog_at = plus(now, BACKLOG_EVERY);
+        }
+        look_again_at = Some(claimer.backlog_at);
+    }
+
+    let limit = inner.settings.batch_max;
+    let not_before = claimer.not_before.first().copied();
+    if not_before.is_some_and(|at| at <= now) {
+        let n_taken = take(inner, claimer, boundary, now, limit, "timer").await?;
+        if n_taken < limit {
+            claimer.not_before.retain(|at| *at > now);
+        }
+        return Ok(Some(Timestamp::MIN));
+    }
+    look_again_at = earliest(look_again_at, not_before);
+    let Some(first) = timer.first() else {
+        return Ok(look_again_at);
+    };
+    let n_together = timer.count_until(plus(first, TOGETHER));
+    let lead = claimer.pace.lead(n_together);
+    if first > plus(now, signed(lead)) {
+        return Ok(earliest(look_again_at, Some(look_at(first, lead, now))));
+    }
+    take(inner, claimer, boundary, plus(now, signed(lead * 2)), limit, "timer").await?;
+    // There may be more within the lead.
+    Ok(Some(Timestamp::MIN))
+}
+
+/// When to look at `first` again, which is to be claimed by `lead` ahead.
+///
+/// More may be created for the same moment meanwhile. Nobody is woken for that, and the lead would be too short for
+/// all of them: so it is looked at when the longest lead begins, and then halfway to the claim, again and again.
+fn look_at(first: Timestamp, lead: Duration, now: Timestamp) -> Timestamp {
+    let longest = minus(first, LEAD_MAX);
+    if now < longest {
+        return longest;
+    }
+    let claim_at = minus(first, lead);
+    let left = claim_at.duration_since(now);
+    if left < LOOK_AGAIN_MIN { claim_at } else { plus(now, left / 2) }
+}
+
+/// Claims up to `limit` moments in `from..=until` and puts them in flight; returns how many there were.
+async fn take(
+    inner: &Arc<Inner>,
+    claimer: &mut Claimer,
+    from: Timestamp,
+    until: Timestamp,
+    limit: usize,
+    via: &'static str,
+) -> Result<usize, StoreError> {
+    while inner.flights.len() + limit > inner.settings.in_flight_max {
+        if inner.stopping() {
+            return Ok(0);
+        }
+        let landed = inner.flights.landed();
+        if inner.flights.len() + limit <= inner.settings.in_flight_max {
+            break;
+        }
+        inner.shed_slow_lanes();
+        tokio::select! { biased;
+            () = inner.stopped() => return Ok(0),
+            () = landed => {}
+            () = inner.clock.sleep_until(plus(inner.clock.now(), PAUSE_AFTER_FAILURE)) => {}
+        }
+    }
+    let now = inner.clock.now();
+    let claim = Claim {
+        now,
+        from,
+        until,
+        limit,
+        node: inner.settings.node.clone(),
+        lease_until: plus(now, signed(inner.settings.lease_for)),
+        fallback: inner.settings.fallback.clone(),
+    };
+    inner.claiming.store(true, Ordering::Release);
+    inner.timer.begin_claim();
+    let claims = inner.store.claim(claim).await;
+    let claims = match claims {
+        Ok(claims) => claims,
+        Err(error) => {
+            inner.claiming.store(false, Ordering::Release);
+            return Err(error);
+        }
+    };
+    claimer.pace.observe(inner.clock.now().duration_since(now).unsigned_abs(), claims.n_taken);
+    for state in &claims.ended {
+        inner.count_occurrence(state.as_str(), via);
+    }
+    let flights: Vec<_> = claims
+        .to_send
+        .into_iter()
+        .map(|claimed| {
+            let lane = inner.lane_of(claimed.to());
+            let flight = Flight::new(claimed, via, lane);
+            inner.flights.add(&flight);
+            flight
+        })
+        .collect();
+    inner.claiming.store(false, Ordering::Release);
+    inner.metrics.in_flight.set(inner.flights.len() as i64);
+    inner.hold.add(flights);
+    if claims.n_taken < limit {
+        inner.timer.passed(until);
+    }
+    // What was planned while claiming may lie within what has just been forgotten.
+    inner.timer.note(claims.wakes);
+    claimer.not_before.extend(claims.not_before);
+    Ok(claims.n_taken)
+}
+
+pub(crate) fn signed(span: Duration) -> SignedDuration {
+    SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX)
+}
+
+pub(crate) fn plus(at: Timestamp, span: SignedDuration) -> Timestamp {
+    at.checked_add(span).unwrap_or(Timestamp::MAX)
+}
+
+pub(crate) fn minus(at: Timestamp, span: Duration) -> Timestamp {
+    at.checked_sub(signed(span)).unwrap_or(Timestamp::MIN)
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_looked_at_ever_more_often_until_it_is_claimed() {
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let (first, lead) = (at(60_000), Duration::from_millis(100));
+        let mut now = at(0);
+        let mut looks = Vec::new();
+        while now < minus(first, lead) {
+            now = look_at(first, lead, now);
+            looks.push(first.duration_since(now).as_millis());
+        }
+        assert_eq!(looks, [2000, 1050, 575, 337, 218, 159, 129, 114, 100]);
+    }
+}

@@ -1,0 +1,295 @@
+//! The commands: what every front door calls.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::SignedDuration;
+use punctual_core::change::{Change, Refused};
+use punctual_core::channel::Channel;
+use punctual_core::clock::{Clock, Random};
+use punctual_core::decide::withdraw;
+use punctual_core::id::ReminderId;
+use punctual_core::invalid::Invalid;
+use punctual_core::reminder::Reminder;
+use punctual_core::store::{
+    Answered, By, ChangeError, Changed, Create, NewReminder, ReminderView, Settlement, Store, StoreError,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::claim::plus;
+use crate::deliver::{Hold, Lanes};
+use crate::flight::Flights;
+use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
+use crate::run::Phase;
+use crate::settings::Settings;
+use crate::settle::Settler;
+use crate::system::Runtime;
+use crate::timer::Timer;
+
+/// How often a command looks again for a claim that it can withdraw. Another node's claim never shows up here.
+const WITHDRAW_TRIES: u32 = 20;
+/// How long it waits in between.
+const WITHDRAW_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(5);
+
+/// What an engine is made of.
+pub struct Parts {
+    /// Where reminders live.
+    pub store: Arc<dyn Store>,
+    /// How they reach people, by name.
+    pub channels: BTreeMap<String, Arc<dyn Channel>>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+    /// Tasks.
+    pub runtime: Arc<dyn Runtime>,
+    /// Limits and delays.
+    pub settings: Settings,
+}
+
+/// The engine. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) channels: BTreeMap<String, Arc<dyn Channel>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) settings: Settings,
+    pub(crate) metrics: Metrics,
+    pub(crate) timer: Timer,
+    pub(crate) flights: Flights,
+    /// Whether a claim is under way whose flights nobody knows yet.
+    pub(crate) claiming: AtomicBool,
+    pub(crate) hold: Hold,
+    pub(crate) lanes: Mutex<Lanes>,
+    pub(crate) settler: Settler,
+    pub(crate) settlements: Mutex<Option<mpsc::UnboundedReceiver<Settlement>>>,
+    pub(crate) phase: watch::Sender<Phase>,
+    store_error: Mutex<Option<String>>,
+}
+
+/// How the engine is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// What the store last failed with, until something works again.
+    pub store_error: Option<String>,
+}
+
+/// Why reminders were not created. Nothing was written.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CreateError {
+    /// One of them cannot be accepted.
+    #[error("{invalid}")]
+    Invalid {
+        /// Which, counted from 0.
+        index: usize,
+        /// What is wrong with it.
+        invalid: Invalid,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Engine {
+    /// Puts an engine together. Nothing fires before [`Engine::start`].
+    pub fn new(parts: Parts) -> Self {
+        let (settler, settlements) = Settler::new();
+        let inner = Inner {
+            store: parts.store,
+            channels: parts.channels,
+            clock: parts.clock,
+            random: parts.random,
+            runtime: parts.runtime,
+            settings: parts.settings,
+            metrics: Metrics::default(),
+            timer: Timer::new(),
+            flights: Flights::default(),
+            claiming: AtomicBool::new(false),
+            hold: Hold::default(),
+            lanes: Mutex::new(Lanes::default()),
+            settler,
+            settlements: Mutex::new(Some(settlements)),
+            phase: watch::channel(Phase::Running).0,
+            store_error: Mutex::new(None),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Writes all of `reminders` or none. When it has returned, they survive power loss.
+    pub async fn create(
+        &self,
+        reminders: Vec<Reminder>,
+        actor: &str,
+        answered: Option<(String, Answered)>,
+    ) -> Result<Vec<ReminderView>, CreateError> {
+        let now = self.inner.clock.now();
+        let mut new = Vec::with_capacity(reminders.len());
+        let mut views = Vec::with_capacity(reminders.len());
+        for (index, reminder) in reminders.into_iter().enumerate() {
+            let first_due_at = self.check(&reminder, now).map_err(|invalid| CreateError::Invalid { index, invalid })?;
+            views.push(ReminderView::fresh(reminder.clone(), first_due_at));
+            new.push(NewReminder { reminder, first_due_at });
+        }
+        let create = Create { reminders: new, actor: actor.to_owned(), answered, now };
+        let inner = self.inner.clone();
+        // A caller that goes away must not leave a reminder written and the timer ignorant of it.
+        self.finish(async move {
+            let wakes: Vec<_> = create.reminders.iter().map(|new| new.first_due_at).collect();
+            inner.store.create(create).await?;
+            inner.timer.note(wakes);
+            Ok(views)
+        })
+        .await
+    }
+
+    /// Applies one command to one reminder.
+    ///
+    /// What is claimed but not yet being sent is withdrawn first, so that a command succeeds until the very instant.
+    pub async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        if let Change::Update(patch) = &change
+            && let Some(to) = &patch.to
+        {
+            self.check_addresses(to).map_err(Refused::Invalid)?;
+        }
+        let inner = self.inner.clone();
+        // A caller that goes away must not leave a flight withdrawn and unsettled.
+        self.finish(async move { inner.change(id, change, by).await }).await
+    }
+
+    /// Checks a reminder as [`Engine::create`] does; returns when it is first due.
+    pub fn check(&self, reminder: &Reminder, now: jiff::Timestamp) -> Result<jiff::Timestamp, Invalid> {
+        reminder.validate()?;
+        self.check_addresses(&reminder.to)?;
+        let first = reminder.schedule.first_after(&reminder.timezone, now);
+        first.ok_or_else(|| Invalid::new("schedule", "is never due: every instant of it has passed"))
+    }
+
+    fn check_addresses(&self, to: &[punctual_core::reminder::Address]) -> Result<(), Invalid> {
+        for (index, address) in to.iter().enumerate() {
+            let Some(channel) = self.inner.channels.get(&address.channel) else {
+                let known: Vec<_> = self.inner.channels.keys().map(String::as_str).collect();
+                let problem = format!("there is no channel named `{}`; there is {}", address.channel, known.join(", "));
+                return Err(Invalid::new(format!("to[{index}].channel"), problem));
+            };
+            channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
+        }
+        Ok(())
+    }
+
+    /// Runs `work` to its end, also when the caller stops waiting for it.
+    async fn finish<T, E>(&self, work: impl Future<Output = Result<T, E>> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.inner.runtime.spawn(Box::pin(async move {
+            // Nobody waits any more when the caller was dropped; the work is done all the same.
+            let _ = sender.send(work.await);
+        }));
+        receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into()).into()))
+    }
+
+    /// Where reminders live.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+
+    /// Time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.inner.clock
+    }
+
+    /// Randomness.
+    pub fn random(&self) -> &Arc<dyn Random> {
+        &self.inner.random
+    }
+
+    /// How reminders reach people.
+    pub fn channels(&self) -> &BTreeMap<String, Arc<dyn Channel>> {
+        &self.inner.channels
+    }
+
+    /// What it counts.
+    pub fn metrics(&self) -> &Metrics {
+        &self.inner.metrics
+    }
+
+    /// Limits and delays.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// How it is.
+    pub fn health(&self) -> Health {
+        Health { store_error: self.inner.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone() }
+    }
+}
+
+impl Inner {
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        // An answer is about what has been sent; all else is about what will be.
+        let answer = matches!(change, Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
+        let mut tries_left = WITHDRAW_TRIES;
+        loop {
+            let withdrawn = if answer { Vec::new() } else { self.flights.withdraw(id) };
+            let now = self.clock.now();
+            let settlements: Vec<_> = withdrawn.iter().map(|flight| withdraw(&flight.claimed, now)).collect();
+            let back_at: Vec<_> = settlements.iter().filter_map(|s| s.state.wake_at(s.due_at)).collect();
+            if !settlements.is_empty() {
+                if let Err(error) = self.store.settle(settlements.clone(), now).await {
+                    // They will never be sent, so they must not stay leased: the settling loop tries until it works.
+                    settlements.into_iter().for_each(|settlement| self.settle_later(settlement, None));
+                    return Err(error.into());
+                }
+                self.flights.remove(settlements.iter().map(|s| (&s.occurrence, s.lease)));
+            }
+            let changed = self.store.change(id, change.clone(), by.clone()).await;
+            // Noted only now, so that the timer is in no hurry to claim it again before the change.
+            self.timer.note(back_at);
+            match changed {
+                // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
+                Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !self.flights.has_begun(id) => {
+                    tries_left -= 1;
+                    self.clock.sleep_until(plus(self.clock.now(), WITHDRAW_AGAIN_AFTER)).await;
+                }
+                Ok(changed) => {
+                    self.timer.note(changed.wakes.iter().copied());
+                    return Ok(changed);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn store_works(&self) {
+        let mut store_error = self.store_error.lock().unwrap_or_else(PoisonError::into_inner);
+        if store_error.take().is_some() {
+            tracing::info!("the store works again");
+        }
+    }
+
+    pub(crate) fn store_failed(&self, error: &StoreError) {
+        let mut store_error = self.store_error.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = error.to_string();
+        if store_error.as_ref() != Some(&text) {
+            tracing::error!(error = %text, "the store failed; it is tried again");
+        }
+        *store_error = Some(text);
+    }
+
+    pub(crate) fn count_attempt(&self, channel: &str, outcome: &'static str) {
+        self.metrics.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome }).inc();
+    }
+
+    pub(crate) fn count_occurrence(&self, state: &'static str, via: &'static str) {
+        self.metrics.occurrences.get_or_create(&OccurrenceLabels { state, via }).inc();
+    }
+}

@@ -1,0 +1,135 @@
+//! Everything this node holds a lease for.
+//!
+//! A flight is a claimed occurrence between its claim and its settle. Until its send begins it can be withdrawn: that is how a
+//! cancel can still succeed in the moments before the instant, although the lease has been taken.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::store::Claimed;
+use tokio::sync::Notify;
+
+const WAITING: u8 = 0;
+const BEGUN: u8 = 1;
+const WITHDRAWN: u8 = 2;
+
+/// A claimed occurrence on its way.
+pub(crate) struct Flight {
+    pub(crate) claimed: Claimed,
+    /// Who woke it, for the metrics.
+    pub(crate) via: &'static str,
+    /// The receiver whose turn it waits for.
+    pub(crate) lane: Arc<str>,
+    phase: AtomicU8,
+    lease_until: AtomicI64,
+}
+
+impl Flight {
+    pub(crate) fn new(claimed: Claimed, via: &'static str, lane: Arc<str>) -> Arc<Self> {
+        let lease_until = AtomicI64::new(claimed.lease_until.as_microsecond());
+        Arc::new(Self { claimed, via, lane, phase: AtomicU8::new(WAITING), lease_until })
+    }
+
+    /// When the send may begin. What has not reached its person yet is never sent before it is due, also when the clock was
+    /// set back after an earlier try.
+    pub(crate) fn instant(&self) -> Timestamp {
+        let Claimed { before, wake_at, .. } = &self.claimed;
+        if before.tries.reached > 0 { *wake_at } else { before.due_at.max(*wake_at) }
+    }
+
+    /// Begins the send, unless the flight was withdrawn. Exactly one of begin and withdraw succeeds.
+    pub(crate) fn begin(&self) -> bool {
+        self.phase.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Stops the send from ever beginning, unless it has begun.
+    pub(crate) fn withdraw(&self) -> bool {
+        self.phase.compare_exchange(WAITING, WITHDRAWN, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Whether the lease still holds at `at`.
+    pub(crate) fn holds_at(&self, at: Timestamp) -> bool {
+        at.as_microsecond() < self.lease_until.load(Ordering::Acquire)
+    }
+
+    fn key(&self) -> (OccurrenceId, u64) {
+        (self.claimed.before.id, self.claimed.lease)
+    }
+}
+
+/// The keys of one reminder's flights.
+fn all_of(id: ReminderId) -> RangeInclusive<(OccurrenceId, u64)> {
+    (OccurrenceId { reminder: id, run: 0 }, 0)..=(OccurrenceId { reminder: id, run: u32::MAX }, u64::MAX)
+}
+
+/// All flights of this node.
+#[derive(Default)]
+pub(crate) struct Flights {
+    // Ordered, so that a simulated run is the same every time, and so that a reminder's flights are neighbours.
+    flights: Mutex<BTreeMap<(OccurrenceId, u64), Arc<Flight>>>,
+    landed: Notify,
+}
+
+impl Flights {
+    pub(crate) fn add(&self, flight: &Arc<Flight>) {
+        self.lock().insert(flight.key(), flight.clone());
+    }
+
+    pub(crate) fn remove<'a>(&self, settled: impl Iterator<Item = (&'a OccurrenceId, u64)>) {
+        let mut flights = self.lock();
+        for (id, lease) in settled {
+            flights.remove(&(*id, lease));
+        }
+        drop(flights);
+        self.landed.notify_waiters();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Waits until flights have landed.
+    pub(crate) fn landed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.landed.notified()
+    }
+
+    /// Withdraws what has not begun of one reminder.
+    pub(crate) fn withdraw(&self, id: ReminderId) -> Vec<Arc<Flight>> {
+        self.lock().range(all_of(id)).map(|(_, flight)| flight).filter(|flight| flight.withdraw()).cloned().collect()
+    }
+
+    /// Whether a send of this reminder has begun.
+    pub(crate) fn has_begun(&self, id: ReminderId) -> bool {
+        self.lock().range(all_of(id)).any(|(_, flight)| flight.phase.load(Ordering::Acquire) == BEGUN)
+    }
+
+    /// Withdraws all that has not begun.
+    pub(crate) fn withdraw_all(&self) -> Vec<Arc<Flight>> {
+        self.lock().values().filter(|flight| flight.withdraw()).cloned().collect()
+    }
+
+    /// The leases to keep alive.
+    pub(crate) fn leases(&self) -> Vec<(OccurrenceId, u64)> {
+        self.lock().keys().copied().collect()
+    }
+
+    /// Takes down that all leases but `lost` now hold until `until`.
+    pub(crate) fn renewed(&self, leases: &[(OccurrenceId, u64)], lost: &[OccurrenceId], until: Timestamp) {
+        let flights = self.lock();
+        for key in leases {
+            if let Some(flight) = flights.get(key) {
+                let until = if lost.contains(&key.0) { i64::MIN } else { until.as_microsecond() };
+                flight.lease_until.store(until, Ordering::Release);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(OccurrenceId, u64), Arc<Flight>>> {
+        // Nothing under this lock can panic half-way.
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,42 @@
+//! When reminders fire.
+//!
+//! The engine sees only the traits of `punctual-core`: it can reach no database, no network and no clock but what it
+//! is handed. The modules follow the life of a reminder.
+
+/// The commands: what every front door calls.
+pub mod command;
+
+/// What is to come soon, and sleeping until then.
+mod timer;
+
+/// Taking the right to deliver, a little ahead of time.
+mod claim;
+
+/// Everything this node holds a lease for.
+mod flight;
+
+/// Holding until the instant, then sending.
+mod deliver;
+
+/// Writing down what became of it.
+mod settle;
+
+/// Keeping leases alive, finding what was overlooked, removing old history.
+mod sweep;
+
+/// The limits and delays.
+pub mod settings;
+
+/// What it counts.
+pub mod metrics;
+
+/// Starting and stopping.
+mod run;
+
+/// The system's clock, randomness and tasks.
+pub mod system;
+
+pub use command::{CreateError, Engine, Health, Parts};
+pub use run::Running;
+pub use settings::Settings;
+pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime};

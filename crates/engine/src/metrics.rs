@@ -1,0 +1,82 @@
+//! What it counts.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// The engine's counters. All are cheap to clone and to raise.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    /// From the due instant to the begin of the send.
+    pub lateness_seconds: Histogram,
+    /// Attempts by channel and outcome.
+    pub attempts: Family<AttemptLabels, Counter>,
+    /// Occurrences by the state they were settled into and by who woke them.
+    pub occurrences: Family<OccurrenceLabels, Counter>,
+    /// Attempts after the first of an occurrence.
+    pub retries: Counter,
+    /// Results refused because another had taken over.
+    pub claims_lost: Counter,
+    /// Overdue occurrences that only the safety sweep found.
+    pub fallback_found: Counter,
+    /// Leases held.
+    pub in_flight: Gauge,
+}
+
+/// Labels of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct AttemptLabels {
+    /// Which channel.
+    pub channel: String,
+    /// What became of it.
+    pub outcome: &'static str,
+}
+
+/// Labels of an occurrence.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OccurrenceLabels {
+    /// The state it was settled into.
+    pub state: &'static str,
+    /// Who woke it: timer, recovery or fallback.
+    pub via: &'static str,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let bounds =
+            [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 600.0, 3600.0];
+        Self {
+            lateness_seconds: Histogram::new(bounds),
+            attempts: Family::default(),
+            occurrences: Family::default(),
+            retries: Counter::default(),
+            claims_lost: Counter::default(),
+            fallback_found: Counter::default(),
+            in_flight: Gauge::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Registers everything under the names users rely on.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("punctual_lateness_seconds", "From due to send begun", self.lateness_seconds.clone());
+        registry.register("punctual_attempts", "Attempts by channel and outcome", self.attempts.clone());
+        registry.register("punctual_occurrences", "Occurrences by state and who woke them", self.occurrences.clone());
+        registry.register("punctual_retries", "Attempts after the first", self.retries.clone());
+        registry.register(
+            "punctual_claims_lost",
+            "Results refused because another had taken over",
+            self.claims_lost.clone(),
+        );
+        registry.register(
+            "punctual_fallback_found",
+            "Overdue occurrences only the sweep found",
+            self.fallback_found.clone(),
+        );
+        registry.register("punctual_in_flight", "Leases held by this node", self.in_flight.clone());
+    }
+}

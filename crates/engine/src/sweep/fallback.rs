@@ -1,0 +1,39 @@
+//! Looks for what is overdue although nothing should be.
+//!
+//! A healthy engine finds nothing here, so every find is counted and said aloud. It is the last net under the timer: it reads the
+//! store afresh and forgets what the timer believed.
+
+use std::sync::Arc;
+
+use punctual_core::store::StoreError;
+
+use crate::claim::{minus, plus, signed};
+use crate::command::Inner;
+
+pub(crate) async fn run(inner: Arc<Inner>) {
+    while !inner.stopping() {
+        let next = plus(inner.clock.now(), signed(inner.settings.fallback_interval));
+        tokio::select! { biased;
+            () = inner.stopped() => return,
+            () = inner.clock.sleep_until(next) => {}
+        }
+        if let Err(error) = run_once(&inner).await {
+            inner.store_failed(&error);
+        }
+    }
+}
+
+async fn run_once(inner: &Inner) -> Result<(), StoreError> {
+    let known = inner.timer.has_backlog() || inner.flights.len() > 0;
+    let grace_ends = minus(inner.clock.now(), inner.settings.fallback_grace);
+    let upcoming = inner.store.upcoming(grace_ends, 0).await?;
+    if let Some(since) = upcoming.overdue_since
+        && !known
+    {
+        inner.metrics.fallback_found.inc();
+        tracing::warn!(%since, "the safety sweep found something overdue that the timer had missed");
+        inner.timer.set_backlog(true);
+    }
+    inner.timer.reset();
+    inner.store.forget_answered(inner.clock.now()).await
+}

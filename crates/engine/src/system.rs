@@ -1,0 +1,164 @@
+//! The system's clock, randomness and tasks: the only place that reads them.
+//!
+//! # The clock
+//!
+//! Deadlines are wall-clock instants, and the wall clock can be set. A sleep therefore never trusts a single long wait:
+//! one thread keeps all sleepers in order, waits for the earliest (at most [`LOOK_AGAIN`]), reads the clock again and
+//! wakes who is due. Set back, the clock makes a sleeper wait longer; set forward, it is noticed within the look-again
+//! time. A thread with a condition variable is also more precise than the runtime's timer wheel, whose tick is 1 ms.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::clock::{BoxFuture, Clock, Random};
+
+/// The longest time the clock goes unread while somebody sleeps.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// The system's wall clock.
+pub struct SystemClock {
+    alarms: Arc<Alarms>,
+}
+
+impl SystemClock {
+    /// Starts the thread that wakes sleepers. It ends when the clock and all its sleeps are dropped.
+    pub fn start() -> Self {
+        let alarms = Arc::new(Alarms { queue: Mutex::new(Queue::default()), changed: Condvar::new() });
+        let weak = Arc::downgrade(&alarms);
+        let spawned = std::thread::Builder::new().name("clock".into()).spawn(move || {
+            while let Some(alarms) = weak.upgrade() {
+                alarms.wake_due();
+            }
+        });
+        spawned.expect("a process that cannot start one thread cannot run at all");
+        Self { alarms }
+    }
+
+    /// The present instant.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is handed")]
+    pub fn read() -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Self::read()
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> BoxFuture<()> {
+        Box::pin(Sleep { alarms: self.alarms.clone(), at, number: None })
+    }
+}
+
+struct Alarms {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    sleepers: BTreeMap<(Timestamp, u64), Waker>,
+    last_number: u64,
+}
+
+impl Alarms {
+    /// Wakes who is due, then waits for the next or for a change.
+    fn wake_due(&self) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = SystemClock::read();
+        let mut due = Vec::new();
+        while let Some(entry) = queue.sleepers.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            due.push(entry.remove());
+        }
+        if !due.is_empty() {
+            drop(queue);
+            due.into_iter().for_each(Waker::wake);
+            return;
+        }
+        let wait = match queue.sleepers.first_key_value() {
+            Some(((at, _), _)) => at.duration_since(now).unsigned_abs().min(LOOK_AGAIN),
+            None => LOOK_AGAIN,
+        };
+        // The result says only why the wait ended; the loop reads the clock again either way.
+        let _ = self.changed.wait_timeout(queue, wait);
+    }
+}
+
+struct Sleep {
+    alarms: Arc<Alarms>,
+    at: Timestamp,
+    number: Option<u64>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if SystemClock::read() >= self.at {
+            return Poll::Ready(());
+        }
+        let alarms = self.alarms.clone();
+        let mut queue = alarms.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = self.number.unwrap_or_else(|| {
+            queue.last_number += 1;
+            queue.last_number
+        });
+        self.number = Some(number);
+        queue.sleepers.insert((self.at, number), context.waker().clone());
+        if queue.sleepers.first_key_value().is_some_and(|(key, _)| *key == (self.at, number)) {
+            alarms.changed.notify_one();
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let mut queue = self.alarms.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            queue.sleepers.remove(&(self.at, number));
+        }
+    }
+}
+
+/// The system's randomness.
+pub struct SystemRandom;
+
+impl Random for SystemRandom {
+    #[expect(clippy::disallowed_methods, reason = "this is the randomness that everything else is handed")]
+    fn fill(&self, bytes: &mut [u8]) {
+        // Without randomness no id is unique and no key is secret: better to stop than to go on.
+        getrandom::fill(bytes).expect("the operating system gives randomness");
+    }
+}
+
+/// Where tasks run. The simulator has its own, so that it can choose who runs next.
+pub trait Runtime: Send + Sync + 'static {
+    /// Runs `task` until it ends.
+    fn spawn(&self, task: BoxFuture<()>);
+}
+
+/// Tasks on tokio.
+pub struct TokioRuntime(tokio::runtime::Handle);
+
+impl TokioRuntime {
+    /// The runtime this is called on.
+    pub fn current() -> Self {
+        Self(tokio::runtime::Handle::current())
+    }
+}
+
+impl Runtime for TokioRuntime {
+    fn spawn(&self, task: BoxFuture<()>) {
+        self.0.spawn(task);
+    }
+}

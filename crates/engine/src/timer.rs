@@ -1,0 +1,254 @@
+//! What is to come soon, and sleeping until then.
+//!
+//! Memory holds only a window: the next instants at which something must be looked at, at most [`WINDOW_MAX`] of them,
+//! complete up to an instant. Whatever is created beyond that instant needs no attention: it is read from the store when the
+//! window has been used up. So ten million reminders cost what ten thousand do, and an idle engine asks nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use punctual_core::store::Upcoming;
+use tokio::sync::Notify;
+
+/// The most instants in memory; later ones stay in the store until their turn comes.
+pub(crate) const WINDOW_MAX: usize = 16_384;
+
+/// The near future of one node.
+pub(crate) struct Timer {
+    window: Mutex<Window>,
+    nudged: Notify,
+}
+
+struct Window {
+    /// How many occurrences have their moment at each instant. It may count too many, never too few.
+    instants: BTreeMap<Timestamp, usize>,
+    n_instants: usize,
+    /// Every moment before this is in `instants`; `None`: the store must be asked.
+    complete_until: Option<Timestamp>,
+    /// Something is overdue by more than the engine keeps up with by itself.
+    backlog: bool,
+    /// What was noted since a claim began: the claim may have come too early to see it.
+    during_claim: Option<Vec<Timestamp>>,
+}
+
+impl Timer {
+    pub(crate) fn new() -> Self {
+        let window = Window {
+            instants: BTreeMap::new(),
+            n_instants: 0,
+            complete_until: None,
+            backlog: false,
+            during_claim: None,
+        };
+        Self { window: Mutex::new(window), nudged: Notify::new() }
+    }
+
+    /// Something must be looked at, at each of `wakes`. Wakes the sleeper only if one is earlier than all it knows.
+    pub(crate) fn note(&self, wakes: impl IntoIterator<Item = Timestamp>) {
+        let mut window = self.lock();
+        let before = window.instants.first_key_value().map(|(at, _)| *at);
+        for wake_at in wakes {
+            if window.complete_until.is_some_and(|until| wake_at >= until) {
+                continue;
+            }
+            if let Some(noted) = &mut window.during_claim {
+                noted.push(wake_at);
+            }
+            window.add(wake_at);
+        }
+        window.trim();
+        let first = window.instants.first_key_value().map(|(at, _)| *at);
+        drop(window);
+        if first != before {
+            self.nudged.notify_one();
+        }
+    }
+
+    /// Wakes the sleeper, whatever it knows.
+    pub(crate) fn nudge(&self) {
+        self.nudged.notify_one();
+    }
+
+    /// Waits for an earlier moment than was known.
+    pub(crate) async fn nudged(&self) {
+        self.nudged.notified().await;
+    }
+
+    /// Whether the store must be asked what is to come.
+    pub(crate) fn needs_refill(&self) -> bool {
+        let window = self.lock();
+        match window.complete_until {
+            None => true,
+            Some(until) => window.instants.is_empty() && until != Timestamp::MAX,
+        }
+    }
+
+    /// Opens the window before the store is asked, so that what is noted meanwhile is kept.
+    pub(crate) fn begin_refill(&self) {
+        self.lock().complete_until = Some(Timestamp::MAX);
+    }
+
+    /// Takes the store's answer, which held at most `limit` instants.
+    pub(crate) fn end_refill(&self, upcoming: Upcoming, limit: usize) {
+        let mut window = self.lock();
+        if upcoming.instants.len() == limit {
+            window.complete_until = upcoming.instants.last().copied();
+        }
+        for instant in upcoming.instants {
+            window.add(instant);
+        }
+        window.backlog |= upcoming.overdue_since.is_some();
+        window.trim();
+    }
+
+    /// Forgets the window: the store is asked again.
+    pub(crate) fn reset(&self) {
+        let mut window = self.lock();
+        window.instants.clear();
+        window.n_instants = 0;
+        window.complete_until = None;
+        drop(window);
+        self.nudged.notify_one();
+    }
+
+    /// A claim begins. What is noted from now on survives [`Timer::passed`].
+    pub(crate) fn begin_claim(&self) {
+        self.lock().during_claim = Some(Vec::new());
+    }
+
+    /// Forgets the moments up to and including `until`: they have been claimed.
+    pub(crate) fn passed(&self, until: Timestamp) {
+        let mut window = self.lock();
+        let noted = window.during_claim.take().unwrap_or_default();
+        while let Some(entry) = window.instants.first_entry() {
+            if *entry.key() > until {
+                break;
+            }
+            let n = entry.remove();
+            window.n_instants -= n;
+        }
+        for at in noted.into_iter().filter(|at| *at <= until) {
+            window.add(at);
+        }
+    }
+
+    /// Moves the moments before `boundary` to the backlog.
+    pub(crate) fn demote(&self, boundary: Timestamp) {
+        let mut window = self.lock();
+        while let Some(entry) = window.instants.first_entry() {
+            if *entry.key() >= boundary {
+                break;
+            }
+            let n = entry.remove();
+            window.n_instants -= n;
+            window.backlog = true;
+        }
+    }
+
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.lock().backlog
+    }
+
+    pub(crate) fn set_backlog(&self, backlog: bool) {
+        self.lock().backlog = backlog;
+    }
+
+    /// The next moment.
+    pub(crate) fn first(&self) -> Option<Timestamp> {
+        self.lock().instants.first_key_value().map(|(at, _)| *at)
+    }
+
+    /// How many moments there are up to `until`.
+    pub(crate) fn count_until(&self, until: Timestamp) -> usize {
+        self.lock().instants.range(..=until).map(|(_, n)| n).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Window> {
+        // Nothing under this lock can panic half-way.
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Window {
+    fn add(&mut self, at: Timestamp) {
+        *self.instants.entry(at).or_insert(0) += 1;
+        self.n_instants += 1;
+    }
+
+    /// Keeps the window bounded: the furthest instants go back to being the store's business.
+    fn trim(&mut self) {
+        while self.n_instants > 2 * WINDOW_MAX && self.instants.len() > 1 {
+            if let Some((at, n)) = self.instants.pop_last() {
+                self.n_instants -= n;
+                self.complete_until = Some(at);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn filled(seconds: &[i64], limit: usize) -> Timer {
+        let timer = Timer::new();
+        timer.begin_refill();
+        let instants = seconds.iter().map(|s| at(*s)).collect();
+        timer.end_refill(Upcoming { instants, overdue_since: None }, limit);
+        timer
+    }
+
+    #[test]
+    fn what_lies_beyond_the_window_is_left_to_the_store() {
+        let timer = filled(&[10, 20], 2);
+        timer.note([at(30)]);
+        assert_eq!(timer.count_until(at(100)), 2);
+        timer.note([at(15)]);
+        assert_eq!(timer.count_until(at(100)), 3);
+        timer.passed(at(20));
+        assert!(timer.needs_refill(), "the window is used up and the store may know more");
+    }
+
+    #[test]
+    fn a_window_that_holds_everything_never_asks_again() {
+        let timer = filled(&[10], 2);
+        timer.passed(at(10));
+        assert!(!timer.needs_refill());
+        timer.note([at(1000)]);
+        assert_eq!(timer.first(), Some(at(1000)));
+    }
+
+    #[test]
+    fn what_is_noted_while_the_store_is_asked_is_kept() {
+        let timer = Timer::new();
+        timer.begin_refill();
+        timer.note([at(5)]);
+        timer.end_refill(Upcoming { instants: vec![at(10), at(20)], overdue_since: None }, 2);
+        assert_eq!(timer.first(), Some(at(5)));
+    }
+
+    #[test]
+    fn what_is_noted_while_a_claim_is_under_way_is_not_taken_for_claimed() {
+        let timer = filled(&[10], 2);
+        timer.begin_claim();
+        timer.note([at(12)]);
+        timer.passed(at(20));
+        assert_eq!(timer.first(), Some(at(12)));
+    }
+
+    #[test]
+    fn the_window_stays_bounded_and_knows_where_it_ends() {
+        let timer = filled(&[1], 2);
+        for second in 0..3 * WINDOW_MAX as i64 {
+            timer.note([at(10 + second)]);
+        }
+        assert!(timer.count_until(Timestamp::MAX) <= 2 * WINDOW_MAX);
+        timer.passed(Timestamp::MAX);
+        assert!(timer.needs_refill(), "what was trimmed is read back from the store");
+    }
+}
