@@ -1,0 +1,185 @@
+//! What a program is told when a reminder is due: one JSON document, the same through every way out.
+
+use std::fmt::{self, Display};
+
+use jiff::Timestamp;
+use punctual_core::channel::Message;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// Writes the event for `message` as JSON.
+///
+/// `public_url` is where people and programs reach this server; without it the answer links are null.
+pub(crate) fn to_json(message: &Message, public_url: Option<&str>) -> Vec<u8> {
+    let reminder = &*message.reminder;
+    let metadata = reminder.metadata.as_str();
+    let event = Event {
+        kind: "reminder.due",
+        // When it happened, after Standard Webhooks; when it was sent stands in the header.
+        timestamp: message.due_at,
+        data: Data {
+            reminder_id: reminder.id,
+            occurrence_id: message.occurrence,
+            run_number: message.occurrence.run,
+            attempt: message.attempt,
+            user: &reminder.user,
+            message: &message.text,
+            due_at: message.due_at,
+            late_seconds: (message.late_seconds() * 1e6).round() / 1e6,
+            priority: reminder.priority.as_str(),
+            ack: reminder.ack.as_ref().map(|ack| {
+                let link = |verb| public_url.map(|base| Link { base, id: reminder.id, verb });
+                Ack {
+                    prompt: ack.prompt.as_deref().unwrap_or(&reminder.message),
+                    ack_url: link("ack"),
+                    snooze_url: link("snooze").filter(|_| reminder.snooze_allowed),
+                    dismiss_url: link("dismiss"),
+                }
+            }),
+            // Stored text that is no JSON must neither break the document nor stop the reminder.
+            metadata: serde_json::from_str(metadata).or_else(|_| serde_json::from_str("{}")).unwrap_or(RawValue::NULL),
+        },
+    };
+    let mut json = Vec::with_capacity(640 + message.text.len() + metadata.len());
+    serde_json::to_writer(&mut json, &event).expect("texts and numbers always become JSON in memory");
+    json
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    timestamp: Timestamp,
+    data: Data<'a>,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    #[serde(serialize_with = "as_text")]
+    reminder_id: ReminderId,
+    #[serde(serialize_with = "as_text")]
+    occurrence_id: OccurrenceId,
+    run_number: u32,
+    attempt: u32,
+    user: &'a str,
+    message: &'a str,
+    due_at: Timestamp,
+    late_seconds: f64,
+    priority: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ack: Option<Ack<'a>>,
+    metadata: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Ack<'a> {
+    prompt: &'a str,
+    ack_url: Option<Link<'a>>,
+    snooze_url: Option<Link<'a>>,
+    dismiss_url: Option<Link<'a>>,
+}
+
+/// Where an answer is sent to.
+struct Link<'a> {
+    base: &'a str,
+    id: ReminderId,
+    verb: &'static str,
+}
+
+impl Display for Link<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.base.trim_end_matches('/');
+        write!(f, "{base}/v1/reminders/{}/{}", self.id, self.verb)
+    }
+}
+
+impl Serialize for Link<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use punctual_core::reminder::Metadata;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::sample;
+
+    fn event(message: &Message, public_url: Option<&str>) -> Value {
+        serde_json::from_slice(&to_json(message, public_url)).unwrap()
+    }
+
+    #[test]
+    fn a_receiver_gets_exactly_the_documented_fields() {
+        let message = sample::message("https://example.org/hook");
+        let id = message.reminder.id;
+        assert_eq!(
+            event(&message, None),
+            json!({
+                "type": "reminder.due",
+                "timestamp": "2026-03-02T07:00:00Z",
+                "data": {
+                    "reminder_id": id.to_string(),
+                    "occurrence_id": format!("{id}-3"),
+                    "run_number": 3,
+                    "attempt": 2,
+                    "user": "alice",
+                    "message": "Take your \"medicine\"",
+                    "due_at": "2026-03-02T07:00:00Z",
+                    "late_seconds": 1.5,
+                    "priority": "high",
+                    "metadata": {"room": 7},
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn an_answer_is_asked_for_with_links_where_the_server_has_an_address() {
+        let mut message = sample::message("https://example.org/hook");
+        sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Taken?")));
+        let id = message.reminder.id;
+        assert_eq!(
+            event(&message, Some("https://p.example/"))["data"]["ack"],
+            json!({
+                "prompt": "Taken?",
+                "ack_url": format!("https://p.example/v1/reminders/{id}/ack"),
+                "snooze_url": format!("https://p.example/v1/reminders/{id}/snooze"),
+                "dismiss_url": format!("https://p.example/v1/reminders/{id}/dismiss"),
+            })
+        );
+        assert_eq!(
+            event(&message, None)["data"]["ack"],
+            json!({"prompt": "Taken?", "ack_url": null, "snooze_url": null, "dismiss_url": null})
+        );
+        sample::change(&mut message, |reminder| reminder.snooze_allowed = false);
+        assert_eq!(event(&message, Some("https://p.example"))["data"]["ack"]["snooze_url"], Value::Null);
+    }
+
+    #[test]
+    fn without_a_prompt_the_message_is_the_question() {
+        let mut message = sample::message("https://example.org/hook");
+        sample::change(&mut message, |reminder| reminder.ack = Some(Default::default()));
+        message.text = format!("[Late 2h] {}", message.text);
+        assert_eq!(event(&message, None)["data"]["ack"]["prompt"], "Take your \"medicine\"");
+        assert_eq!(event(&message, None)["data"]["message"], "[Late 2h] Take your \"medicine\"");
+    }
+
+    #[test]
+    fn stored_metadata_that_is_broken_does_not_break_the_event() {
+        let mut message = sample::message("https://example.org/hook");
+        let broken = Metadata::from_stored("{\"a\": 1},\"forged\": true".into());
+        Arc::make_mut(&mut message.reminder).metadata = broken;
+        assert_eq!(event(&message, None)["data"]["metadata"], json!({}));
+        assert_eq!(event(&message, None)["forged"], Value::Null);
+    }
+}

@@ -1,0 +1,21 @@
+//! How reminders reach people: one file per channel.
+//!
+//! A channel sends once and says what happened; it knows nothing of schedules, retries or stores. What it
+//! promises is written at [`punctual_core::channel::Channel`].
+
+/// An HTTP POST to a URL, signed after Standard Webhooks.
+pub mod webhook;
+
+/// A line on a terminal.
+pub mod console;
+
+/// A function of the program that punctual runs in.
+pub mod closure;
+
+mod event;
+#[cfg(test)]
+mod sample;
+
+pub use closure::Closure;
+pub use console::Console;
+pub use webhook::Webhook;

@@ -1,0 +1,59 @@
+//! A message for tests.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_core::channel::Message;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
+use punctual_core::schedule::{Rule, Schedule};
+use punctual_core::zone::Zone;
+
+/// The second attempt of the third run, one and a half seconds late, to `address`.
+pub(crate) fn message(address: &str) -> Message {
+    let due_at: Timestamp = "2026-03-02T07:00:00Z".parse().unwrap();
+    let id = ReminderId::new(due_at, [7; 10]);
+    let to = Address::new("webhook", address);
+    let occurrence = OccurrenceId { reminder: id, run: 3 };
+    let reminder = Reminder {
+        id,
+        user: "alice".into(),
+        name: None,
+        message: "Take your \"medicine\"".into(),
+        schedule: Schedule { rule: Rule::Once { at: due_at }, starts_at: None, ends_at: None, count: None },
+        timezone: Zone::named("Europe/Berlin").unwrap(),
+        priority: Priority::High,
+        to: vec![to.clone()],
+        ack: None,
+        snooze_allowed: true,
+        retries_max: 3,
+        misfire: Misfire::default(),
+        on_unknown: OnUnknown::Resend,
+        created_via: "api".into(),
+        original_text: None,
+        metadata: Metadata::from_stored(r#"{"room":7}"#.into()),
+        status: ReminderStatus::Active,
+        created_at: due_at,
+        updated_at: due_at,
+    };
+    Message {
+        occurrence,
+        attempt: 2,
+        idempotency_key: format!("{occurrence}-0a1b2c3d"),
+        to,
+        text: reminder.message.clone(),
+        reminder: Arc::new(reminder),
+        due_at,
+        sent_at: "2026-03-02T07:00:01.5Z".parse().unwrap(),
+    }
+}
+
+/// An answer asked for with `prompt`.
+pub(crate) fn ack(prompt: &str) -> AckPolicy {
+    AckPolicy { prompt: Some(prompt.into()), ..AckPolicy::default() }
+}
+
+/// Changes the reminder behind `message`.
+pub(crate) fn change(message: &mut Message, change: impl FnOnce(&mut Reminder)) {
+    change(Arc::make_mut(&mut message.reminder));
+}

@@ -1,0 +1,191 @@
+//! An HTTP POST to a URL, signed after Standard Webhooks.
+//!
+//! What the receiver answers decides what happens next:
+//!
+//! | Answer | Meaning |
+//! | --- | --- |
+//! | 2xx | sent |
+//! | 410 | the address is gone |
+//! | 429, 503 with `Retry-After` | throttled: asked again after that wait, at most an hour |
+//! | 408, 425, 429, 503, other 5xx | unavailable: tried again |
+//! | other 4xx | refused: not tried again |
+//! | 307, 308 | followed, up to three times |
+//! | other 3xx | unavailable, naming the new place: following would lose the body |
+//! | no connection | unavailable |
+//! | cut off, or no answer in time | unknown: it may have arrived |
+
+/// Which URLs are accepted.
+pub mod address;
+
+/// Signing, so that a receiver can tell our requests from forged ones.
+pub mod signature;
+
+mod answer;
+mod failure;
+mod guard;
+mod redirect;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, ClientBuilder};
+
+use crate::event;
+use guard::{Guard, GuardedResolver};
+pub use signature::Secret;
+
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How long an unused connection is kept. Many servers close theirs after five seconds, and a request
+/// written into a closing connection is cut off: shorter than that, and it seldom happens.
+const IDLE_MAX: Duration = Duration::from_secs(4);
+
+/// How webhooks are sent.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// What requests are signed with. Without it they are not signed.
+    pub secret: Option<Secret>,
+    /// Whether private, loopback and link-local addresses may be called.
+    pub allow_private: bool,
+    /// Where others reach this server, such as `https://punctual.example.org`; for the answer links.
+    pub public_url: Option<String>,
+    /// How long a whole send may take, with redirects and the answer's body.
+    pub timeout: Duration,
+    /// How long a connection may take to be made: name, TCP and TLS.
+    pub connect_timeout: Duration,
+    /// How many sends run at once to one receiver, and how many connections to it are kept.
+    pub concurrency: usize,
+    /// What punctual calls itself.
+    pub user_agent: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            secret: None,
+            allow_private: false,
+            public_url: None,
+            timeout: Duration::from_secs(15),
+            connect_timeout: Duration::from_secs(5),
+            concurrency: 64,
+            user_agent: concat!("punctual/", env!("CARGO_PKG_VERSION")).into(),
+        }
+    }
+}
+
+/// Sends reminders as HTTP POSTs. An address is a URL.
+#[derive(Debug, Clone)]
+pub struct Webhook {
+    config: Config,
+    guard: Guard,
+    client: Client,
+}
+
+impl Webhook {
+    /// Makes the channel. Nothing is sent and no name is looked up.
+    pub fn new(config: Config) -> Result<Self, Invalid> {
+        if config.timeout.is_zero() || config.connect_timeout.is_zero() {
+            return Err(Invalid::new("timeout", "is zero, so nothing could be sent; write one such as 15s"));
+        }
+        if config.concurrency == 0 {
+            return Err(Invalid::new("concurrency", "is 0, so nothing could be sent; write 1 or more"));
+        }
+        if HeaderValue::from_str(&config.user_agent).is_err() {
+            return Err(Invalid::new("user_agent", "has characters that no header can have"));
+        }
+        if let Some(url) = &config.public_url {
+            address::parse(url).map_err(|invalid| Invalid::new("public_url", invalid.problem))?;
+        }
+        let guard = Guard { allow_private: config.allow_private };
+        let client =
+            client(&config, guard).map_err(|error| Invalid::new("webhook", format!("cannot be set up: {error}")))?;
+        Ok(Self { config, guard, client })
+    }
+
+    fn headers(&self, message: &Message, body: &[u8]) -> Result<HeaderMap, SendError> {
+        let id = message.idempotency_key.as_str();
+        let sent_at = message.sent_at.as_second();
+        let id_value = HeaderValue::from_str(id)
+            .map_err(|_| SendError::Refused("the idempotency key cannot be sent in a header".into()))?;
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(WEBHOOK_TIMESTAMP, sent_at.into());
+        if let Some(secret) = &self.config.secret {
+            let signature =
+                HeaderValue::from_str(&secret.sign(id, sent_at, body)).expect("base64 can be sent in a header");
+            headers.insert(WEBHOOK_SIGNATURE, signature);
+        }
+        headers.insert(IDEMPOTENCY_KEY, id_value.clone());
+        headers.insert(WEBHOOK_ID, id_value);
+        Ok(headers)
+    }
+}
+
+#[async_trait]
+impl Channel for Webhook {
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let url = address::parse(&message.to.address).map_err(|invalid| SendError::Refused(invalid.to_string()))?;
+        // Again, although it was checked at creation: the setting may have changed since.
+        self.guard.check_url(&url).map_err(|private| SendError::Refused(private.to_string()))?;
+
+        let body = event::to_json(message, self.config.public_url.as_deref());
+        let headers = self.headers(message, &body)?;
+        match self.client.post(url.clone()).headers(headers).body(body).send().await {
+            Ok(response) => answer::read(response, &url, message.sent_at).await,
+            Err(error) => Err(failure::name(&error, &address::receiver(&url), self.config.timeout)),
+        }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        address::check(address, self.guard)
+    }
+
+    fn concurrency(&self) -> usize {
+        self.config.concurrency
+    }
+
+    fn receiver(&self, address: &str) -> String {
+        // What cannot be called needs no place of its own, and must not be repeated.
+        address::parse(address).map_or_else(|_| "invalid".into(), |url| address::receiver(&url))
+    }
+}
+
+fn client(config: &Config, guard: Guard) -> reqwest::Result<Client> {
+    // Reqwest takes the process's provider, and has none of its own here. If the program has already
+    // chosen one, that choice stands.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match builder(config, guard).build() {
+        Ok(client) => Ok(client),
+        // A bare container has no certificates. Plain http works there all the same, and https says why not.
+        Err(error) => {
+            let client = builder(config, guard).tls_certs_only([]).build()?;
+            tracing::warn!(%error, "no trusted certificates found: webhooks to https will fail");
+            Ok(client)
+        }
+    }
+}
+
+fn builder(config: &Config, guard: Guard) -> ClientBuilder {
+    Client::builder()
+        .user_agent(&config.user_agent)
+        .timeout(config.timeout)
+        // Never longer than the whole, so that running out of time means that the request was written.
+        .connect_timeout(config.connect_timeout.min(config.timeout))
+        .pool_max_idle_per_host(config.concurrency)
+        .pool_idle_timeout(IDLE_MAX)
+        .tcp_nodelay(true)
+        // A proxy would look up names itself, past the guard.
+        .no_proxy()
+        .dns_resolver(GuardedResolver(guard))
+        .redirect(redirect::policy(guard))
+        // It would tell the next host the query of the one before.
+        .referer(false)
+}
