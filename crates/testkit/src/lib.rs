@@ -1,0 +1,23 @@
+//! For tests only: time and randomness in a test's hand, fake channels, the behaviour every store must show, and a
+//! simulator whose checkers know nothing of the engine.
+
+/// Time that passes when a test says so.
+pub mod clock;
+
+/// Randomness that is the same every time.
+pub mod random;
+
+/// Tasks on one thread, polled in a chosen order.
+pub mod executor;
+
+/// Letting others go first.
+pub mod yields;
+
+/// Reminders for tests.
+pub mod sample;
+
+/// A store with something between it and its caller.
+pub mod tap;
+
+/// The simulator and its checkers.
+pub mod sim;

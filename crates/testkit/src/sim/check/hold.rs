@@ -1,0 +1,27 @@
+//! What may have arrived is not sent again when its owner said so.
+
+use std::collections::BTreeMap;
+
+use punctual_core::reminder::OnUnknown;
+
+use super::Evidence;
+use crate::sim::ledger::{Answer, Sent};
+
+pub(super) fn check(evidence: &Evidence) -> Vec<String> {
+    let book = evidence.ledger.read();
+    let held = book.sends.iter().filter(|sent| sent.message.reminder.on_unknown == OnUnknown::Hold);
+    let mut by_key: BTreeMap<&str, Vec<&Sent>> = BTreeMap::new();
+    for sent in held {
+        by_key.entry(&sent.message.idempotency_key).or_default().push(sent);
+    }
+    let mut found = Vec::new();
+    for (key, sends) in by_key {
+        for (first, second) in sends.iter().zip(sends.iter().skip(1)) {
+            let not_taken = matches!(first.answered, Some((at, Answer::NotTaken)) if at < second.begun);
+            if !not_taken {
+                found.push(format!("{key} may have arrived at {} and was sent again at {}", first.begun.at, second.begun.at));
+            }
+        }
+    }
+    found
+}

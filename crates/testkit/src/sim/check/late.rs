@@ -1,0 +1,35 @@
+//! Sends begin on their instant: always, if nothing ever goes wrong, and again soon after it did.
+
+use jiff::SignedDuration;
+
+use super::Evidence;
+use crate::sim::world::SETTLES_WITHIN;
+
+/// A simulated commit takes up to a tenth of a second, and a busy phone takes messages one by one.
+const LATE_AFTER: SignedDuration = SignedDuration::from_secs(1);
+
+pub(super) fn check(evidence: &Evidence) -> Vec<String> {
+    let commands = evidence.commands();
+    let book = evidence.ledger.read();
+    let excuse_ends = evidence.quiet_since + SETTLES_WITHIN;
+    let always = evidence.options.is_punctual() && !evidence.options.receivers_hang;
+    let mut found = Vec::new();
+    // A retry is as late as its delay; a first attempt has no excuse.
+    for sent in book.sends.iter().filter(|sent| sent.message.attempt == 1) {
+        let id = sent.message.occurrence;
+        // What was asked for when its instant had passed counts from the asking.
+        let asked = book.creates.get(&id.reminder).into_iter().flat_map(|created| [Some(created.begun), created.acknowledged]);
+        let told = commands.get(&id.reminder).into_iter().flatten().flat_map(|command| {
+            [Some(command.begun), command.acknowledged, command.refused.as_ref().map(|(moment, _)| *moment)]
+        });
+        let words = asked.chain(told).flatten().filter(|moment| *moment < sent.begun);
+        let last_word = words.map(|moment| moment.at).max();
+        let since = last_word.map_or(sent.message.due_at, |at| at.max(sent.message.due_at));
+        let late = sent.begun.at.duration_since(since);
+        let excused = !always && sent.begun.elapsed - late < excuse_ends;
+        if late > LATE_AFTER && !excused {
+            found.push(format!("{id} is due at {} and was sent {late:#} late", sent.message.due_at));
+        }
+    }
+    found
+}

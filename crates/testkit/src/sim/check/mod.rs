@@ -1,0 +1,112 @@
+//! The promises, one file each.
+//!
+//! A checker sees what users were told, what receivers saw, and the rows a store shows to anybody who asks. It shares no
+//! code with the engine, so that a mistake there cannot excuse itself here.
+
+mod after_cancel;
+mod early;
+mod hold;
+mod late;
+mod left_behind;
+mod lost;
+mod once;
+mod series;
+mod trail;
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::id::ReminderId;
+use punctual_core::store::{AuditEntry, ReminderView, Trail};
+
+use super::ledger::{Command, Ledger};
+use super::options::Options;
+
+/// No send begins before its instant.
+pub const NEVER_EARLY: &str = "never early";
+/// Sends begin on their instant, unless something went wrong just now.
+pub const ON_TIME: &str = "on time";
+/// What was acknowledged is delivered, or visibly in a named state.
+pub const NEVER_LOST: &str = "never lost";
+/// One key for one message, and no repeats without a reason.
+pub const SENT_ONCE: &str = "sent once";
+/// Nothing is sent after an acknowledged cancel.
+pub const CANCELLED: &str = "cancelled means cancelled";
+/// No lease and no attempt stays open.
+pub const NO_LIMBO: &str = "no limbo";
+/// Every ending can be explained.
+pub const TRAIL: &str = "a trail for every ending";
+/// A series goes on while it is active, and leaves out nothing.
+pub const SERIES: &str = "the series goes on";
+/// What may have arrived is not sent again when its owner said so.
+pub const HOLD: &str = "held when unknown";
+
+/// Everything a checker may look at.
+pub struct Evidence {
+    /// What users and receivers wrote down.
+    pub ledger: Ledger,
+    /// What the store shows.
+    pub rows: Vec<Row>,
+    /// What the clock showed at the end.
+    pub now: Timestamp,
+    /// How much time had passed at the end.
+    pub elapsed: SignedDuration,
+    /// Since when nothing went wrong.
+    pub quiet_since: SignedDuration,
+    /// What the world was like.
+    pub options: Options,
+    /// How many polls it took.
+    pub n_polls: u64,
+    /// The trace's hash.
+    pub hash: u64,
+}
+
+impl Evidence {
+    /// The commands about each reminder, in the order they were given.
+    fn commands(&self) -> BTreeMap<ReminderId, Vec<Command>> {
+        let mut by_reminder: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for command in &self.ledger.read().commands {
+            by_reminder.entry(command.reminder).or_default().push(command.clone());
+        }
+        by_reminder
+    }
+}
+
+/// One reminder as the store shows it.
+pub struct Row {
+    /// The reminder.
+    pub view: ReminderView,
+    /// Its occurrences, oldest first.
+    pub trails: Vec<Trail>,
+    /// What was done to it, newest first.
+    pub audit: Vec<AuditEntry>,
+}
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Who says so.
+    pub checker: &'static str,
+    /// What happened.
+    pub what: String,
+}
+
+/// Asks every checker.
+pub fn all(evidence: &Evidence) -> Vec<Violation> {
+    let checkers: [(&'static str, fn(&Evidence) -> Vec<String>); 9] = [
+        (NEVER_EARLY, early::check),
+        (NEVER_LOST, lost::check),
+        (SENT_ONCE, once::check),
+        (CANCELLED, after_cancel::check),
+        (NO_LIMBO, left_behind::check),
+        (HOLD, hold::check),
+        (TRAIL, trail::check),
+        (SERIES, series::check),
+        (ON_TIME, late::check),
+    ];
+    let mut violations = Vec::new();
+    for (checker, check) in checkers {
+        violations.extend(check(evidence).into_iter().map(|what| Violation { checker, what }));
+    }
+    violations
+}

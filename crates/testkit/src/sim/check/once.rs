@@ -1,0 +1,70 @@
+//! One key for one message, and no repeats without a reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use punctual_core::change::Change;
+use punctual_core::id::ReminderId;
+
+use super::Evidence;
+use crate::sim::ledger::{Answer, Book, Command, FaultKind, Sent};
+
+pub(super) fn check(evidence: &Evidence) -> Vec<String> {
+    let commands = evidence.commands();
+    let book = evidence.ledger.read();
+    let mut found = Vec::new();
+    let mut by_key: BTreeMap<&str, Vec<&Sent>> = BTreeMap::new();
+    for sent in &book.sends {
+        by_key.entry(&sent.message.idempotency_key).or_default().push(sent);
+    }
+    for (key, sends) in by_key {
+        for pair in sends.windows(2) {
+            if let Some(what) = repeated(&book, pair[0], pair[1]) {
+                found.push(format!("{key} {what}"));
+            }
+        }
+        if sends.iter().any(|sent| sent.message.occurrence != sends[0].message.occurrence) {
+            found.push(format!("{key} stands for two occurrences"));
+        }
+    }
+    found.extend(keys(&commands, &book));
+    found
+}
+
+/// Says what is wrong with sending `second` after `first`, which had the same key.
+fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
+    let what = match first.answered {
+        Some((_, Answer::NotTaken | Answer::Unknown)) => return None,
+        Some((answered, Answer::Taken)) if answered < second.begun => "was taken, and sent again",
+        _ => "was sent again while it was on its way",
+    };
+    // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set.
+    let excused = book.faults.iter().any(|fault| {
+        let between = fault.moment > first.begun && fault.moment < second.begun;
+        let own = fault.group.is_none_or(|group| group == first.from);
+        between && own && matches!(fault.kind, FaultKind::Crash | FaultKind::Stall | FaultKind::Jump | FaultKind::Store)
+    });
+    // It was given up after half a minute without an answer.
+    let timed_out = second.begun.elapsed - first.begun.elapsed >= jiff::SignedDuration::from_secs(30)
+        && first.answered.is_none_or(|(answered, _)| answered > second.begun);
+    (!excused && !timed_out).then(|| format!("{what}: at {} and {}", first.begun.at, second.begun.at))
+}
+
+/// A new key means a new message, so there are only as many as there were reasons to speak.
+fn keys(commands: &BTreeMap<ReminderId, Vec<Command>>, book: &Book) -> Vec<String> {
+    let mut keys: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for sent in &book.sends {
+        let message = &sent.message;
+        keys.entry((message.occurrence, &message.to)).or_default().insert(&message.idempotency_key);
+    }
+    let mut found = Vec::new();
+    for ((occurrence, to), keys) in keys {
+        let Some(created) = book.creates.get(&occurrence.reminder) else { continue };
+        let asks = created.reminder.ack.as_ref().map_or(1, |ack| ack.reminders_max as usize + 1);
+        let of_reminder = commands.get(&occurrence.reminder).into_iter().flatten();
+        let n_snoozes = of_reminder.filter(|command| matches!(command.change, Change::Snooze { .. })).count();
+        if keys.len() > asks * (n_snoozes + 1) {
+            found.push(format!("{occurrence} to {to} has {} keys for {asks} messages", keys.len()));
+        }
+    }
+    found
+}

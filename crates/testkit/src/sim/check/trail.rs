@@ -1,0 +1,55 @@
+//! Every ending can be explained from the rows, and every send was written down.
+
+use punctual_core::occurrence::{AttemptStatus, State};
+use punctual_core::store::Trail;
+
+use super::{Evidence, Row};
+
+pub(super) fn check(evidence: &Evidence) -> Vec<String> {
+    let mut found = Vec::new();
+    for row in &evidence.rows {
+        if !row.audit.iter().any(|entry| entry.action == "create") {
+            found.push(format!("{} has no audit entry of its creation", row.view.reminder.id));
+        }
+        for trail in &row.trails {
+            if let Some(what) = unexplained(row, trail) {
+                found.push(format!("{} is {} {what}", trail.occurrence.id, trail.occurrence.state.kind()));
+            }
+            let numbers = trail.attempts.iter().map(|attempt| attempt.number);
+            if !numbers.eq(1..=trail.occurrence.tries.attempts) {
+                found.push(format!("{} does not have the attempts it counts", trail.occurrence.id));
+            }
+        }
+    }
+    for sent in &evidence.ledger.read().sends {
+        let id = sent.message.occurrence;
+        let trail = evidence.rows.iter().flat_map(|row| &row.trails).find(|trail| trail.occurrence.id == id);
+        let attempt = trail.and_then(|trail| trail.attempts.iter().find(|a| a.number == sent.message.attempt));
+        if attempt.is_none() {
+            found.push(format!("attempt {} of {id} was sent and is not written down", sent.message.attempt));
+        }
+    }
+    found
+}
+
+fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
+    let reached = trail.attempts.iter().any(|attempt| attempt.status == AttemptStatus::Sent);
+    let run = trail.occurrence.id.run;
+    let answered = |kind| trail.responses.iter().any(|response| response.kind == kind);
+    let audited = |actions: &[&str]| row.audit.iter().any(|entry| actions.contains(&entry.action.as_str()));
+    match &trail.occurrence.state {
+        State::Delivered { .. } | State::Unanswered { .. } => (!reached).then_some("and no attempt was sent"),
+        State::Completed { .. } if !reached => Some("and no attempt was sent"),
+        State::Completed { .. } => (!answered("ack")).then_some("and nobody said so"),
+        State::Dismissed { .. } => (!answered("dismiss") && !audited(&["cancel"])).then_some("and nobody said so"),
+        State::Cancelled { .. } => (!audited(&["cancel", "skip"])).then_some("and nobody said so"),
+        State::Failed { error, .. } if error.is_empty() => Some("and nobody knows why"),
+        State::Failed { .. } => trail.attempts.is_empty().then_some("and nothing was tried"),
+        // A run missed along with others is counted in the entry of the first of them.
+        State::Missed { .. } => (!row.audit.iter().any(|entry| {
+            matches!(entry.action.as_str(), "missed" | "resume") && entry.run.is_none_or(|first| first <= run)
+        }))
+        .then_some("and nobody noted it"),
+        _ => None,
+    }
+}

@@ -1,0 +1,218 @@
+//! What happened, as seen from outside: what was answered to the users, what the receivers saw, what was done to the world.
+//!
+//! The checkers look at this and at the rows in the store, and at nothing inside the engine.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::change::Change;
+use punctual_core::channel::Message;
+use punctual_core::clock::Clock;
+use punctual_core::id::ReminderId;
+use punctual_core::reminder::Reminder;
+
+use crate::clock::ManualClock;
+use crate::executor::Group;
+
+/// The ledger of one world. Clones are the same ledger.
+#[derive(Clone)]
+pub struct Ledger {
+    book: Arc<Mutex<Book>>,
+    clock: ManualClock,
+}
+
+/// Everything that was written down, in order.
+#[derive(Default)]
+pub struct Book {
+    /// Creates, by reminder.
+    pub creates: BTreeMap<ReminderId, Created>,
+    /// Commands.
+    pub commands: Vec<Command>,
+    /// Sends.
+    pub sends: Vec<Sent>,
+    /// What was done to the world.
+    pub faults: Vec<Fault>,
+    last_number: u64,
+    hasher: DefaultHasher,
+}
+
+/// When something happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Its place in the order of everything.
+    pub number: u64,
+    /// What the world's clock showed.
+    pub at: Timestamp,
+    /// How much time had passed since the beginning, whatever the clock was set to.
+    pub elapsed: SignedDuration,
+}
+
+/// A create and whether it was acknowledged.
+#[derive(Debug, Clone)]
+pub struct Created {
+    /// What was asked for.
+    pub reminder: Reminder,
+    /// When.
+    pub begun: Moment,
+    /// When it was acknowledged.
+    pub acknowledged: Option<Moment>,
+    /// When it was refused.
+    pub refused: Option<Moment>,
+}
+
+/// A command and what was answered.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// About which reminder.
+    pub reminder: ReminderId,
+    /// What was asked.
+    pub change: Change,
+    /// When.
+    pub begun: Moment,
+    /// When it was acknowledged.
+    pub acknowledged: Option<Moment>,
+    /// When it was refused, and why.
+    pub refused: Option<(Moment, String)>,
+}
+
+/// A message that reached a receiver.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// The message.
+    pub message: Message,
+    /// Which process sent it.
+    pub from: Group,
+    /// When the send began.
+    pub begun: Moment,
+    /// Whether the receiver acted on it.
+    pub effect: Option<Moment>,
+    /// When the receiver answered, and what.
+    pub answered: Option<(Moment, Answer)>,
+}
+
+/// What a receiver answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Taken.
+    Taken,
+    /// Not taken, for certain.
+    NotTaken,
+    /// Cut off: it may have arrived.
+    Unknown,
+}
+
+/// Something that was done to the world.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// What.
+    pub kind: FaultKind,
+    /// To which process, if to one.
+    pub group: Option<Group>,
+    /// When.
+    pub moment: Moment,
+}
+
+/// What can be done to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A process died.
+    Crash,
+    /// A process stood still, and went on.
+    Stall,
+    /// The clock was set.
+    Jump,
+    /// The store failed a call.
+    Store,
+}
+
+impl Ledger {
+    /// An empty ledger that dates entries by `clock`.
+    pub fn new(clock: ManualClock) -> Self {
+        Self { book: Arc::default(), clock }
+    }
+
+    /// The entries.
+    pub fn read(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A create is asked for.
+    pub fn create_begun(&self, reminder: &Reminder) {
+        let begun = self.moment(("create", reminder.id));
+        let created = Created { reminder: reminder.clone(), begun, acknowledged: None, refused: None };
+        self.read().creates.insert(reminder.id, created);
+    }
+
+    /// A create was answered.
+    pub fn create_answered(&self, id: ReminderId, ok: bool) {
+        let moment = self.moment(("created", id, ok));
+        if let Some(created) = self.read().creates.get_mut(&id) {
+            *(if ok { &mut created.acknowledged } else { &mut created.refused }) = Some(moment);
+        }
+    }
+
+    /// A command is given; returns its index.
+    pub fn command_begun(&self, reminder: ReminderId, change: Change) -> usize {
+        let begun = self.moment((change.verb(), reminder));
+        let mut book = self.read();
+        book.commands.push(Command { reminder, change, begun, acknowledged: None, refused: None });
+        book.commands.len() - 1
+    }
+
+    /// A command was answered.
+    pub fn command_answered(&self, index: usize, answer: Result<(), String>) {
+        let moment = self.moment(("answered", index, answer.is_ok()));
+        let command = &mut self.read().commands[index];
+        match answer {
+            Ok(()) => command.acknowledged = Some(moment),
+            Err(why) => command.refused = Some((moment, why)),
+        }
+    }
+
+    /// A message arrives; returns its index.
+    pub fn send_begun(&self, from: Group, message: &Message) -> usize {
+        let begun = self.moment(("send", &message.idempotency_key, message.attempt));
+        let mut book = self.read();
+        book.sends.push(Sent { message: message.clone(), from, begun, effect: None, answered: None });
+        book.sends.len() - 1
+    }
+
+    /// The receiver acted on a message.
+    pub fn send_took_effect(&self, index: usize) {
+        let moment = self.moment(("effect", index));
+        self.read().sends[index].effect = Some(moment);
+    }
+
+    /// The receiver answered.
+    pub fn send_answered(&self, index: usize, answer: Answer) {
+        let moment = self.moment(("sent", index, answer as u8));
+        self.read().sends[index].answered = Some((moment, answer));
+    }
+
+    /// Something was done to the world.
+    pub fn fault(&self, kind: FaultKind, group: Option<Group>) {
+        let moment = self.moment(("fault", kind as u8, group));
+        self.read().faults.push(Fault { kind, group, moment });
+    }
+
+    /// Mixes something into the trace.
+    pub fn trace(&self, what: impl Hash) {
+        what.hash(&mut self.read().hasher);
+    }
+
+    /// A number that is the same if and only if everything happened in the same way.
+    pub fn hash(&self) -> u64 {
+        self.read().hasher.finish()
+    }
+
+    fn moment(&self, what: impl Hash) -> Moment {
+        let (at, elapsed) = (self.clock.now(), self.clock.elapsed());
+        let mut book = self.read();
+        book.last_number += 1;
+        (book.last_number, at.as_nanosecond()).hash(&mut book.hasher);
+        what.hash(&mut book.hasher);
+        Moment { number: book.last_number, at, elapsed }
+    }
+}

@@ -1,0 +1,186 @@
+//! The users: they create, change and answer, and remember what they were told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::civil::time;
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::change::{Change, Patch};
+use punctual_core::clock::{Clock, Random};
+use punctual_core::id::ReminderId;
+use punctual_core::reminder::{
+    AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus,
+};
+use punctual_core::schedule::{Anchor, CronExpr, Rule, Schedule, Weekdays};
+use punctual_core::store::By;
+use punctual_core::zone::Zone;
+use punctual_engine::Engine;
+
+use super::ledger::Ledger;
+use crate::clock::ManualClock;
+use crate::random::SeededRandom;
+
+/// What the users do next.
+pub(super) struct Load {
+    /// The world's clock.
+    pub clock: ManualClock,
+    /// Where their wishes come from.
+    pub random: Arc<SeededRandom>,
+    /// Where they write down what they were told.
+    pub ledger: Ledger,
+}
+
+/// One thing a user does.
+pub(super) enum Wish {
+    /// Creates, together.
+    Create(Vec<Reminder>),
+    /// A command.
+    Change(ReminderId, Change),
+}
+
+impl Load {
+    /// Thinks of something to do, and writes down that it was asked for.
+    pub(super) fn wish(&self) -> Wish {
+        let reminders: Vec<ReminderId> = self.ledger.read().creates.keys().copied().collect();
+        if reminders.len() < 3 || self.random.one_in(3) {
+            let n = if self.random.one_in(5) { self.random.between(2, 6) } else { 1 };
+            return Wish::Create((0..n).map(|_| self.reminder()).collect());
+        }
+        // Half of what people do is about what they were just told.
+        let told: Vec<ReminderId> =
+            self.ledger.read().sends.iter().rev().take(8).map(|sent| sent.message.occurrence.reminder).collect();
+        let id = *self.random.pick(if told.is_empty() || self.random.one_in(2) { &reminders } else { &told });
+        Wish::Change(id, self.change())
+    }
+
+    /// Does it through `engine`, and writes down the answer. Dropped half-way, the user never got one.
+    pub(super) async fn fulfil(ledger: Ledger, engine: Engine, wish: Wish, now: Timestamp) {
+        match wish {
+            Wish::Create(reminders) => {
+                let ids: Vec<_> = reminders.iter().map(|reminder| reminder.id).collect();
+                reminders.iter().for_each(|reminder| ledger.create_begun(reminder));
+                let answer = engine.create(reminders, "user", None).await;
+                ids.into_iter().for_each(|id| ledger.create_answered(id, answer.is_ok()));
+            }
+            Wish::Change(id, change) => {
+                let index = ledger.command_begun(id, change.clone());
+                let by = By { actor: "user".into(), user: None, now };
+                let answer = engine.change(id, change, by).await;
+                ledger.command_answered(index, answer.map(drop).map_err(|error| error.to_string()));
+            }
+        }
+    }
+
+    fn change(&self) -> Change {
+        match self.random.below(20) {
+            0..=2 => Change::Cancel,
+            3..=4 => Change::Pause,
+            5..=7 => Change::Resume,
+            8 => Change::Skip,
+            9..=12 => Change::Ack,
+            13 => Change::Dismiss,
+            14..=15 => Change::Snooze { until: self.soon(300) },
+            16 => Change::Fire,
+            _ => Change::Update(Box::new(self.patch())),
+        }
+    }
+
+    fn patch(&self) -> Patch {
+        let mut patch = Patch { message: Some("something else".into()), ..Patch::default() };
+        if self.random.one_in(2) {
+            patch.schedule = Some(self.schedule());
+        }
+        if self.random.one_in(3) {
+            patch.priority = Some(*self.random.pick(&Priority::URGENT_FIRST));
+        }
+        if self.random.one_in(4) {
+            patch.to = Some(self.addresses());
+        }
+        patch
+    }
+
+    fn reminder(&self) -> Reminder {
+        let now = self.clock.now();
+        let ack = self.random.one_in(3).then(|| AckPolicy {
+            prompt: None,
+            timeout: Duration::from_secs(self.random.between(20, 600).unsigned_abs()),
+            reminders_max: self.random.below(3) as u32,
+        });
+        let policy = *self.random.pick(&[MisfirePolicy::Latest, MisfirePolicy::All, MisfirePolicy::Skip]);
+        Reminder {
+            id: ReminderId::new(now, self.random.ten()),
+            user: format!("user-{}", self.random.below(3)),
+            name: None,
+            message: "drink water".into(),
+            schedule: self.schedule(),
+            timezone: self.zone(),
+            priority: *self.random.pick(&Priority::URGENT_FIRST),
+            to: self.addresses(),
+            ack,
+            snooze_allowed: true,
+            retries_max: self.random.below(4) as u32,
+            misfire: Misfire { policy, within: Duration::from_secs(self.random.between(60, 7200).unsigned_abs()) },
+            on_unknown: if self.random.one_in(3) { OnUnknown::Hold } else { OnUnknown::Resend },
+            created_via: "sim".into(),
+            original_text: None,
+            metadata: Metadata::default(),
+            status: ReminderStatus::Active,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    fn schedule(&self) -> Schedule {
+        let now = self.clock.now();
+        let interval = |seconds: i64, anchor: Anchor| {
+            let every = Duration::from_secs(seconds.unsigned_abs());
+            Schedule::new(Rule::Interval { every, anchor, origin: now })
+        };
+        match self.random.below(12) {
+            0..=4 => Schedule::new(Rule::Once { at: self.soon(400) }),
+            5 => Schedule::new(Rule::Once { at: now - SignedDuration::from_secs(self.random.between(0, 4000)) }),
+            6..=7 => {
+                let count = Some(self.random.between(1, 8) as u32);
+                Schedule { count, ..interval(self.random.between(1, 120), Anchor::Start) }
+            }
+            8 => {
+                let count = Some(self.random.between(1, 5) as u32);
+                Schedule { count, ..interval(self.random.between(20, 300), Anchor::Ack) }
+            }
+            9 => {
+                let ends_at = Some(now + SignedDuration::from_secs(self.random.between(700, 3000)));
+                Schedule { ends_at, ..interval(self.random.between(600, 1200), Anchor::Start) }
+            }
+            10 => {
+                let (hour, minute) = (self.random.between(0, 23) as i8, self.random.between(0, 59) as i8);
+                let time = time(hour, minute, 0, 0);
+                let daily = Rule::Daily { time };
+                Schedule::new(if self.random.one_in(2) { daily } else { Rule::Weekly { time, days: Weekdays::ALL } })
+            }
+            _ => {
+                let text = self.random.pick(&["*/20 * * * *", "0 * * * *", "7,37 * * * *"]);
+                Schedule::new(Rule::Cron(CronExpr::parse(text).expect("written by hand")))
+            }
+        }
+    }
+
+    fn zone(&self) -> Zone {
+        let names = ["UTC", "Europe/Berlin", "Asia/Kathmandu"];
+        Zone::named(names[self.random.below(3) as usize]).expect("real zones")
+    }
+
+    fn addresses(&self) -> Vec<Address> {
+        let n = self.random.between(0, 3);
+        (0..n).map(|_| Address::new(*self.random.pick(&["phone", "mail"]), self.random.pick(&["a", "b", "c"]).to_string())).collect()
+    }
+
+    /// An instant within `seconds`; several of them fall together.
+    fn soon(&self, seconds: i64) -> Timestamp {
+        let now = self.clock.now();
+        if self.random.one_in(3) {
+            let whole = now.as_second() + self.random.between(1, seconds / 30 + 1) * 30;
+            return Timestamp::from_second(whole).unwrap_or(now);
+        }
+        now + SignedDuration::from_micros(self.random.between(1, seconds * 1_000_000))
+    }
+}

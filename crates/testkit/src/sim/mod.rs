@@ -1,0 +1,93 @@
+//! The simulator: the real engine and the real SQLite store in a world that a seed makes.
+//!
+//! One thread runs everything. A seed chooses which task is polled next, what users ask for, what receivers answer, when the
+//! store fails, when a process dies and when the clock is set. Time passes only when nobody can go on. So a run is the same
+//! every time, hours take milliseconds, and a failure is replayed by its seed.
+//!
+//! Users and receivers write down what they were told and what they saw. When the world has been quiet long enough,
+//! [`check`] compares that with the rows in the store.
+
+/// The promises, one file each.
+pub mod check;
+
+/// What happened, as seen from outside.
+pub mod ledger;
+
+/// What a world is like.
+pub mod options;
+
+mod load;
+mod process;
+mod receiver;
+mod weather;
+mod world;
+
+use std::fmt;
+
+pub use check::Violation;
+pub use options::{Options, Sabotage};
+
+/// What a run that kept every promise was like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The same if and only if everything happened in the same way.
+    pub trace: u64,
+    /// How many polls it took.
+    pub n_polls: u64,
+    /// How many reminders there were.
+    pub n_reminders: usize,
+    /// How many messages were sent.
+    pub n_sends: usize,
+    /// How many things went wrong on purpose.
+    pub n_faults: usize,
+}
+
+/// A run that broke a promise.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// Which run.
+    pub seed: u64,
+    /// What the world was like.
+    pub world: String,
+    /// Which promises were broken.
+    pub violations: Vec<Violation>,
+}
+
+impl Failure {
+    /// Whether the checker of this name is among those that complain.
+    pub fn is_by(&self, checker: &str) -> bool {
+        self.violations.iter().any(|violation| violation.checker == checker)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {} ({}) broke a promise:", self.seed, self.world)?;
+        for violation in self.violations.iter().take(8) {
+            writeln!(f, "  {}: {}", violation.checker, violation.what)?;
+        }
+        if self.violations.len() > 8 {
+            writeln!(f, "  … and {} more", self.violations.len() - 8)?;
+        }
+        write!(f, "replay: PUNCTUAL_SIM_SEED={} cargo test -p punctual-testkit --test sim replay -- --nocapture", self.seed)
+    }
+}
+
+/// Runs the world of `seed` and checks every promise.
+pub fn run(seed: u64, options: &Options) -> Result<Report, Failure> {
+    let failure = |violations| Failure { seed, world: options.to_string(), violations };
+    let evidence = world::run(seed, options)
+        .map_err(|what| failure(vec![Violation { checker: "the world goes on", what }]))?;
+    let violations = check::all(&evidence);
+    if !violations.is_empty() {
+        return Err(failure(violations));
+    }
+    let book = evidence.ledger.read();
+    Ok(Report {
+        trace: evidence.hash,
+        n_polls: evidence.n_polls,
+        n_reminders: evidence.rows.len(),
+        n_sends: book.sends.len(),
+        n_faults: book.faults.len(),
+    })
+}

@@ -1,0 +1,128 @@
+//! The other end: receivers that take messages, refuse them, lose them, and take them without saying so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+
+use super::ledger::{Answer, Ledger};
+use crate::clock::ManualClock;
+use crate::executor::Group;
+use crate::random::SeededRandom;
+use crate::yields::yield_now;
+
+/// One channel of a simulated world, as one process uses it.
+pub(super) struct Receiver {
+    /// The world's clock.
+    pub clock: ManualClock,
+    /// Where behaviour comes from.
+    pub random: Arc<SeededRandom>,
+    /// Where it is written down.
+    pub ledger: Ledger,
+    /// Which failures happen now.
+    pub faults: Arc<ReceiverFaults>,
+    /// Which process sends through it.
+    pub group: Group,
+    /// How many sends it takes at once from one sender.
+    pub concurrency: usize,
+}
+
+/// What may go wrong at the receivers.
+#[derive(Default)]
+pub(super) struct ReceiverFaults {
+    /// Answers that say for certain that nothing arrived.
+    pub certain: AtomicBool,
+    /// Silence, and errors after the effect.
+    pub uncertain: AtomicBool,
+}
+
+enum Behaviour {
+    Take,
+    TakeSlowly,
+    Fail,
+    Refuse,
+    Gone,
+    Throttle,
+    Hang { effect: bool },
+    Unknown { effect: bool },
+}
+
+#[async_trait]
+impl Channel for Receiver {
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let index = self.ledger.send_begun(self.group, message);
+        let behaviour = self.choose();
+        self.delay(20).await;
+        let (effect, answer) = match behaviour {
+            Behaviour::Take => (true, Ok(Receipt { message_id: Some(index.to_string()) })),
+            Behaviour::TakeSlowly => {
+                self.delay(29_000).await;
+                (true, Ok(Receipt::default()))
+            }
+            Behaviour::Fail => (false, Err(SendError::Unavailable("simulated: not now".into()))),
+            Behaviour::Refuse => (false, Err(SendError::Refused("simulated: never".into()))),
+            Behaviour::Gone => (false, Err(SendError::Gone("simulated: nobody lives here".into()))),
+            Behaviour::Throttle => {
+                let seconds = self.random.between(1, 90).unsigned_abs();
+                (false, Err(SendError::Throttled(Duration::from_secs(seconds))))
+            }
+            Behaviour::Unknown { effect } => (effect, Err(SendError::Unknown("simulated: cut off".into()))),
+            Behaviour::Hang { effect } => {
+                if effect {
+                    self.ledger.send_took_effect(index);
+                }
+                std::future::pending().await
+            }
+        };
+        if effect {
+            self.ledger.send_took_effect(index);
+            self.delay(20).await;
+        }
+        let kind = match &answer {
+            Ok(_) => Answer::Taken,
+            Err(SendError::Unknown(_)) => Answer::Unknown,
+            Err(_) => Answer::NotTaken,
+        };
+        self.ledger.send_answered(index, kind);
+        answer
+    }
+
+    fn check_address(&self, _address: &str) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+}
+
+impl Receiver {
+    fn choose(&self) -> Behaviour {
+        let certain = self.faults.certain.load(Ordering::Relaxed);
+        let uncertain = self.faults.uncertain.load(Ordering::Relaxed);
+        let effect = self.random.one_in(2);
+        match self.random.below(30) {
+            0..=4 if certain => Behaviour::Fail,
+            5 if certain => Behaviour::Refuse,
+            6 if certain => Behaviour::Gone,
+            7..=8 if certain => Behaviour::Throttle,
+            9..=10 if uncertain => Behaviour::Unknown { effect },
+            11 if uncertain => Behaviour::Hang { effect },
+            12 if uncertain => Behaviour::TakeSlowly,
+            _ => Behaviour::Take,
+        }
+    }
+
+    /// Lets others run, and sometimes up to `millis` pass.
+    async fn delay(&self, millis: i64) {
+        yield_now().await;
+        if self.random.one_in(2) {
+            let pause = SignedDuration::from_millis(self.random.between(1, millis));
+            self.clock.pass(pause).await;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A store with something between it and its caller.
+//!
+//! A [`Tap`] sees every call before and after it reaches the store behind, and may answer the writing ones itself. The
+//! simulator taps stores to delay and fail them; the broken guarantees tap them to lie.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_core::change::Change;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::store::{
+    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
+    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+};
+use punctual_core::user::{ApiKey, User};
+
+/// What happens between a caller and a store. Everything passes unless a method says otherwise.
+#[async_trait]
+#[expect(unused_variables, reason = "the defaults pass everything")]
+pub trait Tap: Send + Sync + 'static {
+    /// Called before the store is. An error is answered instead, and nothing is done.
+    async fn before(&self, call: &'static str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Called after the store has done it. An error is answered instead, although it was done.
+    async fn after(&self, call: &'static str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// As [`Store::create`].
+    async fn create(&self, store: &Arc<dyn Store>, new: Create) -> Result<(), StoreError> {
+        store.create(new).await
+    }
+
+    /// As [`Store::change`].
+    async fn change(
+        &self,
+        store: &Arc<dyn Store>,
+        id: ReminderId,
+        change: Change,
+        by: By,
+    ) -> Result<Changed, ChangeError> {
+        store.change(id, change, by).await
+    }
+
+    /// As [`Store::settle`].
+    async fn settle(
+        &self,
+        store: &Arc<dyn Store>,
+        settlements: Vec<Settlement>,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        store.settle(settlements, now).await
+    }
+
+    /// As [`Store::renew`].
+    async fn renew(
+        &self,
+        store: &Arc<dyn Store>,
+        leases: Vec<(OccurrenceId, u64)>,
+        until: Timestamp,
+    ) -> Result<Vec<OccurrenceId>, StoreError> {
+        store.renew(leases, until).await
+    }
+
+    /// As [`Store::rescue`].
+    async fn rescue(&self, store: &Arc<dyn Store>, node: &str, now: Timestamp) -> Result<usize, StoreError> {
+        store.rescue(node, now).await
+    }
+}
+
+/// A store behind a [`Tap`].
+pub struct Tapped<T> {
+    /// What is in between.
+    pub tap: T,
+    /// The store behind.
+    pub store: Arc<dyn Store>,
+}
+
+impl<T: Tap> Tapped<T> {
+    /// Puts `tap` before `store`.
+    pub fn new(store: Arc<dyn Store>, tap: T) -> Arc<dyn Store> {
+        Arc::new(Self { tap, store })
+    }
+}
+
+/// Passes a call on, with the tap before and after it.
+macro_rules! pass {
+    ($self:ident, $call:literal, $work:expr) => {{
+        $self.tap.before($call).await?;
+        let answer = $work.await?;
+        $self.tap.after($call).await?;
+        Ok(answer)
+    }};
+}
+
+#[async_trait]
+impl<T: Tap> Store for Tapped<T> {
+    async fn create(&self, new: Create) -> Result<(), StoreError> {
+        pass!(self, "create", self.tap.create(&self.store, new))
+    }
+
+    async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {
+        pass!(self, "answered", self.store.answered(key))
+    }
+
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        pass!(self, "change", self.tap.change(&self.store, id, change, by))
+    }
+
+    async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
+        pass!(self, "reminder", self.store.reminder(id))
+    }
+
+    async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {
+        pass!(self, "reminders", self.store.reminders(query))
+    }
+
+    async fn occurrences(&self, id: ReminderId, before: Option<u32>, limit: usize) -> Result<Vec<Trail>, StoreError> {
+        pass!(self, "occurrences", self.store.occurrences(id, before, limit))
+    }
+
+    async fn occurrence(&self, id: OccurrenceId) -> Result<Option<Trail>, StoreError> {
+        pass!(self, "occurrence", self.store.occurrence(id))
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        pass!(self, "audit", self.store.audit(query))
+    }
+
+    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
+        pass!(self, "upcoming", self.store.upcoming(from, limit))
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {
+        pass!(self, "claim", self.store.claim(claim))
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
+        pass!(self, "settle", self.tap.settle(&self.store, settlements, now))
+    }
+
+    async fn renew(&self, leases: Vec<(OccurrenceId, u64)>, until: Timestamp) -> Result<Vec<OccurrenceId>, StoreError> {
+        pass!(self, "renew", self.tap.renew(&self.store, leases, until))
+    }
+
+    async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError> {
+        pass!(self, "rescue", self.tap.rescue(&self.store, node, now))
+    }
+
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        pass!(self, "prune", self.store.prune(before, limit))
+    }
+
+    async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError> {
+        pass!(self, "forget_answered", self.store.forget_answered(now))
+    }
+
+    async fn put_user(&self, user: User) -> Result<(), StoreError> {
+        pass!(self, "put_user", self.store.put_user(user))
+    }
+
+    async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
+        pass!(self, "user", self.store.user(id))
+    }
+
+    async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError> {
+        pass!(self, "users", self.store.users(after, limit))
+    }
+
+    async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
+        pass!(self, "delete_user", self.store.delete_user(id))
+    }
+
+    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
+        pass!(self, "put_key", self.store.put_key(key))
+    }
+
+    async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
+        pass!(self, "key", self.store.key(hash))
+    }
+
+    async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        pass!(self, "keys", self.store.keys())
+    }
+
+    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
+        pass!(self, "delete_key", self.store.delete_key(id))
+    }
+
+    async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError> {
+        pass!(self, "stats", self.store.stats(now))
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        pass!(self, "probe", self.store.probe())
+    }
+
+    fn queries(&self) -> u64 {
+        self.store.queries()
+    }
+}
