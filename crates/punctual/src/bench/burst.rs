@@ -1,0 +1,130 @@
+//! How fast, when all are due at one instant.
+
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use jiff::SignedDuration;
+use punctual_core::clock::Clock;
+use punctual_core::store::Store;
+use punctual_engine::SystemClock;
+
+use super::place::{self, Place};
+use super::report::{Report, Table, count, milliseconds, per_second, rate};
+use super::rig::{self, plus};
+use super::sink::{Received, Sink};
+use super::{Channel, Common, limit};
+
+/// How long before the instant creating begins: enough for a million.
+const AHEAD: SignedDuration = SignedDuration::from_secs(3);
+/// How long before the instant everything must have been created, so that claiming is not hurried.
+const CREATED_BEFORE: SignedDuration = SignedDuration::from_secs(1);
+/// How long after the instant to wait for what has not come.
+const WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// How many reminders
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    count: usize,
+    /// How they go out
+    #[arg(long, value_enum, default_value_t = Channel::Webhook)]
+    channel: Channel,
+    /// How many others are pending meanwhile, due long after
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pending: usize,
+}
+
+pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
+    ensure!(args.count > 0, "--count must be at least 1");
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let place = Place::new(common)?;
+    let store: Arc<dyn Store> = place.open()?;
+    let n_others = place::fill(&*store, args.pending).await?;
+    let mut sink = Sink::open(args.channel, &*clock).await?;
+
+    let begun_at = limit::sends(args.count, &sink).await?;
+    let sent = Received::of(&sink.all(args.count, &*clock, plus(begun_at, WAIT_MAX)).await?);
+    let sent_for = sent.last_at.context("nothing arrived without punctual either")?.duration_since(begun_at);
+
+    let engine = rig::engine(Arc::clone(&store), sink.channel()?);
+    let running = engine.start().await?;
+    // A hundred thousand are created in a second on a slow machine.
+    let seconds = i64::try_from(args.count / 50_000).unwrap_or(0);
+    let instant = rig::soon(plus_seconds(AHEAD, seconds));
+    rig::create_all(&engine, &vec![instant; args.count], &sink.address()).await?;
+    ensure!(
+        plus(clock.now(), CREATED_BEFORE) < instant,
+        "the instant came before all reminders were created; try again, or with a smaller --count"
+    );
+    let give_up_at = plus(instant, WAIT_MAX);
+    clock.sleep_until(instant).await;
+    // Looked at before the arrivals are fetched, because that takes its time.
+    clock.sleep_until(plus(instant, SignedDuration::from_millis(2))).await;
+    let settled_at = rig::settled(&engine, give_up_at).await?;
+    let received = Received::of(&sink.all(args.count, &*clock, give_up_at).await?);
+    let n_left = place::pending(&*store).await? - n_others;
+    running.stop().await;
+    let took = received.last_at.context("nothing arrived")?.duration_since(instant);
+    let settled = settled_at.duration_since(instant);
+
+    let mut report = Report::new(
+        "burst",
+        format!(
+            "burst: {} reminders at one instant, {}, {} others pending",
+            count(args.count),
+            args.channel.as_str(),
+            count(n_others)
+        ),
+    );
+    let mut table = Table::new(["", "rate", "first", "p50", "last", "all settled", "early", "received", "twice"]);
+    let late = &received.late;
+    table.row([
+        "punctual".to_owned(),
+        per_second(rate(received.n_received, took)),
+        late.percentile(0.0).map_or_else(String::new, milliseconds),
+        late.percentile(50.0).map_or_else(String::new, milliseconds),
+        milliseconds(took),
+        milliseconds(settled),
+        count(late.n_negative()),
+        count(received.n_received),
+        count(received.n_again),
+    ]);
+    table.row([
+        format!("plain loop of the same {}: the limit", args.channel.as_str()),
+        per_second(rate(sent.n_received, sent_for)),
+        String::new(),
+        String::new(),
+        milliseconds(sent_for),
+        String::new(),
+        String::new(),
+        count(sent.n_received),
+        count(sent.n_again),
+    ]);
+    report.table(table);
+    report.note(format!(
+        "At most {} sends at once, both times. The limit was measured right before, in the same process.",
+        sink.concurrency()
+    ));
+    if n_left > 0 {
+        report.note(format!("{} reminders are still pending, and should not be.", count(n_left)));
+    }
+    report.note(place.note());
+    report.field("count", args.count);
+    report.field("channel", args.channel.as_str());
+    report.field("pending", n_others);
+    report.field("rate_per_second", rate(received.n_received, took));
+    report.field("lateness", late.json());
+    report.field("last_arrival_ms", took.as_secs_f64() * 1e3);
+    report.field("settled_ms", settled.as_secs_f64() * 1e3);
+    report.field("early", late.n_negative());
+    report.field("received", received.n_received);
+    report.field("all_received", received.n_received == args.count);
+    report.field("twice", received.n_again);
+    report.field("not_settled", n_left);
+    report.field("limit_per_second", rate(sent.n_received, sent_for));
+    Ok(report)
+}
+
+fn plus_seconds(span: SignedDuration, seconds: i64) -> SignedDuration {
+    span.saturating_add(SignedDuration::from_secs(seconds))
+}

@@ -1,0 +1,273 @@
+//! How fast reminders are taken in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, ensure};
+use jiff::{SignedDuration, Timestamp};
+use punctual_channels::Closure;
+use punctual_core::channel::{Message, Receipt};
+use punctual_core::clock::{Clock, Random};
+use punctual_core::reminder::Address;
+use punctual_core::store::Store;
+use punctual_engine::{Engine, SystemClock, SystemRandom};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::http::{Connection, request};
+use super::place::{self, Place};
+use super::report::{Report, Table, count, per_second, rate, thousands};
+use super::rig::{self, Wanted, plus};
+use super::server::Server;
+use super::summary::Summary;
+use super::{Common, limit};
+
+/// How long the disk is measured.
+const FSYNCS_FOR: SignedDuration = SignedDuration::from_secs(2);
+/// When what is created is due: long after.
+const DUE_AFTER: SignedDuration = SignedDuration::from_hours(24 * 30);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// How many are created one by one, over HTTP
+    #[arg(long, default_value_t = 30_000, value_name = "N")]
+    count: usize,
+    /// How many requests are under way at once
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    concurrency: u16,
+    /// How many are created in batches: in this process, and again over HTTP
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    batched: usize,
+    /// How many are in one batch
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    batch_size: u16,
+    /// How many batches are under way at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    batch_concurrency: u16,
+    /// How many others are pending already
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pending: usize,
+}
+
+/// One way of creating.
+struct Measured {
+    n_created: usize,
+    took: SignedDuration,
+    latency: Summary,
+    n_commits: u32,
+}
+
+impl Measured {
+    fn rate(&self) -> f64 {
+        rate(self.n_created, self.took)
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let mut row = vec![name.to_owned(), per_second(self.rate())];
+        row.extend(self.latency.cells());
+        row.extend([count(self.n_created), thousands(self.n_commits)]);
+        row
+    }
+
+    fn json(&self) -> Value {
+        let mut json = self.latency.json();
+        json["rate_per_second"] = json!(self.rate());
+        json["created"] = json!(self.n_created);
+        json["commits"] = json!(self.n_commits);
+        json
+    }
+}
+
+pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let place = Place::new(common)?;
+    let fsyncs = limit::fsyncs(place.dir(), FSYNCS_FOR).await?;
+
+    let store: Arc<dyn Store> = place.open()?;
+    let n_others = place::fill(&*store, args.pending).await?;
+    let engine = rig::engine(store, nowhere());
+    let running = engine.start().await?;
+    let batches = batches(args, &engine, &place).await?;
+    running.stop().await;
+    drop(engine);
+    place.closed(&*clock).await?;
+
+    let server = Server::start(&place, &*clock).await?;
+    let single = over_http(Load::single(args), &server, &place).await?;
+    let batches_over_http = over_http(Load::batches(args), &server, &place).await?;
+    server.stop(&*clock).await?;
+
+    let mut report =
+        Report::new("create", format!("create: durable when it has returned, {} others pending", count(n_others)));
+    let header = ["", "rate"].into_iter().chain(Summary::COLUMNS).chain(["created", "commits"]);
+    let mut table = Table::new(header);
+    let (size, at_once) = (args.batch_size, args.batch_concurrency);
+    table.row(single.row(&format!("one by one over HTTP, {} at once", args.concurrency)));
+    table.row(batches_over_http.row(&format!("batches of {size} over HTTP, {at_once} at once")));
+    table.row(batches.row(&format!("batches of {size} in this process, {at_once} at once")));
+    let mut disk = vec!["append 4 KiB + fdatasync: the disk".to_owned(), per_second(disk_rate(&fsyncs))];
+    disk.extend(fsyncs.cells());
+    table.row(disk);
+    report.table(table);
+    report.note("Latency is that of a request or a batch, seen by the caller; the client shares the cores.");
+    report.note("The disk was measured right before, in the same directory.");
+    report.note(place.note());
+    report.field("pending", n_others);
+    report.field("concurrency", args.concurrency);
+    report.field("batch_size", size);
+    report.field("batch_concurrency", at_once);
+    report.field("single", single.json());
+    report.field("batches_over_http", batches_over_http.json());
+    report.field("batches", batches.json());
+    let mut disk = fsyncs.json();
+    disk["rate_per_second"] = json!(disk_rate(&fsyncs));
+    report.field("fsync", disk);
+    Ok(report)
+}
+
+fn disk_rate(fsyncs: &Summary) -> f64 {
+    rate(fsyncs.len(), FSYNCS_FOR)
+}
+
+/// Straight into the engine.
+async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<Measured> {
+    let due_at = plus(rig::soon(SignedDuration::ZERO), DUE_AFTER);
+    let size = usize::from(args.batch_size);
+    let n_batches = args.batched / size;
+    let commits_before = place.commits()?;
+    let next = Arc::new(AtomicUsize::new(0));
+    let begun_at = SystemClock::read();
+    let tasks: Vec<_> = (0..args.batch_concurrency)
+        .map(|_| {
+            let (engine, next) = (engine.clone(), Arc::clone(&next));
+            tokio::spawn(async move {
+                let mut took = Vec::new();
+                while next.fetch_add(1, Ordering::Relaxed) < n_batches {
+                    let now = SystemClock::read();
+                    let wanted = |number| Wanted { user: format!("user-{number}"), due_at, to: Vec::<Address>::new() };
+                    let some = (0..size).map(|number| rig::reminder(wanted(number), SystemRandom.ten(), now));
+                    engine.create(some.collect(), "bench", None).await?;
+                    took.push(SystemClock::read().duration_since(now));
+                }
+                anyhow::Ok(took)
+            })
+        })
+        .collect();
+    let mut latency = Vec::new();
+    for task in tasks {
+        latency.extend(task.await??);
+    }
+    Ok(Measured {
+        n_created: n_batches * size,
+        took: SystemClock::read().duration_since(begun_at),
+        latency: Summary::of(latency),
+        n_commits: place.commits()?.wrapping_sub(commits_before),
+    })
+}
+
+/// What is asked for over HTTP.
+#[derive(Clone)]
+struct Load {
+    path: &'static str,
+    body: Arc<str>,
+    per_request: usize,
+    n_requests: usize,
+    concurrency: usize,
+}
+
+impl Load {
+    fn single(args: &Args) -> Self {
+        Self {
+            path: "/v1/reminders",
+            body: body(due()).to_string().into(),
+            per_request: 1,
+            n_requests: args.count,
+            concurrency: args.concurrency.into(),
+        }
+    }
+
+    fn batches(args: &Args) -> Self {
+        let (due_at, size) = (due(), usize::from(args.batch_size));
+        let reminders: Vec<Value> = (0..size).map(|_| body(due_at)).collect();
+        Self {
+            path: "/v1/reminders/batch",
+            body: json!({ "reminders": reminders }).to_string().into(),
+            per_request: size,
+            n_requests: args.batched / size,
+            concurrency: args.batch_concurrency.into(),
+        }
+    }
+}
+
+fn due() -> Timestamp {
+    plus(rig::soon(SignedDuration::ZERO), DUE_AFTER)
+}
+
+fn body(due_at: Timestamp) -> Value {
+    json!({
+        "user": "bench",
+        "message": "Take your medicine, with a glass of water",
+        "schedule": { "type": "once", "at": due_at },
+    })
+}
+
+/// Against a server in another process. The client has one thread of its own, so that it takes no more than it needs.
+async fn over_http(load: Load, server: &Server, place: &Place) -> anyhow::Result<Measured> {
+    let commits_before = place.commits()?;
+    let request: Arc<[u8]> = request("POST", load.path, Some(&server.key), load.body.as_bytes()).into();
+    let (address, n_created) = (server.address, load.n_requests * load.per_request);
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        // Nobody waits any more when the bench was given up.
+        let _ = sender.send(client(load, request, address));
+    });
+    let (took, latency) = receiver.await.context("the client ended early")??;
+    let n_commits = place.commits()?.wrapping_sub(commits_before);
+    Ok(Measured { n_created, took, latency: Summary::of(latency), n_commits })
+}
+
+fn client(
+    load: Load,
+    request: Arc<[u8]>,
+    address: std::net::SocketAddr,
+) -> anyhow::Result<(SignedDuration, Vec<SignedDuration>)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        let mut connections = Vec::new();
+        for _ in 0..load.concurrency {
+            connections.push(Connection::open(address).await?);
+        }
+        let next = Arc::new(AtomicUsize::new(0));
+        let begun_at = SystemClock::read();
+        let tasks: Vec<_> = connections
+            .into_iter()
+            .map(|connection| tokio::spawn(ask(connection, Arc::clone(&request), Arc::clone(&next), load.n_requests)))
+            .collect();
+        let mut latency = Vec::with_capacity(load.n_requests);
+        for task in tasks {
+            latency.extend(task.await??);
+        }
+        Ok((SystemClock::read().duration_since(begun_at), latency))
+    })
+}
+
+async fn ask(
+    mut connection: Connection,
+    request: Arc<[u8]>,
+    next: Arc<AtomicUsize>,
+    n_requests: usize,
+) -> anyhow::Result<Vec<SignedDuration>> {
+    let mut took = Vec::new();
+    while next.fetch_add(1, Ordering::Relaxed) < n_requests {
+        let begun_at = SystemClock::read();
+        let answer = connection.exchange(&request).await?;
+        took.push(SystemClock::read().duration_since(begun_at));
+        ensure!(answer.status == 201, "a create was refused: {}", String::from_utf8_lossy(&answer.body));
+    }
+    Ok(took)
+}
+
+/// A channel for what is never due.
+fn nowhere() -> Arc<dyn punctual_core::channel::Channel> {
+    Arc::new(Closure::new(|_: Message| async { Ok(Receipt::default()) }))
+}

@@ -1,0 +1,176 @@
+//! Measurements.
+//!
+//! A bench is a real run: the real clock, the real file with every commit on the disk, real sockets. Lateness is
+//! measured where the receiver sees it. Beside every number stands the limit, measured in the same run: what this
+//! machine can do at all, without a scheduler and without a database.
+
+/// How late, when reminders are spread over time.
+mod spread;
+
+/// How fast, when all are due at one instant.
+mod burst;
+
+/// How fast reminders are taken in.
+mod create;
+
+/// How long a restart takes, and how much memory.
+mod start;
+
+/// What it costs to wait.
+mod idle;
+
+/// Whether anything is lost when the server is killed.
+mod crash;
+
+/// What the machine can do without punctual.
+mod limit;
+
+/// Where the messages arrive.
+mod sink;
+
+/// The program that messages arrive at.
+mod receiver;
+
+/// The server in a process of its own.
+mod server;
+
+/// Other processes, ended when they are no longer needed.
+mod child;
+
+/// The least of HTTP, so that the client costs less than what it measures.
+mod http;
+
+/// Where the database lies, and what is in it.
+mod place;
+
+/// What is measured with: reminders, and an engine in this process.
+mod rig;
+
+/// Many measurements in a few numbers.
+mod summary;
+
+/// What is printed.
+mod report;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    workload: Workload,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of every workload.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// What keeps the reminders
+    #[arg(long, global = true, value_enum, default_value_t = Backend::Sqlite)]
+    backend: Backend,
+    /// Where the database goes; one that was kept there is used again [default: beside the data directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Leave the database there
+    #[arg(long, global = true)]
+    keep: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Workload {
+    /// Lateness of reminders that are due one after the other
+    Spread(spread::Args),
+    /// How fast reminders go out that are due at one instant
+    Burst(burst::Args),
+    /// How fast reminders are taken in: one by one, and in batches
+    Create(create::Args),
+    /// Time and memory of a restart
+    Start(start::Args),
+    /// Queries and processor time while nothing is due
+    Idle(idle::Args),
+    /// Kill the server under load, again and again, and see that nothing is lost
+    Crash(crash::Args),
+    /// Take messages until standard input ends; used by the other workloads
+    #[command(hide = true)]
+    Receiver,
+}
+
+/// What keeps the reminders.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Backend {
+    /// One embedded file.
+    Sqlite,
+}
+
+/// How messages go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Channel {
+    /// To a function of the same process.
+    InProcess,
+    /// By HTTP to another process.
+    Webhook,
+}
+
+impl Channel {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::InProcess => "in-process",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+/// Measures, and prints what it found.
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    let json = args.common.json;
+    // Whatever ends the measuring, what it has started ends with it: all of it is dropped here.
+    let report = tokio::select! {
+        report = measure(args) => report?,
+        signal = interrupted() => anyhow::bail!("{signal}: nothing was measured"),
+    };
+    if let Some(report) = report {
+        let text = if json { format!("{:#}\n", report.json()) } else { report.text() };
+        io::stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
+    let common = &args.common;
+    match &args.workload {
+        Workload::Spread(args) => spread::run(args, common).await.map(Some),
+        Workload::Burst(args) => burst::run(args, common).await.map(Some),
+        Workload::Create(args) => create::run(args, common).await.map(Some),
+        Workload::Start(args) => start::run(args, common).await.map(Some),
+        Workload::Idle(args) => idle::run(args, common).await.map(Some),
+        Workload::Crash(args) => crash::run(args, common).await.map(Some),
+        Workload::Receiver => receiver::run().await.map(|()| None),
+    }
+}
+
+#[cfg(unix)]
+async fn interrupted() -> &'static str {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "Ctrl-C",
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() -> &'static str {
+    // Without signals there is nothing to wait for.
+    let _ = tokio::signal::ctrl_c().await;
+    "Ctrl-C"
+}

@@ -1,0 +1,183 @@
+//! Where the database lies, and what is in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::SignedDuration;
+use punctual_core::clock::{Clock, Random};
+use punctual_core::reminder::Address;
+use punctual_core::store::{Create, NewReminder, Store};
+use punctual_engine::{SystemClock, SystemRandom};
+use punctual_store::sqlite::{Options, SqliteStore};
+
+use super::Common;
+use super::rig::{self, plus};
+use crate::config::{Config, Flags, paths};
+
+/// Says that a bench made the directory, so that a bench may write in it again and remove it.
+const MARK: &str = "made-by-punctual-bench";
+/// How many of the others are created in one transaction.
+const BATCH: usize = 10_000;
+/// The others are due from then on, long after the bench is over.
+const OTHERS_AFTER: SignedDuration = SignedDuration::from_hours(24 * 30);
+/// Over how long the others are due, in seconds: a year.
+const OTHERS_OVER_SECONDS: usize = 365 * 86_400;
+/// Among how many users the others are divided.
+const OTHERS_USERS: usize = 10_000;
+/// How long a closed database may take until its log has been copied into the file.
+const CLOSE_MAX: SignedDuration = SignedDuration::from_secs(120);
+
+/// The directory of one bench; removed in the end unless it is to be kept.
+pub(super) struct Place {
+    dir: PathBuf,
+    keep: bool,
+}
+
+impl Place {
+    pub(super) fn new(common: &Common) -> anyhow::Result<Self> {
+        let dir = match &common.dir {
+            Some(dir) => dir.clone(),
+            None => beside_the_data()?.join(format!("punctual-bench-{}", std::process::id())),
+        };
+        let shown = dir.display();
+        if dir.join(MARK).exists() {
+            return Ok(Self { dir, keep: common.keep });
+        }
+        let is_used = fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());
+        if is_used {
+            bail!("{shown} is in use and no bench made it; name a new directory, which is removed in the end");
+        }
+        paths::make_private_dir(&dir).with_context(|| format!("cannot make {shown}"))?;
+        let place = Self { dir, keep: common.keep };
+        fs::write(place.dir.join(MARK), "").with_context(|| format!("cannot write in {}", place.dir.display()))?;
+        Ok(place)
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn database(&self) -> PathBuf {
+        self.dir.join("punctual.db")
+    }
+
+    /// A place within this one, with a database of its own.
+    pub(super) fn within(&self, name: &str) -> anyhow::Result<Self> {
+        let dir = self.dir.join(name);
+        paths::make_private_dir(&dir)?;
+        fs::write(dir.join(MARK), "")?;
+        // It goes when this one goes.
+        Ok(Self { dir, keep: true })
+    }
+
+    /// Opens the database.
+    pub(super) fn open(&self) -> anyhow::Result<Arc<SqliteStore>> {
+        Ok(Arc::new(SqliteStore::open(&self.database(), Options::default())?))
+    }
+
+    /// What to say about where it was measured.
+    pub(super) fn note(&self) -> String {
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        let disk = if is_in_memory(&self.dir) { "IN MEMORY: commits cost nothing here" } else { "fsync on" };
+        let kept = if self.keep { "kept" } else { "removed" };
+        format!(
+            "{cores} cores, SQLite {}, {disk}; database in {} ({kept})",
+            punctual_store::sqlite::version(),
+            self.dir.display()
+        )
+    }
+
+    /// Waits until a database that was closed is all in its file: the last connection removes the log.
+    pub(super) async fn closed(&self, clock: &dyn Clock) -> anyhow::Result<()> {
+        let log = self.dir.join("punctual.db-wal");
+        let give_up_at = plus(clock.now(), CLOSE_MAX);
+        while log.exists() {
+            if clock.now() > give_up_at {
+                bail!("the database is still being closed after {} s", CLOSE_MAX.as_secs());
+            }
+            clock.sleep_until(plus(clock.now(), SignedDuration::from_millis(5))).await;
+        }
+        Ok(())
+    }
+
+    /// How many transactions have been committed while the database was open, as its log's index counts them.
+    pub(super) fn commits(&self) -> anyhow::Result<u32> {
+        // https://sqlite.org/walformat.html: bytes 8 to 11 are the transaction counter, in the machine's own order.
+        let index = fs::read(self.dir.join("punctual.db-shm")).context("cannot read the log's index")?;
+        let counter = index.get(8..12).and_then(|bytes| bytes.try_into().ok()).map(u32::from_ne_bytes);
+        counter.context("the log's index is too short")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.keep {
+            // What cannot be removed is found again by its name.
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+/// Fills the store until `n_wanted` reminders are pending that are due far in the future; returns how many there are.
+pub(super) async fn fill(store: &dyn Store, n_wanted: usize) -> anyhow::Result<usize> {
+    if n_wanted == 0 {
+        return pending(store).await;
+    }
+    let n_there = pending(store).await?;
+    let bar = progress(n_wanted.saturating_sub(n_there), "others");
+    for first in (n_there..n_wanted).step_by(BATCH) {
+        let now = SystemClock::read();
+        let reminders = (first..n_wanted.min(first + BATCH)).map(|number| other(number, now)).collect();
+        store.create(Create { reminders, actor: "bench".into(), answered: None, now }).await?;
+        bar.inc(BATCH as u64);
+    }
+    bar.finish_and_clear();
+    pending(store).await
+}
+
+/// How many are pending.
+pub(super) async fn pending(store: &dyn Store) -> anyhow::Result<usize> {
+    let pending = store.stats(SystemClock::read()).await?.pending;
+    Ok(usize::try_from(pending)?)
+}
+
+fn other(number: usize, now: jiff::Timestamp) -> NewReminder {
+    // Neither in order nor at once: multiplied by a prime, the numbers are scattered over the year.
+    let second = (number.wrapping_mul(2_654_435_761)) % OTHERS_OVER_SECONDS;
+    let due_at = plus(plus(now, OTHERS_AFTER), SignedDuration::from_secs(second as i64));
+    let user = format!("user-{}", number % OTHERS_USERS);
+    rig::new_reminder(rig::Wanted { user, due_at, to: Vec::<Address>::new() }, SystemRandom.ten(), now)
+}
+
+/// A bar on the terminal, or nothing where there is none.
+pub(super) fn progress(length: usize, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(length as u64);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {human_pos}/{human_len} {eta}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar.with_message(what)
+}
+
+/// The nearest directory to the data directory that exists: it is on the same disk.
+fn beside_the_data() -> anyhow::Result<PathBuf> {
+    let data_dir = Config::of_process(None, Flags::new())?.data_dir;
+    let nearest = data_dir.ancestors().find(|dir| dir.is_dir());
+    Ok(nearest.unwrap_or(Path::new(".")).to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn is_in_memory(dir: &Path) -> bool {
+    const TMPFS: i64 = 0x0102_1994;
+    const RAMFS: i64 = 0x8584_58f6;
+    rustix::fs::statfs(dir).is_ok_and(|found| matches!(found.f_type as i64, TMPFS | RAMFS))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_in_memory(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,108 @@
+//! The server in a process of its own.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, anyhow};
+use jiff::SignedDuration;
+use punctual_core::clock::Clock;
+
+use super::child::Child;
+use super::http::{Connection, request};
+use super::place::Place;
+use crate::serve;
+
+/// What `/proc` counts processor time in, on every Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// A running `punctual serve`.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) key: String,
+    /// From before it was started until it said that it listens.
+    pub(super) ready_after: SignedDuration,
+    child: Child,
+}
+
+/// What a process has in memory, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
+    pub(super) now: u64,
+    pub(super) peak: u64,
+}
+
+impl Server {
+    /// Starts it on the database at `place`, on a free port.
+    pub(super) async fn start(place: &Place, clock: &dyn Clock) -> anyhow::Result<Self> {
+        Self::start_with(place, &[], clock).await
+    }
+
+    /// Starts it with further arguments.
+    pub(super) async fn start_with(place: &Place, further: &[&str], clock: &dyn Clock) -> anyhow::Result<Self> {
+        let data_dir = place.dir().to_str().context("the directory's name is no text")?;
+        let database = format!("sqlite:{data_dir}/punctual.db");
+        let arguments = [
+            "serve",
+            "--data-dir",
+            data_dir,
+            "--database",
+            &database,
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "info",
+            "--log-format",
+            "human",
+        ];
+        let arguments = [&arguments[..], further].concat();
+        let (child, ready) = Child::start(&arguments, "listening on http://", clock).await?;
+        let address = ready.rest.parse().with_context(|| format!("`{}` is no address", ready.rest))?;
+        let key = serve::read_admin_key(place.dir())?.ok_or_else(|| anyhow!("the server made no key"))?;
+        Ok(Self { address, key: key.expose().to_owned(), ready_after: ready.after, child })
+    }
+
+    pub(super) async fn stop(self, clock: &dyn Clock) -> anyhow::Result<()> {
+        self.child.stop(clock).await
+    }
+
+    /// What it has in memory.
+    pub(super) fn memory(&self) -> anyhow::Result<Memory> {
+        let status = self.proc("status")?;
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+            kilobytes.map(|kilobytes| kilobytes * 1024).with_context(|| format!("there is no {name} in its status"))
+        };
+        Ok(Memory { now: bytes("VmRSS:")?, peak: bytes("VmHWM:")? })
+    }
+
+    /// How much processor time it has used.
+    pub(super) fn cpu(&self) -> anyhow::Result<SignedDuration> {
+        let stat = self.proc("stat")?;
+        // The name, in parentheses, may hold anything; behind it, user and system time are fields 12 and 13.
+        let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
+        let ticks = |field: usize| behind.split_whitespace().nth(field)?.parse::<u64>().ok();
+        let ticks = ticks(11).zip(ticks(12)).map(|(user, system)| user + system);
+        let seconds = ticks.context("its stat cannot be read")? as f64 / TICKS_PER_SECOND;
+        Ok(SignedDuration::from_secs_f64(seconds))
+    }
+
+    /// How many queries it has run, as it says itself.
+    pub(super) async fn queries(&self) -> anyhow::Result<u64> {
+        let mut connection = Connection::open(self.address).await?;
+        let text = connection.exchange(&request("GET", "/metrics", Some(&self.key), b"")).await?.text()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("punctual_queries_total "));
+        line.and_then(|number| number.trim().parse().ok()).context("there is no punctual_queries_total in its metrics")
+    }
+
+    fn proc(&self, file: &str) -> anyhow::Result<String> {
+        let path = format!("/proc/{}/{file}", self.child.id());
+        std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
+    }
+}
+
+impl Memory {
+    /// In megabytes, as people say them.
+    pub(super) fn megabytes(bytes: u64) -> f64 {
+        bytes as f64 / 1e6
+    }
+}

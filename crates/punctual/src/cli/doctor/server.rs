@@ -1,0 +1,56 @@
+//! The running server, asked about itself.
+
+use jiff::Timestamp;
+use punctual_engine::SystemClock;
+use serde_json::Value;
+
+use super::Check;
+use crate::cli::client::{Client, Refused};
+use crate::cli::when;
+
+/// More than this between two clocks makes "in 5 minutes" mean two things.
+const DRIFT_SECONDS_MAX: f64 = 2.0;
+
+/// `asked` says whether a server was named: then it must be there.
+pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
+    let before = SystemClock::read();
+    let ready = client.get("/readyz", &[]).await;
+    let after = SystemClock::read();
+    let mut checks = match ready {
+        Ok(answer) => {
+            let mut checks = vec![Check::good("server", format!("ready at {}", client.url()))];
+            checks.extend(drift(&answer, before, after));
+            checks
+        }
+        Err(error) if error.is::<Refused>() => {
+            let advice = "see the server's log; most often the disk is full or the file is locked";
+            return vec![Check::wrong("server", format!("{} is not ready: {error:#}", client.url()), advice)];
+        }
+        Err(error) if asked => return vec![Check::wrong("server", format!("{error:#}"), "start it, or check the URL")],
+        Err(_) => {
+            let detail = format!("none runs at {}", client.url());
+            return vec![Check::note("server", detail, "start one with `punctual serve`")];
+        }
+    };
+    checks.push(match client.get("/v1/channels", &[]).await {
+        Ok(page) => {
+            let names =
+                page["channels"].as_array().into_iter().flatten().filter_map(|channel| channel["name"].as_str());
+            Check::good("channels", names.collect::<Vec<_>>().join(", "))
+        }
+        Err(error) => Check::wrong("channels", format!("{error:#}"), "set PUNCTUAL_API_KEY to a key of this server"),
+    });
+    checks
+}
+
+/// How far the server's clock is from ours, as far as the time of the request lets us know.
+fn drift(answer: &Value, before: Timestamp, after: Timestamp) -> Option<Check> {
+    let theirs = when::instant(answer, "now")?;
+    let early = before.duration_since(theirs).as_secs_f64();
+    let late = theirs.duration_since(after).as_secs_f64();
+    let seconds = early.max(late).max(0.0);
+    (seconds > DRIFT_SECONDS_MAX).then(|| {
+        let detail = format!("the server's clock is {seconds:.1} s away from this machine's");
+        Check::wrong("drift", detail, "let both follow a time server (chrony, systemd-timesyncd)")
+    })
+}

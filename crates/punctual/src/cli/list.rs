@@ -1,0 +1,123 @@
+//! Listing reminders.
+
+use punctual_engine::SystemClock;
+use serde_json::{Value, json};
+
+use super::style::{Style, of_status};
+use super::table::{Cell, Table};
+use super::{Context, User, find, print, print_json, when};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only active, paused, completed or cancelled ones [default: what is still to come]
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// Also those that are over
+    #[arg(long, short, conflicts_with = "status")]
+    all: bool,
+    /// Everybody's
+    #[arg(long, conflicts_with = "user")]
+    everybody: bool,
+    /// Only those due next at or after this
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Only those due next before this
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// How many at most
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
+    limit: u16,
+    #[command(flatten)]
+    user: User,
+}
+
+pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
+    let mut query = vec![("limit", args.limit.to_string())];
+    match (args.user.named(), args.everybody) {
+        (_, true) => {}
+        (Some(user), false) => query.push(("user", user)),
+        (None, false) => query.push(("mine", "true".into())),
+    }
+    let filters = [("status", &args.status), ("from", &args.from), ("to", &args.to)];
+    query.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+
+    let page = match args.status.is_some() || args.all {
+        true => context.client.get("/v1/reminders", &query).await?,
+        // What is still to come is what is active or paused.
+        false => {
+            let of = |status: &str| query.iter().cloned().chain([("status", status.to_owned())]).collect::<Vec<_>>();
+            let mut page = context.client.get("/v1/reminders", &of("active")).await?;
+            let mut paused = context.client.get("/v1/reminders", &of("paused")).await?;
+            if let (Some(active), Some(paused)) = (page["reminders"].as_array_mut(), paused["reminders"].as_array_mut())
+            {
+                active.append(paused);
+            }
+            if page["next_cursor"].is_null() {
+                page["next_cursor"] = paused["next_cursor"].take();
+            }
+            page
+        }
+    };
+    if context.json {
+        return print_json(&page);
+    }
+    print(&render(&page, args, context))
+}
+
+fn render(page: &Value, args: &Args, context: &Context) -> String {
+    let mut reminders: Vec<&Value> = page["reminders"].as_array().map(|list| list.iter().collect()).unwrap_or_default();
+    if reminders.is_empty() {
+        return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() {
+            true => "No such reminders.\n".into(),
+            false => "Nothing to come. Ask for something:  punctual add \"drink a glass of water\" --in 1m\n".into(),
+        };
+    }
+    // What comes first stands first; what comes no more stands last.
+    reminders.sort_by_key(|reminder| {
+        let next = when::instant(reminder, "next_run_at");
+        (next.is_none(), next)
+    });
+    let now = SystemClock::read();
+    let mut header = vec!["ID", "NEXT", "", "SCHEDULE", "STATUS", "MESSAGE"];
+    if args.everybody {
+        header.insert(1, "USER");
+    }
+    let mut table = Table::new(&header);
+    for reminder in reminders {
+        let next = when::instant(reminder, "next_run_at");
+        // One that is active with nothing planned waits for something: its last run says for what.
+        let waits_for = reminder["last_status"].as_str().filter(|_| next.is_none() && reminder["status"] == "active");
+        let status = waits_for.or(reminder["status"].as_str()).unwrap_or_default();
+        let text = |field: &str| reminder[field].as_str().unwrap_or_default();
+        let message = match reminder["name"].as_str() {
+            Some(name) => format!("{name}: {}", text("message")),
+            None => text("message").to_owned(),
+        };
+        let urgent = if text("priority") == "critical" { Style::Red } else { Style::Plain };
+        let mut row = vec![
+            Cell::new(&find::short_id(reminder), Style::Cyan),
+            Cell::plain(&next.map(|at| when::local(at, &context.zone, now)).unwrap_or_else(|| "–".into())),
+            Cell::new(&next.map(|at| when::relative(at, now)).unwrap_or_default(), Style::Bold),
+            Cell::new(&rule(reminder), Style::Dim),
+            Cell::new(status, of_status(status)),
+            Cell::new(&message, urgent),
+        ];
+        if args.everybody {
+            row.insert(1, Cell::plain(text("user")));
+        }
+        table.push(row);
+    }
+    let mut text = table.render(context.paint);
+    if page["next_cursor"].is_string() {
+        text.push_str(&format!("There are more; --limit shows up to 500, this is {}.\n", json!(args.limit)));
+    }
+    text
+}
+
+/// The rule in words; a single instant stands under NEXT already.
+fn rule(reminder: &Value) -> String {
+    if reminder["schedule"]["type"] == "once" {
+        return "once".into();
+    }
+    reminder["summary"].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,286 @@
+//! The command line: parse, call the server, show what it says.
+//!
+//! Everything but `serve`, `next`, `migrate`, `bench` and `completions` talks to a running server
+//! through its API and has no way around it: what the command line can do, every program can do.
+
+/// Flags that say when.
+mod schedule;
+
+/// The server, from the outside.
+mod client;
+
+/// Finding the reminder somebody means.
+mod find;
+
+/// Instants as people read them.
+mod when;
+
+/// Aligned columns.
+mod table;
+
+/// Colours, and texts made safe for a terminal.
+mod style;
+
+mod add;
+mod change;
+mod channels;
+mod completions;
+mod doctor;
+mod keys;
+mod list;
+mod migrate;
+mod next;
+mod serve;
+mod show;
+mod update;
+mod users;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use punctual_core::zone::Zone;
+
+use self::client::Client;
+use self::style::Paint;
+use crate::bench;
+use crate::config::{Config, ConfigError, Flags, process_env, system_zone};
+
+const EXAMPLES: &str = "\
+Examples:
+  punctual serve
+  punctual add \"take my medicine in 5 minutes\" --priority high --ack \"Did you take it?\"
+  punctual add \"stand up\" --weekly weekdays --time 09:55
+  punctual add \"deploy window opens\" --at 2026-03-02T08:00 --to webhook:https://example.org/hook
+  punctual list
+  punctual snooze \"stand up\" 15m
+  punctual next --cron \"0 8 * * 1-5\" --tz Europe/Berlin --count 5
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.";
+
+/// Reminders that arrive at the moment they were asked for.
+#[derive(Debug, Parser)]
+#[command(name = "punctual", version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+struct Global {
+    /// Settings, in TOML [env: PUNCTUAL_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the database and the admin key are kept [env: PUNCTUAL_DATA_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// The server to talk to [env: PUNCTUAL_URL] [default: the one on this machine]
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start everything: the engine and the API
+    Serve(serve::Args),
+    /// Ask to be reminded
+    Add(add::Args),
+    /// List reminders
+    #[command(visible_alias = "ls")]
+    List(list::Args),
+    /// Show one reminder and what became of it
+    Show(show::Args),
+    /// Change a reminder
+    Update(update::Args),
+    /// Cancel reminders: nothing of them is sent any more
+    #[command(visible_alias = "rm")]
+    Cancel(change::Args),
+    /// Send nothing until resumed
+    Pause(change::Args),
+    /// Go on after a pause
+    Resume(change::Args),
+    /// Leave out the next run
+    Skip(change::Args),
+    /// Put a reminder off
+    Snooze(change::SnoozeArgs),
+    /// Answer: done
+    Ack(change::Args),
+    /// Answer: not needed
+    Dismiss(change::Args),
+    /// Send now, whatever the schedule says
+    Fire(change::Args),
+    /// The people reminders are for
+    Users(users::Args),
+    /// The ways to reach them
+    Channels(channels::Args),
+    /// Keys that may use the API
+    Keys(keys::Args),
+    /// Say when a schedule is due, without a server
+    Next(next::Args),
+    /// Check that everything is in order, and say what to do if not
+    Doctor(doctor::Args),
+    /// Bring the database up to date without serving it
+    Migrate(migrate::Args),
+    /// Measure
+    Bench(bench::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
+}
+
+/// Wrong usage: the caller must ask differently.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Usage(String);
+
+/// What is wrong was said already.
+#[derive(Debug, thiserror::Error)]
+#[error("failed")]
+struct Said;
+
+/// Runs the program with the process's own arguments.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // What cannot be printed cannot be reported either.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Said>() => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {}", style::neutral(&format!("{error:#}")));
+            let usage = error.is::<Usage>() || error.is::<ConfigError>();
+            ExitCode::from(if usage { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    let Cli { global, command } = cli;
+    match command {
+        Command::Completions(args) => completions::run(&args),
+        Command::Next(args) => next::run(&args, global.json),
+        Command::Migrate(args) => migrate::run(&args, &global),
+        Command::Serve(args) => serve::run(&args, &global),
+        Command::Bench(args) => runtime()?.block_on(bench::run(args)),
+        Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
+        command => client_runtime()?.block_on(remote(command, &global)),
+    }
+}
+
+/// The commands that talk to a server.
+async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
+    let context = Context::new(global)?;
+    match command {
+        Command::Add(args) => add::run(&args, &context).await,
+        Command::List(args) => list::run(&args, &context).await,
+        Command::Show(args) => show::run(&args, &context).await,
+        Command::Update(args) => update::run(&args, &context).await,
+        Command::Cancel(args) => change::run(&args, change::Verb::Cancel, &context).await,
+        Command::Pause(args) => change::run(&args, change::Verb::Pause, &context).await,
+        Command::Resume(args) => change::run(&args, change::Verb::Resume, &context).await,
+        Command::Skip(args) => change::run(&args, change::Verb::Skip, &context).await,
+        Command::Ack(args) => change::run(&args, change::Verb::Ack, &context).await,
+        Command::Dismiss(args) => change::run(&args, change::Verb::Dismiss, &context).await,
+        Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
+        Command::Snooze(args) => change::snooze(&args, &context).await,
+        Command::Users(args) => users::run(&args, &context).await,
+        Command::Channels(args) => channels::run(&args, &context).await,
+        Command::Keys(args) => keys::run(&args, &context).await,
+        _ => unreachable!("the other commands need no server"),
+    }
+}
+
+/// What the commands that talk to a server share.
+struct Context {
+    client: Client,
+    json: bool,
+    /// The zone instants are shown in.
+    zone: Zone,
+    paint: Paint,
+}
+
+impl Context {
+    fn new(global: &Global) -> anyhow::Result<Self> {
+        let config = global.config(Flags::new())?;
+        Ok(Self {
+            client: Client::new(global.url.as_deref(), &config)?,
+            json: global.json,
+            zone: own_zone(None)?.unwrap_or_else(Zone::utc),
+            paint: Paint::of_stdout(),
+        })
+    }
+}
+
+impl Global {
+    /// The settings, with `flags` over them.
+    fn config(&self, mut flags: Flags) -> Result<Config, ConfigError> {
+        if let Some(dir) = &self.data_dir {
+            flags.insert("data_dir", dir.clone());
+        }
+        Config::of_process(self.config.clone(), flags)
+    }
+}
+
+/// Whose reminders a command is about.
+#[derive(Debug, Clone, Args)]
+struct User {
+    /// Whose reminders [env: PUNCTUAL_USER] [default: me]
+    #[arg(long, short, value_name = "USER")]
+    user: Option<String>,
+}
+
+impl User {
+    /// The user that was named. Without one the server knows whom the key means.
+    fn named(&self) -> Option<String> {
+        self.user.clone().or_else(|| process_env("PUNCTUAL_USER"))
+    }
+}
+
+/// The zone of whoever sits here: the one asked for, else PUNCTUAL_TZ, else the system's.
+fn own_zone(asked: Option<&str>) -> Result<Option<Zone>, Usage> {
+    if let Some(name) = asked {
+        return Zone::named(name).map(Some).map_err(|invalid| Usage(format!("--tz: {}", invalid.problem)));
+    }
+    if let Some(name) = process_env("PUNCTUAL_TZ") {
+        return Zone::named(&name).map(Some).map_err(|invalid| Usage(format!("PUNCTUAL_TZ: {}", invalid.problem)));
+    }
+    Ok(system_zone())
+}
+
+/// Writes to standard output.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+    print(&format!("{value:#}\n"))
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// For the server: all cores.
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// For one request after another.
+fn client_runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}

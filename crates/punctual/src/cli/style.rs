@@ -1,0 +1,121 @@
+//! Colours, and texts made safe for a terminal.
+
+use std::io::{self, IsTerminal};
+
+/// Colours, or none: only on a terminal and without NO_COLOR.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    pub(super) fn of_stdout() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { on: io::stdout().is_terminal() && !refused && !dumb }
+    }
+
+    #[cfg(test)]
+    pub(super) fn none() -> Self {
+        Self { on: false }
+    }
+
+    pub(super) fn with(self, code: Style, text: &str) -> String {
+        match code {
+            Style::Plain => text.to_owned(),
+            _ if !self.on => text.to_owned(),
+            _ => format!("\x1b[{}m{text}\x1b[0m", code as u8),
+        }
+    }
+}
+
+/// How a text is set off. The number is the terminal's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain = 0,
+    Bold = 1,
+    Dim = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+    Cyan = 36,
+}
+
+/// The style of a status or state.
+pub(super) fn of_status(status: &str) -> Style {
+    match status {
+        "active" | "delivered" | "completed" | "sent" => Style::Green,
+        "paused" | "pending_retry" | "awaiting_ack" | "snoozed" | "processing" | "unknown" => Style::Yellow,
+        "failed" | "unanswered" | "missed" | "refused" => Style::Red,
+        "cancelled" | "dismissed" => Style::Dim,
+        _ => Style::Plain,
+    }
+}
+
+/// `text` on one line, with every character that a terminal could take for a command made visible.
+pub(super) fn neutral(text: &str) -> String {
+    let visible = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.trim().chars().map(visible).collect()
+}
+
+/// How many columns `text` takes, nearly: East Asian characters and emoji take two, marks take
+/// none.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+fn char_width(c: char) -> usize {
+    match u32::from(c) {
+        0x0300..=0x036f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe4f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1f64f
+        | 0x1f680..=0x1f6ff
+        | 0x1f900..=0x1f9ff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// `text` cut to `max` columns, with an ellipsis where it was cut.
+pub(super) fn shorten(text: &str, max: usize) -> String {
+    if width(text) <= max {
+        return text.to_owned();
+    }
+    let mut left = max.saturating_sub(1);
+    let mut short = String::new();
+    for c in text.chars() {
+        let Some(rest) = left.checked_sub(char_width(c)) else { break };
+        left = rest;
+        short.push(c);
+    }
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns_and_marks_none() {
+        assert_eq!((width("abc"), width("薬"), width("⏰薬💊"), width("e\u{301}")), (3, 2, 5, 1));
+        assert_eq!(shorten("medicine", 5), "medi…");
+        assert_eq!(shorten("薬を飲む", 5), "薬を…");
+        assert_eq!(shorten("short", 5), "short");
+    }
+
+    #[test]
+    fn a_text_cannot_command_the_terminal() {
+        assert_eq!(neutral("a\x1b[2Jb\nc\u{9b}d "), "a�[2Jb c�d");
+    }
+}

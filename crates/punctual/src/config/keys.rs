@@ -1,0 +1,84 @@
+//! Every setting: its name in the file, its variables, and what a right value looks like.
+
+/// One setting.
+pub(crate) struct Key {
+    /// Its name in the file.
+    pub(crate) name: &'static str,
+    /// Its variables, the preferred one first.
+    pub(crate) env: &'static [&'static str],
+    /// What would be right, as the end of a sentence.
+    pub(crate) right: &'static str,
+}
+
+const fn key(name: &'static str, env: &'static [&'static str], right: &'static str) -> Key {
+    Key { name, env, right }
+}
+
+/// All of them.
+pub(crate) const KEYS: &[Key] = &[
+    key(
+        "database",
+        &["PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATABASE"],
+        "write sqlite:PATH, such as sqlite:/srv/punctual.db",
+    ),
+    key("listen", &["PUNCTUAL_LISTEN"], "write HOST:PORT, such as 127.0.0.1:7373"),
+    key("data_dir", &["PUNCTUAL_DATA_DIR"], "write a directory"),
+    key("public_url", &["PUNCTUAL_PUBLIC_URL"], "write a URL, such as https://reminders.example.org"),
+    key("timezone", &["PUNCTUAL_TIMEZONE"], "write an IANA name, such as Europe/Berlin"),
+    key("log_format", &["PUNCTUAL_LOG_FORMAT"], "write auto, human or json"),
+    key(
+        "log",
+        &["PUNCTUAL_LOG"],
+        "write error, warn, info, debug or trace, or directives such as info,punctual_engine=debug",
+    ),
+    key(
+        "enable_redis_reminder_ttl",
+        &["PUNCTUAL_ENABLE_REDIS_REMINDER_TTL", "ENABLE_REDIS_REMINDER_TTL"],
+        "write true or false",
+    ),
+    key(
+        "reminder_fallback_interval",
+        &["PUNCTUAL_REMINDER_FALLBACK_INTERVAL", "REMINDER_FALLBACK_INTERVAL"],
+        "write seconds, such as 300, or a span, such as \"5m\"",
+    ),
+    key(
+        "reminder_fallback_grace",
+        &["PUNCTUAL_REMINDER_FALLBACK_GRACE", "REMINDER_FALLBACK_GRACE"],
+        "write seconds, such as 120, or a span, such as \"2m\"",
+    ),
+    key("scheduler_batch_size", &["PUNCTUAL_SCHEDULER_BATCH_SIZE"], "write a number from 1 to 100000"),
+    key("retry_max_attempts", &["PUNCTUAL_RETRY_MAX_ATTEMPTS"], "write a number from 0 to 100"),
+    key(
+        "retry_base_delay_seconds",
+        &["PUNCTUAL_RETRY_BASE_DELAY_SECONDS"],
+        "write seconds by priority, such as {low = 300, normal = 60, high = 30, critical = 10}, or in a variable low=300,normal=60",
+    ),
+    key("webhook_allow_private", &["PUNCTUAL_WEBHOOK_ALLOW_PRIVATE"], "write true or false"),
+    key("webhook_secret", &["PUNCTUAL_WEBHOOK_SECRET"], "write a Standard Webhooks secret: whsec_ and base64"),
+    key("webhook_secret_file", &["PUNCTUAL_WEBHOOK_SECRET_FILE"], "write the path of a file that holds the secret"),
+    key("webhook_timeout", &["PUNCTUAL_WEBHOOK_TIMEOUT"], "write seconds, such as 15, or a span, such as \"15s\""),
+    key("webhook_concurrency", &["PUNCTUAL_WEBHOOK_CONCURRENCY"], "write a number from 1 to 10000"),
+    key("default_channel", &["PUNCTUAL_DEFAULT_CHANNEL"], "write CHANNEL or CHANNEL:ADDRESS, such as console"),
+    key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
+    key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),
+    key("redis_url", &["PUNCTUAL_REDIS_URL"], "leave it out"),
+];
+
+/// Variables that are not settings of the server, so that they are not taken for misspelt ones.
+pub(crate) const OTHER_VARIABLES: &[&str] =
+    &["PUNCTUAL_CONFIG", "PUNCTUAL_API_KEY", "PUNCTUAL_URL", "PUNCTUAL_USER", "PUNCTUAL_TZ"];
+
+/// The setting of this name. Asking for one that is not in the table is a mistake in this program.
+pub(crate) fn named(name: &str) -> &'static Key {
+    KEYS.iter().find(|key| key.name == name).expect("every setting that is read is in the table")
+}
+
+/// The known word nearest to `word`, if one is near.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(score, _)| *score > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

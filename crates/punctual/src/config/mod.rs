@@ -1,0 +1,162 @@
+//! Settings from flags, environment and file.
+//!
+//! Flags beat the environment, which beats the file. Every setting is one row of [`keys::KEYS`]:
+//! its name in the file, its variables, and what a right value looks like, so that every mistake is
+//! answered with what would be right.
+
+pub(crate) mod keys;
+mod layers;
+pub(crate) mod paths;
+mod read;
+pub(crate) mod secret;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use punctual_core::reminder::Address;
+use punctual_core::retry::RetryPolicy;
+use punctual_core::zone::Zone;
+
+pub(crate) use read::system_zone;
+pub(crate) use secret::Secret;
+
+use self::layers::Layers;
+
+/// Flags that were given, by the name of the setting they set.
+pub(crate) type Flags = BTreeMap<&'static str, String>;
+
+/// What the environment says; a function, so that tests need not change the process.
+pub(crate) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// A setting that cannot be used, and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct ConfigError(pub(crate) String);
+
+/// Everything that can be set.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    /// The SQLite file.
+    pub(crate) database: PathBuf,
+    /// Where to listen, as `HOST:PORT`.
+    pub(crate) listen: String,
+    /// Where the database, the admin key and the server's address are kept.
+    pub(crate) data_dir: PathBuf,
+    /// Where people and programs reach this server, for links.
+    pub(crate) public_url: Option<String>,
+    /// The zone of reminders and users that have none.
+    pub(crate) timezone: Zone,
+    pub(crate) log_format: LogFormat,
+    /// A level, or directives such as `info,punctual_engine=debug`.
+    pub(crate) log: String,
+    pub(crate) fallback_interval: Duration,
+    pub(crate) fallback_grace: Duration,
+    /// The most occurrences one claim takes.
+    pub(crate) batch_size: Option<usize>,
+    /// Retries of a reminder that does not say.
+    pub(crate) retries_max: u32,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) webhook: WebhookConfig,
+    /// Where to send when neither the reminder nor its user says.
+    pub(crate) default_channel: Address,
+    /// How long ended occurrences are kept; `None` keeps them for ever.
+    pub(crate) history_keep: Option<Duration>,
+    /// Whether `/metrics` asks for a key.
+    pub(crate) metrics_key: bool,
+    /// The file that was read, if one was.
+    pub(crate) file: Option<PathBuf>,
+    /// Things that are odd but no reason to stop.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// How webhooks are sent.
+#[derive(Debug, Clone)]
+pub(crate) struct WebhookConfig {
+    /// Whether private, loopback and link-local targets are allowed.
+    pub(crate) allow_private: bool,
+    /// Signs every request.
+    pub(crate) secret: Option<Secret>,
+    /// How long one request may take.
+    pub(crate) timeout: Duration,
+    /// How many requests to one receiver run at once.
+    pub(crate) concurrency: usize,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// Human on a terminal, JSON otherwise.
+    Auto,
+    Human,
+    Json,
+}
+
+impl Config {
+    /// Reads every layer. `file` is the one asked for by `--config`, if it was.
+    pub(crate) fn load(file: Option<PathBuf>, flags: Flags, env: Env<'_>) -> Result<Self, ConfigError> {
+        let layers = Layers::new(file, flags, env)?;
+        let data_dir = match layers.text("data_dir")? {
+            Some(text) if text.value.is_empty() => return Err(text.wrong("is empty")),
+            Some(text) => PathBuf::from(text.value),
+            None => paths::default_data_dir(env)?,
+        };
+        refuse_redis(&layers)?;
+        let mut warnings = layers.odd_variables();
+        if layers.boolean("enable_redis_reminder_ttl")? == Some(true) {
+            warnings.push(
+                "enable_redis_reminder_ttl has no effect: the Redis timer is not built yet; \
+                 the timer in memory is at least as precise"
+                    .into(),
+            );
+        }
+        Ok(Self {
+            database: read::database(&layers, &data_dir)?,
+            listen: read::listen(&layers)?,
+            public_url: read::public_url(&layers)?,
+            timezone: read::timezone(&layers)?,
+            log_format: read::log_format(&layers)?,
+            log: read::log(&layers)?,
+            fallback_interval: layers.seconds("reminder_fallback_interval")?.unwrap_or(Duration::from_secs(300)),
+            fallback_grace: layers.seconds("reminder_fallback_grace")?.unwrap_or(Duration::from_secs(120)),
+            batch_size: layers.number("scheduler_batch_size", 1..=100_000)?.map(|n| n as usize),
+            retries_max: layers.number("retry_max_attempts", 0..=100)?.map_or(3, |n| n as u32),
+            retry: read::retry(&layers)?,
+            webhook: WebhookConfig {
+                allow_private: layers.boolean("webhook_allow_private")?.unwrap_or(false),
+                secret: read::webhook_secret(&layers)?,
+                timeout: layers.seconds("webhook_timeout")?.unwrap_or(Duration::from_secs(15)),
+                concurrency: layers.number("webhook_concurrency", 1..=10_000)?.map_or(64, |n| n as usize),
+            },
+            default_channel: read::default_channel(&layers)?,
+            history_keep: read::history_keep(&layers)?,
+            metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),
+            file: layers.file_path(),
+            data_dir,
+            warnings,
+        })
+    }
+
+    /// Reads every layer of this process.
+    pub(crate) fn of_process(file: Option<PathBuf>, flags: Flags) -> Result<Self, ConfigError> {
+        Self::load(file, flags, &process_env)
+    }
+}
+
+/// The process's own environment. A variable that is set to nothing counts as not set.
+pub(crate) fn process_env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn refuse_redis(layers: &Layers<'_>) -> Result<(), ConfigError> {
+    match layers.text("redis_url")? {
+        Some(url) => Err(ConfigError(format!(
+            "{}: this version has no Redis timer yet; leave it out, the timer in memory needs none",
+            url.source
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,157 @@
+//! The settings that need more than a type.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use punctual_core::reminder::{Address, Priority};
+use punctual_core::retry::RetryPolicy;
+use punctual_core::zone::Zone;
+use toml::Value;
+
+use super::keys::nearest;
+use super::layers::{Found, Layers, duration, kind};
+use super::{ConfigError, LogFormat, Secret};
+
+pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<PathBuf, ConfigError> {
+    let Some(found) = layers.text("database")? else {
+        return Ok(data_dir.join("punctual.db"));
+    };
+    let text = found.value.as_str();
+    if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        // The URL may hold a password, so it is not repeated.
+        return Err(found.wrong("PostgreSQL comes in a later version; this one stores in SQLite only"));
+    }
+    let path = match text.strip_prefix("sqlite:") {
+        Some(path) => path.strip_prefix("//").unwrap_or(path),
+        None if text.contains("://") => return Err(found.wrong("is no database this version knows")),
+        None => text,
+    };
+    if path.is_empty() || path.starts_with(":memory:") {
+        return Err(found.wrong("names no file, and reminders must survive a restart"));
+    }
+    Ok(PathBuf::from(path))
+}
+
+pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {
+    let Some(found) = layers.text("listen")? else { return Ok("127.0.0.1:7373".into()) };
+    let port = found.value.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
+    match port {
+        Some(Ok(_)) => Ok(found.value),
+        _ => Err(found.wrong(format!("`{}` is no address", found.value))),
+    }
+}
+
+pub(super) fn public_url(layers: &Layers<'_>) -> Result<Option<String>, ConfigError> {
+    let Some(found) = layers.text("public_url")? else { return Ok(None) };
+    match reqwest::Url::parse(&found.value) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(Some(found.value.trim_end_matches('/').to_owned())),
+        _ => Err(found.wrong(format!("`{}` is no http or https URL", found.value))),
+    }
+}
+
+/// The zone asked for, else the system's, else UTC.
+pub(super) fn timezone(layers: &Layers<'_>) -> Result<Zone, ConfigError> {
+    match layers.text("timezone")? {
+        Some(found) => Zone::named(&found.value).map_err(|invalid| found.wrong(invalid.problem)),
+        None => Ok(system_zone().unwrap_or_else(Zone::utc)),
+    }
+}
+
+/// The zone this machine is set to, if it has a name.
+pub(crate) fn system_zone() -> Option<Zone> {
+    let zone = TimeZone::try_system().ok()?;
+    match zone.iana_name()? {
+        "Etc/Unknown" => None,
+        // The same, by the name people know.
+        "Etc/UTC" => Some(Zone::utc()),
+        name => Zone::named(name).ok(),
+    }
+}
+
+pub(super) fn log_format(layers: &Layers<'_>) -> Result<LogFormat, ConfigError> {
+    let Some(found) = layers.text("log_format")? else { return Ok(LogFormat::Auto) };
+    match found.value.as_str() {
+        "auto" => Ok(LogFormat::Auto),
+        "human" => Ok(LogFormat::Human),
+        "json" => Ok(LogFormat::Json),
+        other => Err(found.wrong(format!("`{other}` is no log format"))),
+    }
+}
+
+pub(super) fn log(layers: &Layers<'_>) -> Result<String, ConfigError> {
+    let Some(found) = layers.text("log")? else { return Ok("info".into()) };
+    match tracing_subscriber::EnvFilter::try_new(&found.value) {
+        // A misspelt level is read as a target of that name, which would silence everything.
+        Ok(_) if is_level_or_directives(&found.value) => Ok(found.value),
+        _ => Err(found.wrong(format!("`{}` is no log level", found.value))),
+    }
+}
+
+fn is_level_or_directives(text: &str) -> bool {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    text.split(',').all(|part| part.contains('=') || LEVELS.contains(&part.trim().to_lowercase().as_str()))
+}
+
+pub(super) fn retry(layers: &Layers<'_>) -> Result<RetryPolicy, ConfigError> {
+    let mut policy = RetryPolicy::default();
+    let Some(found) = layers.get("retry_base_delay_seconds") else { return Ok(policy) };
+    let entries: Vec<(String, Value)> = match &found.value {
+        Value::Table(table) => table.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        Value::String(text) => {
+            let mut entries = Vec::new();
+            for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+                let Some((name, value)) = part.split_once('=') else {
+                    return Err(found.wrong(format!("`{part}` is not PRIORITY=SECONDS")));
+                };
+                entries.push((name.trim().to_owned(), Value::String(value.trim().to_owned())));
+            }
+            entries
+        }
+        other => return Err(found.wrong(format!("must be a table, not {}", kind(other)))),
+    };
+    for (name, value) in entries {
+        let priority: Priority = name.parse().map_err(|_| unknown_priority(&found, &name))?;
+        let delay = duration(&value).map_err(|problem| found.wrong(format!("{name}: {problem}")))?;
+        if delay.is_zero() {
+            return Err(found.wrong(format!("{name}: must be more than nothing")));
+        }
+        policy.base[usize::from(priority.rank())] = delay;
+    }
+    Ok(policy)
+}
+
+fn unknown_priority(found: &Found<Value>, name: &str) -> ConfigError {
+    match nearest(name, ["low", "normal", "high", "critical"]) {
+        Some(near) => found.wrong(format!("`{name}` is no priority, did you mean `{near}`?")),
+        None => found.wrong(format!("`{name}` is no priority")),
+    }
+}
+
+pub(super) fn webhook_secret(layers: &Layers<'_>) -> Result<Option<Secret>, ConfigError> {
+    if let Some(found) = layers.text("webhook_secret")? {
+        return Ok(Some(Secret::new(found.value)));
+    }
+    let Some(found) = layers.text("webhook_secret_file")? else { return Ok(None) };
+    let text = std::fs::read_to_string(&found.value)
+        .map_err(|error| found.wrong(format!("cannot read {}: {error}", found.value)))?;
+    match text.trim() {
+        "" => Err(found.wrong(format!("{} is empty", found.value))),
+        secret => Ok(Some(Secret::new(secret.to_owned()))),
+    }
+}
+
+pub(super) fn default_channel(layers: &Layers<'_>) -> Result<Address, ConfigError> {
+    let Some(found) = layers.text("default_channel")? else { return Ok(Address::new("console", "")) };
+    found.value.parse().map_err(|invalid: punctual_core::invalid::Invalid| found.wrong(invalid.problem))
+}
+
+pub(super) fn history_keep(layers: &Layers<'_>) -> Result<Option<Duration>, ConfigError> {
+    let Some(found) = layers.text("history_keep")? else {
+        return Ok(Some(Duration::from_secs(90 * 86_400)));
+    };
+    if found.value == "forever" {
+        return Ok(None);
+    }
+    punctual_core::span::parse(&found.value).map(Some).map_err(|problem| found.wrong(problem))
+}

@@ -1,0 +1,92 @@
+use std::io::Write;
+
+use super::*;
+
+fn load(file: &str, env: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Result<Config, String> {
+    let mut written = tempfile::Builder::new().prefix("punctual").suffix(".toml").tempfile().unwrap();
+    written.write_all(file.as_bytes()).unwrap();
+    let env = |name: &str| {
+        let own = env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        own.or_else(|| (name == "HOME").then(|| "/home/someone".to_owned()))
+    };
+    let flags = flags.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+    Config::load(Some(written.path().to_owned()), flags, &env).map_err(|error| error.to_string())
+}
+
+#[test]
+fn nothing_needs_to_be_set() {
+    let config = load("", &[], &[]).unwrap();
+    assert_eq!(config.data_dir, PathBuf::from("/home/someone/.local/share/punctual"));
+    assert_eq!(config.database, config.data_dir.join("punctual.db"));
+    assert_eq!(config.listen, "127.0.0.1:7373");
+    assert_eq!(config.fallback_interval, Duration::from_secs(300));
+    assert_eq!(config.fallback_grace, Duration::from_secs(120));
+    assert_eq!(config.retries_max, 3);
+    assert_eq!(config.default_channel, Address::new("console", ""));
+}
+
+#[test]
+fn flags_beat_environment_beats_file() {
+    let file = "listen = '127.0.0.1:1'";
+    assert_eq!(load(file, &[], &[]).unwrap().listen, "127.0.0.1:1");
+    let env = [("PUNCTUAL_LISTEN", "127.0.0.1:2")];
+    assert_eq!(load(file, &env, &[]).unwrap().listen, "127.0.0.1:2");
+    assert_eq!(load(file, &env, &[("listen", "127.0.0.1:3")]).unwrap().listen, "127.0.0.1:3");
+}
+
+#[test]
+fn the_names_of_the_earlier_designs_work() {
+    let env = [
+        ("ENABLE_REDIS_REMINDER_TTL", "true"),
+        ("REMINDER_FALLBACK_INTERVAL", "60"),
+        ("REMINDER_FALLBACK_GRACE", "30s"),
+        ("PUNCTUAL_RETRY_BASE_DELAY_SECONDS", "low=100, critical=5"),
+    ];
+    let config = load("scheduler_batch_size = 50\nretry_max_attempts = 7", &env, &[]).unwrap();
+    assert!(config.warnings.iter().any(|warning| warning.starts_with("enable_redis_reminder_ttl has no effect")));
+    assert_eq!(config.fallback_interval, Duration::from_secs(60));
+    assert_eq!(config.fallback_grace, Duration::from_secs(30));
+    assert_eq!((config.batch_size, config.retries_max), (Some(50), 7));
+    assert_eq!(config.retry.base.map(|base| base.as_secs()), [100, 60, 30, 5]);
+    let table = load("[retry_base_delay_seconds]\nhigh = 45\nnormal = '2m'", &[], &[]).unwrap();
+    assert_eq!(table.retry.base.map(|base| base.as_secs()), [300, 120, 45, 10]);
+}
+
+#[test]
+fn every_mistake_is_answered_with_what_would_be_right() {
+    for (file, words) in [
+        ("lisen = 'x'", &["`lisen` is no setting", "did you mean `listen`"][..]),
+        ("listen = 7373", &[".toml: listen:", "must be a text, not a number", "127.0.0.1:7373"]),
+        ("listen = 'here'", &["`here` is no address", "HOST:PORT"]),
+        ("timezone = 'Europe/Berln'", &["timezone:", "did you mean Europe/Berlin"]),
+        ("database = 'postgres://u:hush@h/d'", &["database:", "SQLite only"]),
+        ("database = 'mysql://h/d'", &["no database this version knows", "sqlite:PATH"]),
+        ("database = 'sqlite::memory:'", &["survive a restart"]),
+        ("redis_url = 'redis://:hush@h'", &["redis_url:", "no Redis timer yet"]),
+        ("retry_max_attempts = 101", &["101 is out of range", "0 to 100"]),
+        ("retry_base_delay_seconds = {hgih = 3}", &["`hgih` is no priority", "`high`"]),
+        ("reminder_fallback_interval = '5 mo'", &["`mo`", "not a unit"]),
+        ("webhook_allow_private = 'perhaps'", &["neither true nor false"]),
+        ("log = 'inof'", &["`inof` is no log level", "info"]),
+        ("log_format = 'xml'", &["`xml` is no log format", "json"]),
+        ("history_keep = 'long'", &["history_keep:", "forever"]),
+        ("a = 1\nb = [", &[".toml, line 2:"]),
+        ("public_url = 'ftp://x'", &["no http or https URL"]),
+    ] {
+        let error = load(file, &[], &[]).unwrap_err();
+        for word in words {
+            assert!(error.contains(word), "{file}: {error}");
+        }
+        assert!(!error.contains("hush"), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+    let error = load("", &[("PUNCTUAL_SCHEDULER_BATCH_SIZE", "many")], &[]).unwrap_err();
+    assert!(error.starts_with("PUNCTUAL_SCHEDULER_BATCH_SIZE: `many` is not a whole number"), "{error}");
+}
+
+#[test]
+fn a_secret_does_not_show() {
+    let config = load("webhook_secret = 'whsec_hush'", &[], &[]).unwrap();
+    assert_eq!(config.webhook.secret.as_ref().unwrap().expose(), "whsec_hush");
+    assert!(!format!("{config:?}").contains("hush"));
+}

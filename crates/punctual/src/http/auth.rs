@@ -1,0 +1,190 @@
+//! Who asks, and what they may do.
+//!
+//! A key is compared by its hash: the admin key's in constant time, the others' by a lookup of the
+//! hash, which tells nothing about the key. A handler says what it needs by the extractor it takes:
+//! [`Caller`] may read, [`Writer`] may change, [`Admin`] is bound to nobody and may change.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use jiff::Timestamp;
+use punctual_core::store::By;
+use punctual_core::user::ApiKey;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::problem::Problem;
+use super::recent::Recent;
+use super::{App, BELIEVED_FOR_SECONDS};
+use crate::config::Secret;
+
+/// Whom an unbound caller means when it names no user.
+const DEFAULT_USER: &str = "me";
+
+/// The keys that are known.
+pub(super) struct Auth {
+    admin: [u8; 32],
+    admin_caller: Caller,
+    recent: Recent<[u8; 32], (Caller, Option<Timestamp>)>,
+}
+
+/// Somebody with a valid key, who may read.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// The key's id: keeps the idempotency keys of different callers apart.
+    pub(super) id: Arc<str>,
+    /// Who this is, in the audit trail.
+    actor: Arc<str>,
+    /// The only user it sees, if it is bound to one.
+    user: Option<Arc<str>>,
+    write: bool,
+}
+
+/// A caller who may also change things.
+pub(super) struct Writer(pub(super) Caller);
+
+/// A caller who is bound to nobody and may change things: keys, and what concerns everybody.
+pub(super) struct Admin;
+
+impl Auth {
+    pub(super) fn new(admin_key: &Secret) -> Self {
+        let admin_caller = Caller { id: "admin".into(), actor: "admin".into(), user: None, write: true };
+        Self { admin: hash(admin_key.expose()), admin_caller, recent: Recent::new(BELIEVED_FOR_SECONDS, 10_000) }
+    }
+
+    /// To be called when a key was made or removed.
+    pub(super) fn forget(&self) {
+        self.recent.forget();
+    }
+}
+
+/// What is kept of a key.
+pub(super) fn hash(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+impl Caller {
+    /// The caller with the key in `headers`.
+    pub(super) async fn of(headers: &HeaderMap, app: &App) -> Result<Self, Problem> {
+        let hash = hash(bearer(headers)?);
+        if bool::from(hash.ct_eq(&app.auth.admin)) {
+            return Ok(app.auth.admin_caller.clone());
+        }
+        let now = app.now();
+        let (caller, expires_at) = match app.auth.recent.get(&hash, now) {
+            Some(known) => known,
+            None => {
+                let generation = app.auth.recent.generation();
+                let key = app.engine.store().key(hash).await?;
+                let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
+                let known = (Self::with(&key), key.expires_at);
+                app.auth.recent.put(generation, hash, known.clone(), now);
+                known
+            }
+        };
+        match expires_at {
+            Some(expires_at) if expires_at <= now => {
+                Err(Problem::unauthorized(format!("the key has expired, at {expires_at}")))
+            }
+            _ => Ok(caller),
+        }
+    }
+
+    fn with(key: &ApiKey) -> Self {
+        Self {
+            id: key.id.as_str().into(),
+            actor: format!("key {}", key.name).into(),
+            user: key.user.as_deref().map(Into::into),
+            write: key.write,
+        }
+    }
+
+    pub(super) fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    /// The only user this caller sees, if it is bound to one.
+    pub(super) fn bound_to(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// Whether this caller sees things of `user`.
+    pub(super) fn sees(&self, user: &str) -> bool {
+        self.bound_to().is_none_or(|bound| bound == user)
+    }
+
+    /// Whom the caller means when it names no user.
+    pub(super) fn default_user(&self) -> &str {
+        self.bound_to().unwrap_or(DEFAULT_USER)
+    }
+
+    /// Refuses a caller that names somebody else's user.
+    pub(super) fn must_be(&self, user: &str) -> Result<(), Problem> {
+        match self.bound_to() {
+            Some(bound) if bound != user => {
+                Err(Problem::forbidden(format!("this key may only act for the user `{bound}`")).at_field("user"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a caller that is bound to one user.
+    pub(super) fn must_be_unbound(&self) -> Result<(), Problem> {
+        match self.bound_to() {
+            Some(bound) => {
+                Err(Problem::forbidden(format!("this concerns everybody, and this key is bound to the user `{bound}`")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Signs a change.
+    pub(super) fn by(&self, now: Timestamp) -> By {
+        By { actor: self.actor.to_string(), user: self.bound_to().map(str::to_owned), now }
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Err(Problem::unauthorized("no key; send `Authorization: Bearer KEY`"));
+    };
+    let token = value.to_str().ok().and_then(|text| {
+        let (scheme, token) = text.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    token
+        .filter(|token| !token.is_empty())
+        .ok_or_else(|| Problem::unauthorized("the Authorization header holds no key; send `Authorization: Bearer KEY`"))
+}
+
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        Self::of(&parts.headers, app).await
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Writer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let caller = Caller::of(&parts.headers, app).await?;
+        match caller.write {
+            true => Ok(Self(caller)),
+            false => Err(Problem::forbidden("this key may only read; use one with the scope `write`")),
+        }
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let Writer(caller) = Writer::from_request_parts(parts, app).await?;
+        caller.must_be_unbound()?;
+        Ok(Self)
+    }
+}

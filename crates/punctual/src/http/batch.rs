@@ -1,0 +1,91 @@
+//! Many reminders in one transaction.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use punctual_core::invalid::Invalid;
+use punctual_core::store::ReminderView;
+use punctual_engine::CreateError;
+use serde::Serialize;
+
+use super::App;
+use super::auth::Writer;
+use super::fields::Fields;
+use super::idempotency::Key;
+use super::input::{BATCH_BYTES_MAX, Input};
+use super::problem::{Problem, WHOLE};
+use super::reminders::{again, reminder_from};
+use super::wire::{self, ReminderJson};
+
+/// The most reminders in one batch.
+const BATCH_MAX: usize = 10_000;
+
+/// Creates all or nothing.
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    key: Key,
+    body: Input<BATCH_BYTES_MAX>,
+) -> Result<Response, Problem> {
+    let repeatable = key.on(&caller, "batch", &body.0);
+    if let Some(repeatable) = &repeatable
+        && let Some(response) = repeatable.answered(&app).await?
+    {
+        return Ok(response);
+    }
+    // A batch takes many times its size while it is read, so only a few are read at once.
+    let _turn = app.batches.acquire().await;
+    let mut fields = Fields::of(body.json()?, WHOLE, &["reminders"], &[])?;
+    drop(body);
+    let items = fields.list("reminders")?.ok_or_else(|| Invalid::new("reminders", "is missing; send a list"))?;
+    if items.len() > BATCH_MAX {
+        let problem = format!("has {} items; at most {BATCH_MAX} fit in one batch", items.len());
+        return Err(Invalid::new("reminders", problem).into());
+    }
+    if items.is_empty() {
+        return Err(Invalid::new("reminders", "is empty; send at least one").into());
+    }
+    let now = app.now();
+    let mut reminders = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let reminder = reminder_from(item, &app, &caller, now).await;
+        reminders.push(reminder.map_err(|problem| problem.in_batch(index))?);
+    }
+    let Some(repeatable) = repeatable else {
+        let views = app.create(reminders, &caller, None).await.map_err(named)?;
+        return Ok(wire::answer(StatusCode::CREATED, &Created::of(&views)));
+    };
+    let mut views: Vec<ReminderView> = Vec::with_capacity(reminders.len());
+    for (index, reminder) in reminders.into_iter().enumerate() {
+        views.push(app.first_view(reminder).map_err(|invalid| Problem::from(invalid).in_batch(index))?);
+    }
+    let answer = serde_json::to_string(&Created::of(&views)).expect("reminders always become JSON");
+    let reminders = views.into_iter().map(|view| view.reminder).collect();
+    match app.create(reminders, &caller, Some(repeatable.with(&answer))).await {
+        Ok(_) => Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes())),
+        Err(error @ CreateError::Invalid { .. }) => Err(named(error)),
+        Err(error) => again(&app, &repeatable, error).await,
+    }
+}
+
+#[derive(Serialize)]
+struct Created<'a> {
+    created: usize,
+    reminders: Vec<ReminderJson<'a>>,
+}
+
+impl<'a> Created<'a> {
+    fn of(views: &'a [ReminderView]) -> Self {
+        Self { created: views.len(), reminders: views.iter().map(ReminderJson).collect() }
+    }
+}
+
+/// The problem with the item it was met at.
+fn named(error: CreateError) -> Problem {
+    match error {
+        CreateError::Invalid { index, invalid } => Problem::from(invalid).in_batch(index),
+        error => error.into(),
+    }
+}

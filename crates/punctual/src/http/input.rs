@@ -1,0 +1,175 @@
+//! Bodies and queries, read with limits and with errors that say where.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::problem::Problem;
+use crate::config::keys::nearest;
+
+/// The largest body of a request about one thing.
+pub(super) const SINGLE_BYTES_MAX: usize = 1024 * 1024;
+/// The largest body of a batch.
+pub(super) const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How much of a body that is too large is read and thrown away, so that a client that sends before
+/// it listens gets the answer and not a broken connection.
+const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The whole body, at most `MAX` bytes of JSON.
+pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes);
+
+impl<const MAX: usize, S: Send + Sync> FromRequest<S> for Input<MAX> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(body, MAX, &parts.headers).await?;
+        if !bytes.is_empty() {
+            must_be_json(&parts.headers)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl<const MAX: usize> Input<MAX> {
+    /// The body as JSON.
+    pub(super) fn json(&self) -> Result<Value, Problem> {
+        if self.0.iter().all(u8::is_ascii_whitespace) {
+            return Err(Problem::bad_request("the body is empty; send a JSON object"));
+        }
+        serde_json::from_slice(&self.0).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let words = error.to_string();
+            let words = words.split(" at line ").next().unwrap_or_default();
+            Problem::bad_request(format!("the body is not valid JSON at line {line}, column {column}: {words}"))
+        })
+    }
+
+    /// The body as JSON; an empty one is an empty object.
+    pub(super) fn json_or_nothing(&self) -> Result<Value, Problem> {
+        if self.0.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Value::Object(serde_json::Map::new()));
+        }
+        self.json()
+    }
+}
+
+async fn read(body: Body, max: usize, headers: &HeaderMap) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("the body is larger than {} MB; nothing of it was used", max / 1024 / 1024);
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+    };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    // A client that asks first has not sent yet: it is told before it does.
+    if announced.is_some_and(|length| length > max) && headers.contains_key(header::EXPECT) {
+        return Err(too_large());
+    }
+    let broken = |error: axum::Error| Problem::bad_request(format!("the body could not be read: {error}"));
+    let mut stream = body.into_data_stream();
+    let Some(first) = stream.next().await.transpose().map_err(broken)? else { return Ok(Bytes::new()) };
+    if first.len() <= max && announced == Some(first.len()) {
+        return Ok(first);
+    }
+    let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(max));
+    let mut length = first.len();
+    bytes.extend_from_slice(&first[..first.len().min(max)]);
+    while let Some(chunk) = stream.next().await.transpose().map_err(broken)? {
+        length += chunk.len();
+        if length > DRAIN_BYTES_MAX {
+            break;
+        }
+        if length <= max {
+            bytes.extend_from_slice(&chunk);
+        } else {
+            bytes = Vec::new();
+        }
+    }
+    if length > max { Err(too_large()) } else { Ok(bytes.into()) }
+}
+
+fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let kind = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if kind == "application/json" || kind == "application/merge-patch+json" {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "wrong_content_type",
+        format!("the body is `{kind}`; send JSON with `Content-Type: application/json`"),
+    ))
+}
+
+/// What stands in the path where the route has a name.
+pub(super) struct InPath<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Self(value)),
+            Err(error) => Err(Problem::bad_request(format!("the path cannot be read: {error}"))),
+        }
+    }
+}
+
+/// The query's parameters.
+pub(super) struct Params(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = axum::extract::Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        match query {
+            Ok(axum::extract::Query(pairs)) => Ok(Self(pairs)),
+            Err(error) => Err(Problem::bad_request(format!("the query cannot be read: {error}"))),
+        }
+    }
+}
+
+impl Params {
+    /// Refuses parameters that are not `known`.
+    pub(super) fn only(self, known: &[&str]) -> Result<Self, Problem> {
+        match self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            None => Ok(self),
+            Some((name, _)) => {
+                let hint = match nearest(name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if known.is_empty() => "none is".to_owned(),
+                    None => format!("known are {}", known.join(", ")),
+                };
+                Err(Problem::bad_request(format!("the query parameter `{name}` is not known; {hint}")).at_field(name))
+            }
+        }
+    }
+
+    /// The last value of `name`; one that is empty counts as not given.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().rev().find(|(key, _)| key == name)?;
+        Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// How many to list.
+    pub(super) fn limit(&self) -> Result<usize, Problem> {
+        let Some(text) = self.get("limit") else { return Ok(50) };
+        match text.parse::<usize>() {
+            Ok(limit @ 1..=500) => Ok(limit),
+            _ => Err(Problem::bad_request(format!("limit: `{text}` is not a number from 1 to 500")).at_field("limit")),
+        }
+    }
+
+    /// The cursor, read by `parse`.
+    pub(super) fn cursor<T>(&self, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Problem> {
+        let Some(text) = self.get("cursor") else { return Ok(None) };
+        match parse(text) {
+            Some(cursor) => Ok(Some(cursor)),
+            None => Err(Problem::bad_request("cursor: use the next_cursor of the page before").at_field("cursor")),
+        }
+    }
+}

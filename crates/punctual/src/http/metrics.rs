@@ -1,0 +1,40 @@
+//! Counters for Prometheus.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::text::{encode, encode_registry};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::App;
+use super::auth::Caller;
+use super::problem::Problem;
+use super::stats::oldest_due_seconds;
+
+const OPEN_METRICS: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+
+pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    if app.metrics_key {
+        Caller::of(&headers, &app).await?;
+    }
+    let mut now_known = Registry::default();
+    // Counters must be readable when the database is not: that is when somebody looks.
+    if let Ok(stats) = app.stats.get(&app).await {
+        let pending = i64::try_from(stats.pending).unwrap_or(i64::MAX);
+        now_known.register("punctual_pending", "Occurrences still to come", ConstGauge::new(pending));
+        let oldest = ConstGauge::new(oldest_due_seconds(&stats, app.now()));
+        now_known.register("punctual_oldest_due_seconds", "How overdue the oldest occurrence is", oldest);
+    }
+    let queries = ConstCounter::new(app.engine.store().queries());
+    now_known.register("punctual_queries", "Statements run on the database", queries);
+    let mut text = String::with_capacity(8 * 1024);
+    encode_registry(&mut text, &app.registry)
+        .and_then(|()| encode(&mut text, &now_known))
+        .map_err(|error| Problem::internal(format!("the counters cannot be written: {error}")))?;
+    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+}

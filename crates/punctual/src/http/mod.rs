@@ -1,0 +1,219 @@
+//! The API: parse, call the engine or the store, render.
+//!
+//! Every handler is short. What a caller may do is decided by the extractors of [`auth`]; what a
+//! body means is decided in [`wire`]; every failure becomes a [`problem::Problem`].
+
+/// Who asks, and what they may do.
+mod auth;
+
+/// Bodies and queries, read with limits and with errors that say where.
+mod input;
+
+/// Fields of a JSON object, each checked by hand.
+mod fields;
+
+/// Reminders, users and occurrences as JSON, both ways.
+mod wire;
+
+/// What went wrong, as RFC 9457 has it.
+mod problem;
+
+/// The same request answered the same.
+mod idempotency;
+
+/// What was looked up a moment ago.
+mod recent;
+
+mod audit;
+mod batch;
+mod channels;
+mod health;
+mod keys;
+mod metrics;
+mod occurrences;
+mod reminders;
+mod stats;
+mod users;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use jiff::Timestamp;
+use prometheus_client::registry::Registry;
+use punctual_core::change::Change;
+use punctual_core::id::ReminderId;
+use punctual_core::invalid::Invalid;
+use punctual_core::reminder::Reminder;
+use punctual_core::store::{Answered, ChangeError, Changed, ReminderView, StoreError};
+use punctual_core::zone::Zone;
+use punctual_engine::{CreateError, Engine};
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+
+pub(crate) use self::keys::new_key;
+
+use self::auth::{Auth, Caller};
+use self::problem::Problem;
+use self::recent::Recent;
+use crate::config::Secret;
+
+/// How long a user's zone, a key or a count is believed without asking again, in seconds.
+const BELIEVED_FOR_SECONDS: i64 = 10;
+
+/// How many batches are read at once; more wait their turn.
+const BATCHES_AT_ONCE: usize = 8;
+
+/// What every handler needs.
+pub(crate) struct App {
+    engine: Engine,
+    /// The zone of reminders and users that have none.
+    zone: Zone,
+    /// Retries of a reminder that does not say.
+    retries_max: u32,
+    auth: Auth,
+    /// Users' zones, because most creates ask for one.
+    zones: Recent<String, Option<Zone>>,
+    /// Turns for reading batches.
+    batches: Semaphore,
+    stats: stats::Cached,
+    probe: health::Probe,
+    refusal: health::Refusal,
+    /// The file, to see how much room there is around it.
+    database: PathBuf,
+    registry: Registry,
+    metrics_key: bool,
+}
+
+/// What the API is made of.
+pub(crate) struct Parts {
+    pub(crate) engine: Engine,
+    pub(crate) zone: Zone,
+    pub(crate) retries_max: u32,
+    pub(crate) admin_key: Secret,
+    pub(crate) database: PathBuf,
+    pub(crate) metrics_key: bool,
+}
+
+impl App {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        let mut registry = Registry::default();
+        parts.engine.metrics().register(&mut registry);
+        Arc::new(Self {
+            engine: parts.engine,
+            zone: parts.zone,
+            retries_max: parts.retries_max,
+            auth: Auth::new(&parts.admin_key),
+            zones: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
+            batches: Semaphore::new(BATCHES_AT_ONCE),
+            stats: stats::Cached::default(),
+            probe: health::Probe::default(),
+            refusal: health::Refusal::default(),
+            database: parts.database,
+            registry,
+            metrics_key: parts.metrics_key,
+        })
+    }
+
+    /// The present, to the microsecond: what is stored and shown has no finer grain, so that an
+    /// answer and what is read back later are the same.
+    fn now(&self) -> Timestamp {
+        let now = self.engine.clock().now();
+        Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
+    }
+
+    /// Creates through the engine, and remembers for the readiness whether the store did it.
+    async fn create(
+        &self,
+        reminders: Vec<Reminder>,
+        caller: &Caller,
+        answered: Option<(String, Answered)>,
+    ) -> Result<Vec<ReminderView>, CreateError> {
+        let created = self.engine.create(reminders, caller.actor(), answered).await;
+        match &created {
+            Ok(_) => self.refusal.forget(),
+            Err(CreateError::Store(error)) => self.note(error),
+            Err(CreateError::Invalid { .. }) => {}
+        }
+        created
+    }
+
+    /// Changes through the engine, and remembers for the readiness whether the store did it.
+    async fn change(&self, id: ReminderId, change: Change, caller: &Caller) -> Result<Changed, ChangeError> {
+        let changed = self.engine.change(id, change, caller.by(self.now())).await;
+        match &changed {
+            Ok(_) => self.refusal.forget(),
+            Err(ChangeError::Store(error)) => self.note(error),
+            Err(_) => {}
+        }
+        changed
+    }
+
+    fn note(&self, error: &StoreError) {
+        if !matches!(error, StoreError::KeyUsed) {
+            self.refusal.note(self.now(), error.to_string());
+        }
+    }
+
+    /// What a reminder that is about to be made will look like: the answer is kept with it, so it
+    /// comes first.
+    fn first_view(&self, reminder: Reminder) -> Result<ReminderView, Invalid> {
+        let first_due_at = self.engine.check(&reminder, reminder.created_at)?;
+        Ok(ReminderView::fresh(reminder, first_due_at))
+    }
+
+    /// The zone of `user`, else the server's.
+    async fn zone_of(&self, user: &str, now: Timestamp) -> Result<Zone, StoreError> {
+        if let Some(zone) = self.zones.get(user, now) {
+            return Ok(zone.unwrap_or_else(|| self.zone.clone()));
+        }
+        let generation = self.zones.generation();
+        let zone = self.engine.store().user(user).await?.and_then(|user| user.timezone);
+        self.zones.put(generation, user.to_owned(), zone.clone(), now);
+        Ok(zone.unwrap_or_else(|| self.zone.clone()))
+    }
+}
+
+/// All routes.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/v1/reminders", get(reminders::list).post(reminders::create))
+        .route("/v1/reminders/batch", post(batch::create))
+        .route("/v1/reminders/{id}", get(reminders::show).patch(reminders::update).delete(reminders::cancel))
+        .route("/v1/reminders/{id}/occurrences", get(occurrences::of_reminder))
+        .route("/v1/reminders/{id}/{verb}", post(reminders::command))
+        .route("/v1/occurrences/{id}", get(occurrences::show))
+        .route("/v1/users", get(users::list))
+        .route("/v1/users/{id}", get(users::show).put(users::put).delete(users::delete))
+        .route("/v1/keys", get(keys::list).post(keys::create))
+        .route("/v1/keys/{id}", axum::routing::delete(keys::delete))
+        .route("/v1/channels", get(channels::list))
+        .route("/v1/audit", get(audit::list))
+        .route("/v1/stats", get(stats::show))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::show))
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(CatchPanicLayer::custom(panicked))
+        .with_state(app)
+}
+
+async fn unknown_route(uri: axum::http::Uri) -> Problem {
+    Problem::not_found(format!("there is nothing at {}; the API is under /v1", uri.path()))
+}
+
+async fn wrong_method(method: axum::http::Method, uri: axum::http::Uri) -> Problem {
+    Problem::new(
+        axum::http::StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        format!("{method} is not possible at {}; the Allow header says what is", uri.path()),
+    )
+}
+
+/// A panic is a mistake of this program's: the caller is told so, and nothing else stops.
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::internal("the request hit a mistake in punctual; the log has more").into_response()
+}

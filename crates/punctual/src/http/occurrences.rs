@@ -1,0 +1,72 @@
+//! What became of the runs of a reminder.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::store::{AuditEntry, AuditQuery};
+use serde::Serialize;
+
+use super::App;
+use super::auth::Caller;
+use super::input::{InPath, Params};
+use super::problem::Problem;
+use super::reminders::{id_from, seen};
+use super::wire::{self, AuditJson, OccurrenceJson};
+
+/// How many audit entries are shown beside occurrences; `/v1/audit` has them all.
+const AUDIT_MAX: usize = 500;
+
+#[derive(Serialize)]
+struct Page {
+    occurrences: Vec<OccurrenceJson>,
+    /// Entries about the reminder itself, such as its creation.
+    audit: Vec<AuditJson>,
+    next_cursor: Option<String>,
+}
+
+pub(super) async fn of_reminder(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let params = params.only(&["limit", "cursor"])?;
+    let id = id_from(&id)?;
+    seen(&app, &caller, id).await?;
+    let limit = params.limit()?;
+    let before = params.cursor(|text| text.parse().ok())?;
+    let mut trails = app.engine.store().occurrences(id, before, limit + 1).await?;
+    let next_cursor = wire::cut(&mut trails, limit, |trail| trail.occurrence.id.run.to_string());
+    let audit = audit_of(&app, id).await?;
+    let page = Page {
+        occurrences: trails.into_iter().map(|trail| OccurrenceJson::new(trail, &audit)).collect(),
+        audit: audit.iter().filter(|entry| entry.run.is_none()).map(AuditJson::from).collect(),
+        next_cursor,
+    };
+    Ok(wire::answer(StatusCode::OK, &page))
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    let id: OccurrenceId =
+        id.parse().map_err(|error: punctual_core::id::BadId| Problem::not_found(error.to_string()))?;
+    seen(&app, &caller, id.reminder).await.map_err(|_| Problem::not_found("no such occurrence"))?;
+    match app.engine.store().occurrence(id).await? {
+        Some(trail) => {
+            let audit = audit_of(&app, id.reminder).await?;
+            Ok(wire::answer(StatusCode::OK, &OccurrenceJson::new(trail, &audit)))
+        }
+        None => Err(Problem::not_found("no such occurrence")),
+    }
+}
+
+async fn audit_of(app: &App, reminder: ReminderId) -> Result<Vec<AuditEntry>, Problem> {
+    let query = AuditQuery { reminder: Some(reminder), before: None, limit: AUDIT_MAX };
+    Ok(app.engine.store().audit(query).await?)
+}

@@ -1,0 +1,176 @@
+//! What went wrong, as RFC 9457 has it.
+//!
+//! The caller is told what it can mend. What only the operator can mend goes to the log, and the
+//! caller is told that it was not its fault.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use punctual_core::change::Refused;
+use punctual_core::invalid::Invalid;
+use punctual_core::store::{ChangeError, StoreError};
+use punctual_engine::CreateError;
+use serde::Serialize;
+
+/// The field that stands for the whole body.
+pub(super) const WHOLE: &str = "body";
+
+/// A refused request. Nothing was changed by it.
+#[derive(Debug)]
+pub(super) struct Problem(Box<Inner>);
+
+#[derive(Debug, Serialize)]
+struct Inner {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    #[serde(serialize_with = "as_number")]
+    status: StatusCode,
+    /// What kind of problem it is, for programs.
+    code: &'static str,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldProblem>,
+    #[serde(skip)]
+    retry_after_seconds: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+struct FieldProblem {
+    field: String,
+    detail: String,
+}
+
+fn as_number<S: serde::Serializer>(status: &StatusCode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u16(status.as_u16())
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Problem"),
+            status,
+            code,
+            detail: detail.into(),
+            field: None,
+            index: None,
+            errors: Vec::new(),
+            retry_after_seconds: None,
+        }))
+    }
+
+    pub(super) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    }
+
+    pub(super) fn unauthorized(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+    }
+
+    pub(super) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
+    pub(super) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
+    pub(super) fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, detail)
+    }
+
+    pub(super) fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// Names the field that is to blame.
+    pub(super) fn at_field(mut self, field: impl Into<String>) -> Self {
+        self.0.field = Some(field.into());
+        self
+    }
+
+    /// The same problem, met at one item of a batch.
+    pub(super) fn in_batch(mut self, index: usize) -> Self {
+        let item = format!("reminders[{index}]");
+        self.0.index = Some(index);
+        let field = match self.0.field.take() {
+            Some(field) if field != WHOLE => format!("{item}.{field}"),
+            _ => item,
+        };
+        for error in &mut self.0.errors {
+            error.field.clone_from(&field);
+        }
+        self.0.detail = format!("item {index} of the batch: {}; nothing was created", self.0.detail);
+        self.0.field = Some(field);
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.0).expect("texts and numbers always become JSON");
+        let mut response = (self.0.status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.0.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"punctual\""));
+        }
+        if let Some(seconds) = self.0.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        let Invalid { field, problem } = invalid;
+        let mut this =
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", format!("{field}: {problem}")).at_field(&field);
+        this.0.errors.push(FieldProblem { field, detail: problem });
+        this
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::KeyUsed => Self::conflict("key_reused", error.to_string()),
+            StoreError::Unavailable(_) => {
+                tracing::warn!(%error, "a request was refused");
+                let mut this = Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error.to_string());
+                this.0.retry_after_seconds = Some(1);
+                this
+            }
+            StoreError::Broken(_) => {
+                tracing::error!(%error, "a request failed");
+                Self::internal("the database gave an unexpected answer; the log has more")
+            }
+        }
+    }
+}
+
+impl From<ChangeError> for Problem {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::NotFound => Self::not_found("no such reminder"),
+            ChangeError::Refused(Refused::Invalid(invalid)) => invalid.into(),
+            ChangeError::Refused(refused @ Refused::SendBegun) => Self::conflict("send_begun", refused.to_string()),
+            ChangeError::Refused(refused) => Self::conflict("conflict", refused.to_string()),
+            ChangeError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateError> for Problem {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Invalid { invalid, .. } => invalid.into(),
+            CreateError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What was looked up a moment ago.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+/// Answers of the store, believed for a few seconds.
+///
+/// A change forgets everything and begins a new generation; an answer that was read before the
+/// change and arrives after it belongs to the old generation and is not kept. When full, everything
+/// is forgotten: the store is asked again.
+pub(super) struct Recent<K, V> {
+    entries: Mutex<HashMap<K, (V, Timestamp)>>,
+    generation: AtomicU64,
+    believed_for_seconds: i64,
+    entries_max: usize,
+}
+
+impl<K: Eq + Hash, V: Clone> Recent<K, V> {
+    pub(super) fn new(believed_for_seconds: i64, entries_max: usize) -> Self {
+        Self { entries: Mutex::default(), generation: AtomicU64::new(0), believed_for_seconds, entries_max }
+    }
+
+    /// What is believed about `key` at `now`.
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q, now: Timestamp) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let entries = self.entries();
+        let (value, read_at) = entries.get(key)?;
+        // A clock that was set back must not make an old answer look fresh.
+        let age = now.as_second() - read_at.as_second();
+        (0..self.believed_for_seconds).contains(&age).then(|| value.clone())
+    }
+
+    /// To be read before the store is asked, and handed to [`Self::put`] with the answer.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Keeps an answer, unless something has changed since `generation`.
+    pub(super) fn put(&self, generation: u64, key: K, value: V, now: Timestamp) {
+        let mut entries = self.entries();
+        if self.generation() != generation {
+            return;
+        }
+        if entries.len() >= self.entries_max {
+            entries.clear();
+        }
+        entries.insert(key, (value, now));
+    }
+
+    /// Forgets everything, because something has changed.
+    pub(super) fn forget(&self) {
+        let mut entries = self.entries();
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        entries.clear();
+    }
+
+    fn entries(&self) -> MutexGuard<'_, HashMap<K, (V, Timestamp)>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_believed_for_a_while_and_not_after_a_change() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let recent: Recent<String, u32> = Recent::new(10, 2);
+        recent.put(recent.generation(), "a".into(), 1, at(100));
+        assert_eq!(recent.get("a", at(109)), Some(1));
+        assert_eq!(recent.get("a", at(110)), None);
+        assert_eq!(recent.get("a", at(99)), None, "the clock was set back");
+
+        let before = recent.generation();
+        recent.forget();
+        assert_eq!(recent.get("a", at(100)), None);
+        recent.put(before, "a".into(), 1, at(100));
+        assert_eq!(recent.get("a", at(100)), None, "read before the change, arrived after it");
+
+        for key in ["a", "b", "c"] {
+            recent.put(recent.generation(), key.into(), 1, at(100));
+        }
+        assert_eq!((recent.get("a", at(100)), recent.get("c", at(100))), (None, Some(1)));
+    }
+}

@@ -1,0 +1,215 @@
+//! Reminders, one at a time.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use jiff::Timestamp;
+use punctual_core::change::{Change, snooze_until};
+use punctual_core::id::ReminderId;
+use punctual_core::invalid::Invalid;
+use punctual_core::reminder::Reminder;
+use punctual_core::schedule::parse_instant;
+use punctual_core::store::{ReminderQuery, ReminderView, StoreError};
+use punctual_engine::CreateError;
+use serde_json::Value;
+
+use super::App;
+use super::auth::{Caller, Writer};
+use super::fields::Fields;
+use super::idempotency::{Key, Repeatable};
+use super::input::{InPath, Input, Params};
+use super::problem::{Problem, WHOLE};
+use super::wire::{self, Asked, NewReminder, ReminderJson};
+
+/// How long a snooze lasts that does not say.
+const SNOOZE_MINUTES: u32 = 10;
+
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    key: Key,
+    body: Input,
+) -> Result<Response, Problem> {
+    let repeatable = key.on(&caller, "reminders", &body.0);
+    if let Some(repeatable) = &repeatable
+        && let Some(response) = repeatable.answered(&app).await?
+    {
+        return Ok(response);
+    }
+    let reminder = reminder_from(body.json()?, &app, &caller, app.now()).await?;
+    let Some(repeatable) = repeatable else {
+        let views = app.create(vec![reminder], &caller, None).await?;
+        return match views.first() {
+            Some(view) => Ok(wire::answer(StatusCode::CREATED, &ReminderJson(view))),
+            None => Err(Problem::internal("the reminder was made and cannot be shown")),
+        };
+    };
+    let view = app.first_view(reminder)?;
+    let answer = serde_json::to_string(&ReminderJson(&view)).expect("a reminder always becomes JSON");
+    let answered = Some(repeatable.with(&answer));
+    match app.create(vec![view.reminder], &caller, answered).await {
+        Ok(_) => Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes())),
+        Err(error) => again(&app, &repeatable, error).await,
+    }
+}
+
+/// What to answer when the same request was faster on another connection.
+pub(super) async fn again(app: &App, repeatable: &Repeatable, error: CreateError) -> Result<Response, Problem> {
+    match error {
+        CreateError::Store(StoreError::KeyUsed) => match repeatable.answered(app).await? {
+            Some(response) => Ok(response),
+            None => Err(StoreError::KeyUsed.into()),
+        },
+        error => Err(error.into()),
+    }
+}
+
+/// The reminder that `value` asks for.
+pub(super) async fn reminder_from(
+    value: Value,
+    app: &App,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Reminder, Problem> {
+    let mut asked = Asked::read(value)?;
+    let user = asked.user.take().unwrap_or_else(|| caller.default_user().to_owned());
+    caller.must_be(&user)?;
+    let timezone = match asked.timezone.take() {
+        Some(zone) => zone,
+        None => app.zone_of(&user, now).await?,
+    };
+    let id = ReminderId::new(now, app.engine.random().ten());
+    Ok(asked.reminder(NewReminder { id, user, timezone, retries_max: app.retries_max, now })?)
+}
+
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let params = params.only(&["user", "mine", "status", "from", "to", "match", "limit", "cursor"])?;
+    let user = match (params.get("user"), params.get("mine")) {
+        (Some(user), _) => {
+            caller.must_be(user)?;
+            Some(user)
+        }
+        (None, Some("true" | "1")) => Some(caller.default_user()),
+        (None, _) => caller.bound_to(),
+    };
+    let instant = |name: &str| match params.get(name) {
+        Some(text) => {
+            parse_instant(text, &app.zone, app.now()).map(Some).map_err(|problem| Invalid::new(name, problem))
+        }
+        None => Ok(None),
+    };
+    let limit = params.limit()?;
+    let query = ReminderQuery {
+        user: user.map(str::to_owned),
+        status: params.get("status").map(str::parse).transpose()?,
+        from: instant("from")?,
+        to: instant("to")?,
+        matching: params.get("match").map(str::to_owned),
+        before: params.cursor(|text| text.parse().ok())?,
+        limit: limit + 1,
+    };
+    let mut views = app.engine.store().reminders(query).await?;
+    let next_cursor = wire::cut(&mut views, limit, |view| view.reminder.id.to_string());
+    #[derive(serde::Serialize)]
+    struct Page<'a> {
+        reminders: Vec<ReminderJson<'a>>,
+        next_cursor: Option<String>,
+    }
+    Ok(wire::answer(StatusCode::OK, &Page { reminders: views.iter().map(ReminderJson).collect(), next_cursor }))
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    let view = seen(&app, &caller, id_from(&id)?).await?;
+    Ok(wire::answer(StatusCode::OK, &ReminderJson(&view)))
+}
+
+pub(super) async fn update(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(id): InPath<String>,
+    body: Input,
+) -> Result<Response, Problem> {
+    let id = id_from(&id)?;
+    let before = seen(&app, &caller, id).await?;
+    let patch = wire::patch(body.json()?, &before.reminder, app.now())?;
+    change(&app, &caller, id, Change::Update(Box::new(patch))).await
+}
+
+pub(super) async fn cancel(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    change(&app, &caller, id_from(&id)?, Change::Cancel).await
+}
+
+/// The commands that are one word: `ack`, `pause` and their kin.
+pub(super) async fn command(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath((id, verb)): InPath<(String, String)>,
+    body: Input,
+) -> Result<Response, Problem> {
+    let id = id_from(&id)?;
+    let value = body.json_or_nothing()?;
+    let wanted = match verb.as_str() {
+        "snooze" => Change::Snooze { until: snooze(value, &app, &caller, id).await? },
+        verb => {
+            let change = match verb {
+                "ack" => Change::Ack,
+                "dismiss" => Change::Dismiss,
+                "pause" => Change::Pause,
+                "resume" => Change::Resume,
+                "skip" => Change::Skip,
+                "fire" => Change::Fire,
+                _ => {
+                    let known = "ack, snooze, dismiss, pause, resume, skip, fire";
+                    return Err(Problem::not_found(format!("`{verb}` is no command; known are {known}")));
+                }
+            };
+            if !value.as_object().is_some_and(serde_json::Map::is_empty) {
+                return Err(Invalid::new(WHOLE, format!("`{verb}` takes no fields; leave the body empty")).into());
+            }
+            change
+        }
+    };
+    change(&app, &caller, id, wanted).await
+}
+
+async fn snooze(value: Value, app: &App, caller: &Caller, id: ReminderId) -> Result<Timestamp, Problem> {
+    let mut fields = Fields::of(value, WHOLE, &["minutes", "until"], &[])?;
+    let now = app.now();
+    match (fields.number("minutes")?, fields.text("until")?) {
+        (Some(_), Some(_)) => Err(Invalid::new("until", "give either `minutes` or `until`, not both").into()),
+        (Some(0), None) => Err(Invalid::new("minutes", "must be a whole number from 1 up").into()),
+        (minutes, None) => Ok(snooze_until(now, u64::from(minutes.unwrap_or(SNOOZE_MINUTES)))),
+        (None, Some(until)) => {
+            // A local time means the reminder's own zone.
+            let zone = seen(app, caller, id).await?.reminder.timezone;
+            Ok(parse_instant(&until, &zone, now).map_err(|problem| Invalid::new("until", problem))?)
+        }
+    }
+}
+
+async fn change(app: &App, caller: &Caller, id: ReminderId, change: Change) -> Result<Response, Problem> {
+    let changed = app.change(id, change, caller).await?;
+    Ok(wire::answer(StatusCode::OK, &ReminderJson(&changed.view)))
+}
+
+/// A reminder the caller may see; another's is not found.
+pub(super) async fn seen(app: &App, caller: &Caller, id: ReminderId) -> Result<ReminderView, Problem> {
+    match app.engine.store().reminder(id).await? {
+        Some(view) if caller.sees(&view.reminder.user) => Ok(view),
+        _ => Err(Problem::not_found("no such reminder")),
+    }
+}
+
+pub(super) fn id_from(text: &str) -> Result<ReminderId, Problem> {
+    text.parse().map_err(|error: punctual_core::id::BadId| Problem::not_found(error.to_string()))
+}

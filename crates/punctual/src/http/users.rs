@@ -1,0 +1,84 @@
+//! The people reminders are for.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+
+use super::App;
+use super::auth::{Caller, Writer};
+use super::input::{InPath, Input, Params};
+use super::problem::Problem;
+use super::wire::{self, UserJson};
+
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let params = params.only(&["limit", "cursor"])?;
+    let limit = params.limit()?;
+    let mut users = match caller.bound_to() {
+        Some(bound) => app.engine.store().user(bound).await?.into_iter().collect(),
+        None => app.engine.store().users(params.get("cursor").map(str::to_owned), limit + 1).await?,
+    };
+    let next_cursor = wire::cut(&mut users, limit, |user| user.id.clone());
+    let to_value = |user| serde_json::to_value(UserJson::from(user)).expect("a user always becomes JSON");
+    Ok(wire::page("users", users.iter().map(to_value).collect(), next_cursor))
+}
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    match app.engine.store().user(&id).await? {
+        Some(user) => Ok(wire::answer(StatusCode::OK, &UserJson::from(&user))),
+        None => Err(no_such_user()),
+    }
+}
+
+/// Writes or replaces a user.
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(id): InPath<String>,
+    body: Input,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    let mut user = wire::user(body.json()?, id, app.now())?;
+    wire::check_addresses(&user.addresses, "addresses", app.engine.channels())?;
+    let before = app.engine.store().user(&user.id).await?;
+    let was_admin = before.as_ref().is_some_and(|before| before.admin);
+    if user.admin && !was_admin && caller.bound_to().is_some() {
+        // An admin hears about everybody's failures.
+        return Err(Problem::forbidden("a key bound to a user cannot make that user an admin").at_field("admin"));
+    }
+    if let Some(before) = &before {
+        user.created_at = before.created_at;
+    }
+    app.engine.store().put_user(user.clone()).await?;
+    app.zones.forget();
+    let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(wire::answer(status, &UserJson::from(&user)))
+}
+
+/// Removes a user's entry; their reminders stay.
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    if !app.engine.store().delete_user(&id).await? {
+        return Err(no_such_user());
+    }
+    app.zones.forget();
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn must_see(caller: &Caller, user: &str) -> Result<(), Problem> {
+    if caller.sees(user) { Ok(()) } else { Err(no_such_user()) }
+}
+
+fn no_such_user() -> Problem {
+    Problem::not_found("no such user")
+}

@@ -1,0 +1,119 @@
+//! An occurrence and its trail as they are shown.
+
+use jiff::Timestamp;
+use punctual_core::occurrence::State;
+use punctual_core::store::{AuditEntry, Trail};
+use serde::Serialize;
+
+/// An occurrence with its attempts, answers and audit entries.
+#[derive(Serialize)]
+pub(in crate::http) struct OccurrenceJson {
+    id: String,
+    reminder_id: String,
+    run_number: u32,
+    due_at: Timestamp,
+    state: &'static str,
+    /// When a final state was reached, or when the person was reached.
+    at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ask_again_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    attempts: Vec<AttemptJson>,
+    responses: Vec<ResponseJson>,
+    audit: Vec<AuditJson>,
+}
+
+#[derive(Serialize)]
+struct AttemptJson {
+    number: u32,
+    channel: String,
+    address: String,
+    status: &'static str,
+    started_at: Timestamp,
+    ended_at: Option<Timestamp>,
+    error: Option<String>,
+    message_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ResponseJson {
+    response: &'static str,
+    at: Timestamp,
+    by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
+}
+
+/// One thing that was done.
+#[derive(Serialize)]
+pub(in crate::http) struct AuditJson {
+    number: i64,
+    at: Timestamp,
+    by: String,
+    action: String,
+    reminder_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_number: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+impl OccurrenceJson {
+    /// The trail with those of the reminder's audit entries that concern this run.
+    pub(in crate::http) fn new(trail: Trail, audit: &[AuditEntry]) -> Self {
+        let Trail { occurrence, attempts, responses } = trail;
+        let id = occurrence.id;
+        let (retry_at, ask_again_at) = match occurrence.state {
+            State::PendingRetry { retry_at, .. } => (Some(retry_at), None),
+            State::AwaitingAck { ask_again_at, .. } => (None, Some(ask_again_at)),
+            _ => (None, None),
+        };
+        let attempts = attempts.into_iter().map(|attempt| AttemptJson {
+            number: attempt.number,
+            channel: attempt.channel,
+            address: attempt.address,
+            status: attempt.status.as_str(),
+            started_at: attempt.started_at,
+            ended_at: attempt.ended_at,
+            error: attempt.error,
+            message_id: attempt.message_id,
+        });
+        let responses = responses.into_iter().map(|response| ResponseJson {
+            response: response.kind,
+            at: response.at,
+            by: response.actor,
+            until: response.until,
+        });
+        Self {
+            id: id.to_string(),
+            reminder_id: id.reminder.to_string(),
+            run_number: id.run,
+            due_at: occurrence.due_at,
+            state: occurrence.state.kind().as_str(),
+            at: occurrence.state.at(),
+            retry_at,
+            ask_again_at,
+            error: occurrence.state.error().map(str::to_owned),
+            attempts: attempts.collect(),
+            responses: responses.collect(),
+            audit: audit.iter().filter(|entry| entry.run == Some(id.run)).map(AuditJson::from).collect(),
+        }
+    }
+}
+
+impl From<&AuditEntry> for AuditJson {
+    fn from(entry: &AuditEntry) -> Self {
+        Self {
+            number: entry.number,
+            at: entry.at,
+            by: entry.actor.clone(),
+            action: entry.action.clone(),
+            reminder_id: entry.reminder.to_string(),
+            run_number: entry.run,
+            detail: entry.detail.clone(),
+        }
+    }
+}

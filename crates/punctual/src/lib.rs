@@ -1,0 +1,35 @@
+//! punctual: a message reaches a person at the moment it was asked for, or somebody is told that it
+//! did not.
+//!
+//! This crate is the program: configuration, the HTTP API, the command line, and the wiring of the
+//! crates that do the work. As a library it offers [`embed`], for programs that want reminders
+//! without a second process.
+
+/// punctual inside another program.
+pub mod embed;
+
+/// Settings from flags, environment and file.
+mod config;
+
+/// How much room is left.
+mod disk;
+
+/// What the program says about itself while it runs.
+mod logging;
+
+/// Everything wired together, from start to orderly stop.
+mod serve;
+
+/// The API.
+mod http;
+
+/// The command line.
+mod cli;
+
+/// Measurements.
+mod bench;
+
+/// Runs the program with the process's own arguments.
+pub fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -1,0 +1,5 @@
+//! The program. Everything it does is in the library beside it.
+
+fn main() -> std::process::ExitCode {
+    punctual::main()
+}

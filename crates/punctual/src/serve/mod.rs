@@ -1,0 +1,202 @@
+//! Everything wired together, from start to orderly stop.
+
+/// The admin's key and the webhooks' secret, made on first start.
+mod secrets;
+
+/// Where the running server is found.
+pub(crate) mod place;
+
+/// What ends the server.
+mod signals;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use axum::serve::ListenerExt;
+use punctual_channels::{Console, Webhook, webhook};
+use punctual_core::channel::Channel;
+use punctual_core::clock::{Clock, Random};
+use punctual_core::store::Store;
+use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
+use punctual_store::sqlite::{self, SqliteStore};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::config::{Config, Secret, paths};
+use crate::http;
+
+/// How long a request that is under way at a stop may still take.
+const REQUESTS_GRACE: Duration = Duration::from_secs(5);
+
+/// Serves until a signal comes.
+pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let mut signals = signals::Signals::listen().context("cannot listen for signals")?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let random: Arc<dyn Random> = Arc::new(SystemRandom);
+    paths::make_private_dir(&config.data_dir)
+        .with_context(|| format!("cannot make the data directory {}", config.data_dir.display()))?;
+    let admin_key = secrets::admin_key(&config.data_dir, &*random)?;
+    let webhook_secret = secrets::webhook_secret(&config, &*random)?;
+
+    let store = open_store(&config.database)?;
+    let listener = listen(&config.listen).await?;
+    let address = listener.local_addr().context("the listening socket has no address")?;
+    let url = place::url_of(address);
+    let channels = channels(&config, webhook_secret, &url)?;
+    let engine = Engine::new(Parts {
+        store,
+        channels,
+        clock: Arc::clone(&clock),
+        random,
+        runtime: Arc::new(TokioRuntime::current()),
+        settings: settings(&config),
+    });
+    let running = engine.start().await.context("cannot start")?;
+
+    let app = http::App::new(http::Parts {
+        engine: engine.clone(),
+        zone: config.timezone.clone(),
+        retries_max: config.retries_max,
+        admin_key,
+        database: config.database.clone(),
+        metrics_key: config.metrics_key,
+    });
+    let place = place::Place::announce(&config.data_dir, &url)?;
+    say_ready(address, &config);
+
+    let (stop, stopping) = watch::channel(false);
+    let serving = tokio::spawn(serve_http(listener, http::router(app), stopping));
+    let signal = signals.next().await;
+    tracing::info!("{signal}: stopping; again to stop at once");
+    tokio::spawn(signals.next_exits());
+    drop(place);
+    // Whoever receives it may be gone already, if the listener failed.
+    let _ = stop.send(true);
+    let grace_ends = clock.now() + REQUESTS_GRACE;
+    if within(&*clock, grace_ends, serving).await.is_none() {
+        tracing::warn!("some requests did not end in time");
+    }
+    running.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn open_store(path: &Path) -> anyhow::Result<Arc<dyn Store>> {
+    if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        paths::make_private_dir(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
+    }
+    // SQLite gives its side files the mode of the file, so that what it makes is its owner's alone
+    // as well.
+    paths::write_private_once(path, "").with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Arc::new(SqliteStore::open(path, sqlite::Options::default())?))
+}
+
+async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
+    match TcpListener::bind(wanted).await {
+        Ok(listener) => Ok(listener),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            let host = wanted.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
+            Err(anyhow!(
+                "cannot listen on {wanted}: the port is in use; stop the program that has it, \
+                 or let --listen {host}:0 pick a free one"
+            ))
+        }
+        Err(error) => Err(anyhow!("cannot listen on {wanted}: {error}")),
+    }
+}
+
+fn channels(
+    config: &Config,
+    secret: Option<webhook::Secret>,
+    url: &str,
+) -> anyhow::Result<BTreeMap<String, Arc<dyn Channel>>> {
+    let webhook = Webhook::new(webhook::Config {
+        secret,
+        allow_private: config.webhook.allow_private,
+        public_url: Some(config.public_url.clone().unwrap_or_else(|| url.to_owned())),
+        timeout: config.webhook.timeout,
+        concurrency: config.webhook.concurrency,
+        ..webhook::Config::default()
+    })?;
+    let mut channels: BTreeMap<String, Arc<dyn Channel>> = BTreeMap::new();
+    channels.insert("console".into(), Arc::new(Console::stdout()));
+    channels.insert("webhook".into(), Arc::new(webhook));
+    let default = &config.default_channel;
+    let Some(channel) = channels.get(&default.channel) else {
+        let known = channels.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(anyhow!("default_channel: unknown channel `{}`; known are {known}", default.channel));
+    };
+    channel.check_address(&default.address).map_err(|invalid| anyhow!("default_channel: {invalid}"))?;
+    Ok(channels)
+}
+
+fn settings(config: &Config) -> Settings {
+    let defaults = Settings::default();
+    Settings {
+        batch_max: config.batch_size.unwrap_or(defaults.batch_max),
+        // A channel ends its own sends; this is for one that does not.
+        send_timeout: defaults.send_timeout.max(config.webhook.timeout + Duration::from_secs(5)),
+        fallback_interval: config.fallback_interval,
+        fallback_grace: config.fallback_grace,
+        keep_history_for: config.history_keep,
+        retry: config.retry,
+        fallback: config.default_channel.clone(),
+        ..defaults
+    }
+}
+
+fn say_ready(address: SocketAddr, config: &Config) {
+    if !address.ip().is_loopback() {
+        tracing::warn!(
+            "listening beyond this machine without TLS: keys can be read on the way; put a TLS proxy before it"
+        );
+    }
+    tracing::info!("listening on http://{address}");
+    if io::stderr().is_terminal() {
+        eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");
+        eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database.display());
+    }
+}
+
+async fn serve_http(listener: TcpListener, router: axum::Router, mut stopping: watch::Receiver<bool>) {
+    // Answers are small: waiting to fill a packet would only delay them.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+    });
+    let stopped = async move {
+        // An error means that the sender is gone, which is a stop as well.
+        let _ = stopping.wait_for(|stop| *stop).await;
+    };
+    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
+        tracing::error!(%error, "the listener failed");
+    }
+}
+
+/// What `work` leads to, if it ends before `at`.
+async fn within<T>(clock: &dyn Clock, at: jiff::Timestamp, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        done = work => Some(done),
+        () = clock.sleep_until(at) => None,
+    }
+}
+
+/// The admin's key, as whoever sits at this machine finds it.
+pub(crate) fn read_admin_key(data_dir: &Path) -> io::Result<Option<Secret>> {
+    secrets::read(&admin_key_path(data_dir))
+}
+
+/// Where the admin's key is kept.
+pub(crate) fn admin_key_path(data_dir: &Path) -> std::path::PathBuf {
+    data_dir.join(secrets::ADMIN_KEY_FILE)
+}

@@ -1,0 +1,74 @@
+//! The admin's key and the webhooks' secret, made on first start.
+
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use punctual_channels::webhook;
+use punctual_core::clock::Random;
+
+use crate::config::{Config, Secret, paths, process_env};
+use crate::http::new_key;
+
+/// Where the admin's key is kept, in the data directory.
+pub(super) const ADMIN_KEY_FILE: &str = "admin.key";
+/// Where the webhooks' secret is kept, in the data directory.
+const WEBHOOK_SECRET_FILE: &str = "webhook.secret";
+/// Shorter keys can be guessed.
+const KEY_LENGTH_MIN: usize = 16;
+
+/// The key from the environment, else the one in the data directory, else a new one.
+pub(super) fn admin_key(data_dir: &Path, random: &dyn Random) -> anyhow::Result<Secret> {
+    if let Some(key) = process_env("PUNCTUAL_API_KEY") {
+        if key.trim().is_empty() || !key.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(anyhow!("PUNCTUAL_API_KEY: must be visible ASCII characters without spaces"));
+        }
+        if key.len() < KEY_LENGTH_MIN {
+            tracing::warn!(
+                "PUNCTUAL_API_KEY is short and can be guessed; use at least {KEY_LENGTH_MIN} random characters"
+            );
+        }
+        return Ok(Secret::new(key));
+    }
+    kept(&data_dir.join(ADMIN_KEY_FILE), || new_key(random))
+}
+
+/// The secret that was set, else the one in the data directory, else a new one.
+pub(super) fn webhook_secret(config: &Config, random: &dyn Random) -> anyhow::Result<Option<webhook::Secret>> {
+    let text = match &config.webhook.secret {
+        Some(secret) => secret.clone(),
+        None => kept(&config.data_dir.join(WEBHOOK_SECRET_FILE), || {
+            let mut bytes = [0; 32];
+            random.fill(&mut bytes);
+            format!("whsec_{}", STANDARD.encode(bytes))
+        })?,
+    };
+    // The problem says what is wrong without repeating the secret.
+    let secret = text
+        .expose()
+        .parse()
+        .map_err(|invalid: punctual_core::invalid::Invalid| anyhow!("webhook_secret: {}", invalid.problem))?;
+    Ok(Some(secret))
+}
+
+/// The secret in a file, if there is one.
+pub(super) fn read(path: &Path) -> io::Result<Option<Secret>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) if text.trim().is_empty() => Ok(None),
+        Ok(text) => Ok(Some(Secret::new(text.trim().to_owned()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn kept(path: &Path, make: impl FnOnce() -> String) -> anyhow::Result<Secret> {
+    let shown = path.display();
+    if let Some(secret) = read(path).with_context(|| format!("cannot read {shown}"))? {
+        return Ok(secret);
+    }
+    let secret = Secret::new(make());
+    paths::write_private(path, secret.expose()).with_context(|| format!("cannot write {shown}"))?;
+    Ok(secret)
+}

@@ -1,0 +1,48 @@
+//! What ends the server: the first signal asks it to stop, the second ends it at once.
+
+use std::io;
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Signals, listened for from the moment this is made.
+pub(super) struct Signals {
+    #[cfg(unix)]
+    terminate: Signal,
+    #[cfg(unix)]
+    interrupt: Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Waits for the first, and names it.
+    #[cfg(unix)]
+    pub(super) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "Ctrl-C",
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) async fn next(&mut self) -> &'static str {
+        let _ = tokio::signal::ctrl_c().await;
+        "Ctrl-C"
+    }
+
+    /// Ends the process at the next signal, whatever is under way.
+    pub(super) async fn next_exits(mut self) {
+        let signal = self.next().await;
+        tracing::warn!("{signal} again: stopping at once");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,137 @@
+//! The command line where it needs no reminder: usage, `next`, `doctor`, users, keys.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+use crate::common::Home;
+
+#[test]
+fn wrong_usage_says_what_would_be_right() {
+    let home = Home::new();
+    home.run(&["add", "water the plants"]).fails(2, &["--in 5m", "--daily --time", "--cron"]);
+    home.run(&["add", "x", "--in", "5m", "--to", ":nowhere"]).fails(2, &["--to", "CHANNEL:ADDRESS"]);
+    home.run(&["add", "x", "--in", "5m", "--tz", "Europe/Berln"]).fails(2, &["--tz", "Europe/Berlin"]);
+    home.run(&["update", "x"]).fails(2, &["nothing to change"]);
+    home.run(&["next"]).fails(2, &["--cron", "--batch"]);
+    home.run(&["--url", "nonsense", "list"]).fails(2, &["is no URL of a server"]);
+    for args in
+        [&["add"][..], &["add", "x", "--daily"], &["add", "x", "--in", "5m", "--at", "08:00"], &["explode"], &[]]
+    {
+        assert_eq!(home.run(args).code, Some(2), "{args:?}");
+    }
+    assert_eq!(home.run(&["--help"]).code, Some(0));
+    assert!(home.run(&["add", "--help"]).ok().contains("Examples:"));
+    assert!(home.run(&["completions", "bash"]).ok().contains("punctual"));
+}
+
+#[test]
+fn next_says_when_without_a_server() {
+    let home = Home::new();
+    let args = [
+        "next",
+        "--cron",
+        "0 8 * * 1-5",
+        "--tz",
+        "Europe/Berlin",
+        "--from",
+        "2026-03-27T00:00:00Z",
+        "--count",
+        "3",
+        "--json",
+    ];
+    let next = home.run(&args).json();
+    let expect = ["2026-03-27T08:00:00+01:00", "2026-03-30T08:00:00+02:00", "2026-03-31T08:00:00+02:00"];
+    assert_eq!(next["next"].as_array().unwrap(), &expect);
+    home.run(&["next", "--cron", "0 8 * *"]).fails(2, &["schedule.expr", "0 8 * *"]);
+    let weekly =
+        home.run(&["next", "--weekly", "mon,thu", "--time", "07:30", "--from", "2026-03-02T00:00:00Z", "-n", "2"]).ok();
+    assert!(weekly.starts_with("every Mon, Thu at 07:30, UTC\n2026-03-02T07:30:00+00:00"), "{weekly}");
+}
+
+#[test]
+fn a_batch_is_answered_line_by_line() {
+    let home = Home::new();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(
+        file,
+        r#"{{"schedule":{{"type":"daily","time":"02:30"}},"tz":"Europe/Berlin","from":"2026-03-28T12:00:00Z","count":2}}"#
+    )
+    .unwrap();
+    writeln!(file, "not json").unwrap();
+    writeln!(file, r#"{{"schedule":{{"type":"interval","every":"2h"}},"from":"2026-03-28T12:00:00Z","count":1}}"#)
+        .unwrap();
+    writeln!(
+        file,
+        r#"{{"schedule":{{"type":"daily","time":"08:00","ends_at":"2026-03-29T00:00:00Z"}},"from":"2026-03-28T00:00:00Z"}}"#
+    )
+    .unwrap();
+    let out = home.run(&["next", "--batch", file.path().to_str().unwrap()]).ok();
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0]["next"].as_array().unwrap(), &["2026-03-29T03:30:00+02:00", "2026-03-30T02:30:00+02:00"]);
+    assert!(lines[1]["error"].is_string());
+    assert_eq!(lines[2]["next"].as_array().unwrap(), &["2026-03-28T14:00:00+00:00"]);
+    assert_eq!(lines[3]["next"].as_array().unwrap(), &["2026-03-28T08:00:00+00:00"]);
+    home.run(&["next", "--batch", "/nowhere"]).fails(1, &["cannot read /nowhere"]);
+}
+
+#[test]
+fn doctor_says_what_is_wrong_and_what_to_do() {
+    let home = Home::new();
+    let fresh = home.run(&["doctor"]).ok();
+    assert!(fresh.contains("start one with `punctual serve`"), "{fresh}");
+    let server = home.serve();
+    let healthy = home.run(&["doctor", "--json"]).json();
+    assert_eq!(healthy["ok"], true, "{healthy:#}");
+    let names: Vec<&str> =
+        healthy["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
+    for name in ["config", "data", "sqlite", "database", "disk", "clock", "zones", "server", "channels"] {
+        assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+    server.stop();
+    std::fs::write(home.data_dir().join("punctual.db"), vec![7; 4096]).unwrap();
+    // The log beside it would mend it.
+    for log in ["punctual.db-wal", "punctual.db-shm"] {
+        let _ = std::fs::remove_file(home.data_dir().join(log));
+    }
+    let ran = home.run(&["doctor"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains("✗ database") && ran.out.contains("One thing is wrong."), "{}", ran.out);
+}
+
+#[tokio::test]
+async fn users_and_keys_are_managed() {
+    let home = Home::new();
+    let server = home.serve();
+    home.run(&["users", "set", "alice", "--timezone", "Europe/Berlin", "--to", "console", "--quiet", "22:00-07:00"])
+        .ok();
+    let alice = home.run(&["users", "set", "alice", "--language", "de", "--json"]).json();
+    assert_eq!(
+        (alice["timezone"].as_str(), alice["language"].as_str()),
+        (Some("Europe/Berlin"), Some("de")),
+        "the rest stays"
+    );
+    assert!(home.run(&["users"]).ok().contains("22:00-07:00"));
+    home.run(&["users", "set", "alice", "--tz", "Berlin"]).fails(1, &["timezone", "Europe/Berlin"]);
+
+    let made = home.run(&["keys", "create", "bot", "--user", "alice"]);
+    let key = made.ok().trim().to_owned();
+    let mut command = home.command(["add", "hello", "--in", "1h", "--json"]);
+    let output = command.env("PUNCTUAL_API_KEY", &key).output().unwrap();
+    let added: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(added["user"], "alice", "a bound key means its user");
+    let listed = home.command(["list"]).env("PUNCTUAL_API_KEY", &key).output().unwrap();
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("hello"));
+    let id = home.run(&["keys", "--json"]).json()["keys"][0]["id"].as_str().unwrap().to_owned();
+    home.run(&["keys", "delete", &id]).ok();
+    let refused = home.command(["list"]).env("PUNCTUAL_API_KEY", &key).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(home.run(&["channels"]).ok().contains("webhook"));
+    assert_eq!(home.run(&["channels", "test", "console"]).ok(), "delivered\n");
+    home.run(&["channels", "test", "webhook", "http://127.0.0.1:1/hook"]).fails(1, &["webhook: "]);
+    let url = server.url.clone();
+    server.stop();
+    home.run(&["--url", &url, "list"]).fails(1, &["no punctual server at", &url]);
+    assert!(home.run(&["migrate"]).ok().contains("is up to date"));
+}

@@ -1,0 +1,285 @@
+//! A server in a directory of its own, a receiver on the loopback, and waiting with a deadline.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc as std_mpsc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use reqwest::Method;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+/// How long anything may take before a test fails. Nothing waits this long when all is well.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// What `future` leads to; fails the test when it takes too long.
+#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, future).await.expect("this should have happened by now")
+}
+
+/// A directory for one or more servers, one after the other.
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The program, with nothing of this machine's settings.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(args).env_clear();
+        command.env("HOME", self.dir.path()).env("TZ", "UTC").env("PUNCTUAL_DATA_DIR", self.data_dir());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// A running server with these settings.
+    pub(crate) fn serve_with(&self, env: &[(&str, &str)]) -> Server {
+        let mut command = self.command(["serve", "--listen", "127.0.0.1:0"]);
+        command.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true").envs(env.iter().copied());
+        Server::start(command, self.data_dir(), env.iter().find(|(name, _)| *name == "PUNCTUAL_API_KEY"))
+    }
+}
+
+/// What a run of the program led to.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self.out
+    }
+
+    #[track_caller]
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// Checks that it failed with `code` and one line that has all of `words`.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
+        assert!(self.err.starts_with("error: ") && self.err.trim_end().lines().count() == 1, "{}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "`{word}` is not in: {}", self.err);
+        }
+    }
+}
+
+/// A running server. Dropping it kills it.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) key: String,
+    pub(crate) client: reqwest::Client,
+    lines: std_mpsc::Receiver<String>,
+}
+
+impl Server {
+    fn start(mut command: Command, data_dir: PathBuf, key: Option<&(&str, &str)>) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = lines_of(child.stderr.take().unwrap());
+        let mut seen = Vec::new();
+        let url = loop {
+            let Ok(line) = lines.recv_timeout(DEADLINE) else { panic!("the server did not start: {seen:#?}") };
+            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            let message = entry["message"].as_str().unwrap_or_default().to_owned();
+            seen.push(line);
+            if let Some(url) = message.strip_prefix("listening on ") {
+                break url.to_owned();
+            }
+        };
+        let key = match key {
+            Some((_, key)) => (*key).to_owned(),
+            None => std::fs::read_to_string(data_dir.join("admin.key")).unwrap(),
+        };
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+        Self { child, url, key, client, lines }
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
+    /// Calls the API with the admin's key.
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+        self.call_with(&self.key, method, path, body).await
+    }
+
+    /// Calls the API with another key.
+    pub(crate) async fn call_with(
+        &self,
+        key: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> (StatusCode, Value) {
+        let mut request = self.request(method, path).bearer_auth(key);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        answer(soon(request.send()).await.unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.call(Method::GET, path, None).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// Creates a reminder; returns it.
+    pub(crate) async fn create(&self, body: Value) -> Value {
+        let (status, body) = self.call(Method::POST, "/v1/reminders", Some(body)).await;
+        assert_eq!(status, 201, "{body}");
+        body
+    }
+
+    /// Sends it a signal to stop.
+    pub(crate) fn terminate(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::TERM).unwrap();
+    }
+
+    /// Waits for a line of its log that has `words` in it.
+    pub(crate) fn wait_for_log(&self, words: &str) {
+        while !self.lines.recv_timeout(DEADLINE).unwrap().contains(words) {}
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to stop, and waits until it has. Returns how it ended and what it logged.
+    pub(crate) fn stop(mut self) -> (ExitStatus, Vec<String>) {
+        self.terminate();
+        let mut seen = Vec::new();
+        // Its standard error ends with the process.
+        loop {
+            match self.lines.recv_timeout(DEADLINE) {
+                Ok(line) => seen.push(line),
+                Err(std_mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(std_mpsc::RecvTimeoutError::Timeout) => panic!("the server did not stop: {seen:#?}"),
+            }
+        }
+        (self.child.wait().unwrap(), seen)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines_of(stderr: impl Read + Send + 'static) -> std_mpsc::Receiver<String> {
+    let (sender, receiver) = std_mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The status and the JSON of a response.
+pub(crate) async fn answer(response: reqwest::Response) -> (StatusCode, Value) {
+    let status = response.status();
+    let bytes = soon(response.bytes()).await.unwrap();
+    (status, if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
+}
+
+/// A receiver of webhooks on the loopback.
+pub(crate) struct Receiver {
+    pub(crate) url: String,
+    requests: mpsc::UnboundedReceiver<(HeaderMap, Value)>,
+}
+
+impl Receiver {
+    /// Listens, and answers everything with `status`.
+    pub(crate) async fn answering(status: StatusCode) -> Self {
+        let (sender, requests) = mpsc::unbounded_channel();
+        Self::serving(Router::new().route("/hook", post(take)).with_state((sender, status)), requests).await
+    }
+
+    pub(crate) async fn listen() -> Self {
+        Self::answering(StatusCode::NO_CONTENT).await
+    }
+
+    /// Listens, takes everything, and never answers.
+    pub(crate) async fn hanging() -> Self {
+        let (sender, requests) = mpsc::unbounded_channel();
+        let hang = |State(sender): State<Sender>, headers: HeaderMap, body: String| async move {
+            let _ = sender.send((headers, serde_json::from_str(&body).unwrap()));
+            std::future::pending::<()>().await;
+        };
+        Self::serving(Router::new().route("/hook", post(hang)).with_state(sender), requests).await
+    }
+
+    async fn serving(app: Router, requests: mpsc::UnboundedReceiver<(HeaderMap, Value)>) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { url, requests }
+    }
+
+    /// The next request.
+    pub(crate) async fn next(&mut self) -> (HeaderMap, Value) {
+        soon(self.requests.recv()).await.unwrap()
+    }
+
+    /// Whether nothing has come that was not taken.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        self.requests.try_recv().is_err()
+    }
+}
+
+type Sender = mpsc::UnboundedSender<(HeaderMap, Value)>;
+
+async fn take(State((sender, status)): State<(Sender, StatusCode)>, headers: HeaderMap, body: String) -> StatusCode {
+    // A test that has ended listens no more.
+    let _ = sender.send((headers, serde_json::from_str(&body).unwrap()));
+    status
+}

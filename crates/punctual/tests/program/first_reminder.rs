@@ -1,0 +1,105 @@
+//! From the command line to the receiver.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::common::{Home, Receiver};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_goes_from_the_command_line_to_the_receiver() {
+    let home = Home::new();
+    let _server = home.serve();
+    let mut receiver = Receiver::listen().await;
+    let to = format!("webhook:{}", receiver.url);
+
+    assert!(home.run(&["list"]).ok().starts_with("Nothing to come."));
+    let added = home.run(&["add", "take my medicine in 1 second", "--priority", "high", "--to", &to, "--json"]).json();
+    assert_eq!((added["message"].as_str(), added["user"].as_str()), (Some("take my medicine"), Some("me")));
+    assert_eq!(added["original_text"], "take my medicine in 1 second");
+    assert_eq!((added["created_via"].as_str(), added["timezone"].as_str()), (Some("cli"), Some("UTC")));
+    let due_at = instant(&added["next_run_at"]);
+
+    let (headers, event) = receiver.next().await;
+    let data = &event["data"];
+    assert_eq!(event["type"], "reminder.due");
+    assert_eq!((data["message"].as_str(), data["priority"].as_str()), (Some("take my medicine"), Some("high")));
+    assert_eq!(data["reminder_id"], added["id"]);
+    assert_eq!(instant(&data["due_at"]), due_at);
+    assert!(data["late_seconds"].as_f64().unwrap() >= 0.0, "never early");
+    assert_eq!(headers["webhook-id"], headers["idempotency-key"]);
+    assert!(headers["webhook-signature"].to_str().unwrap().starts_with("v1,"), "signed without being asked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_is_found_by_name_and_by_the_end_of_its_id_and_changed() {
+    let home = Home::new();
+    let _server = home.serve();
+    home.run(&["add", "stand up", "--weekly", "weekdays", "--time", "09:55", "--name", "standup"]).ok();
+    let added = home.run(&["add", "water the plants", "--in", "2h", "--json"]).json();
+    let id = added["id"].as_str().unwrap();
+    let short = &id[id.len() - 8..];
+
+    let list = home.run(&["list"]).ok();
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("ID        NEXT"), "{list}");
+    assert!(
+        lines[1].starts_with(short) && lines[1].contains("in 2 h") && lines[1].ends_with("water the plants"),
+        "{list}"
+    );
+    assert!(lines[2].contains("every weekday at 09:55, UTC") && lines[2].ends_with("standup: stand up"), "{list}");
+
+    assert!(home.run(&["show", short]).ok().contains("water the plants"));
+    assert_eq!(home.run(&["pause", "standup", "--json"]).json()["status"], "paused");
+    assert_eq!(home.run(&["resume", "standup", "--json"]).json()["status"], "active");
+    let skipped = home.run(&["skip", "standup", "--json"]).json();
+    let changed = home.run(&["update", "standup", "--message", "sit down", "--priority", "low", "--json"]).json();
+    assert_eq!((changed["message"].as_str(), changed["priority"].as_str()), (Some("sit down"), Some("low")));
+    assert_eq!(changed["next_run_at"], skipped["next_run_at"], "a changed message moves nothing");
+    let snoozed = home.run(&["snooze", short, "3h", "--json"]).json();
+    assert!(instant(&snoozed["next_run_at"]) > instant(&added["next_run_at"]));
+    assert_eq!(home.run(&["cancel", short, "standup", "--json"]).json()["reminders"][1]["status"], "cancelled");
+    assert!(home.run(&["list"]).ok().starts_with("Nothing to come."));
+    home.run(&["cancel", short]).fails(1, &["already cancelled"]);
+    home.run(&["show", "nothing"]).fails(1, &["no reminder is named `nothing`"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ambiguous_name_is_answered_with_the_candidates() {
+    let home = Home::new();
+    let _server = home.serve();
+    home.run(&["add", "first", "--in", "1h", "--name", "same"]).ok();
+    home.run(&["add", "second", "--in", "1h", "--name", "same"]).ok();
+    home.run(&["cancel", "same"]).fails(1, &["ambiguous", "(first)", "(second)"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_ends_what_was_asked() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut receiver = Receiver::listen().await;
+    let to = format!("webhook:{}", receiver.url);
+    home.run(&["add", "medicine", "--in", "1s", "--ack", "Did you?", "--name", "pill", "--to", &to]).ok();
+    home.run(&["ack", "pill"]).fails(1, &["no answer is awaited yet"]);
+    let (_, event) = receiver.next().await;
+    assert_eq!(event["data"]["ack"]["prompt"], "Did you?");
+    assert!(event["data"]["ack"]["ack_url"].as_str().unwrap().starts_with(&server.url));
+    // The receiver is served before the outcome is written down, so the answer may have to wait for
+    // that.
+    let acked = loop {
+        let ran = home.run(&["ack", "pill", "--json"]);
+        if ran.code == Some(0) {
+            break ran.json();
+        }
+        assert!(ran.err.contains("awaited") || ran.err.contains("begun"), "{}", ran.err);
+    };
+    assert_eq!((acked["status"].as_str(), acked["total_runs"].as_u64()), (Some("completed"), Some(1)));
+    let shown = home.run(&["show", "pill", "--json"]).json();
+    let run = &shown["occurrences"][0];
+    assert_eq!(run["state"], "completed");
+    assert_eq!(run["attempts"][0]["status"], "sent");
+    assert_eq!(run["responses"][0]["response"], "ack");
+}
+
+fn instant(value: &Value) -> Timestamp {
+    value.as_str().unwrap().parse().unwrap()
+}

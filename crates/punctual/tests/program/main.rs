@@ -1,0 +1,17 @@
+//! The real program, from the outside: its binary on a free port, its API over real connections,
+//! its command line.
+
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
+mod common;
+
+mod auth;
+mod bad_days;
+mod bad_input;
+mod command_line;
+mod embed;
+mod first_reminder;
+mod health;
+mod idempotency;
+mod lifecycle;
+mod reminders;
