@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -16,6 +17,12 @@ pub trait Clock: Send + Sync + 'static {
     /// Waits until `now()` is at least `at`. It never ends early, also when the clock is set back meanwhile,
     /// and it notices within a second when the clock is set forward past `at`.
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<()>;
+
+    /// Waits until `span` has passed, whatever the clock is set to meanwhile.
+    ///
+    /// For everything that is a duration and not an instant: timeouts, pauses, renewing. A clock that is set back an hour
+    /// must not make them wait an hour.
+    fn pause(&self, span: Duration) -> BoxFuture<()>;
 }
 
 /// Random bytes for ids, keys and jitter.

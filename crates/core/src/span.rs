@@ -70,14 +70,20 @@ pub fn format(span: Duration) -> String {
     parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect()
 }
 
-/// Says a span roughly, biggest unit only: `12 s`, `4 min`, `2 h`, `3 days`.
+/// Says a span roughly, biggest unit only and to the nearest: `12 s`, `4 min`, `2 h`, `3 days`.
 pub fn rough(span: Duration) -> String {
-    match span.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds @ 60..3600 => format!("{} min", seconds / 60),
-        seconds @ 3600..DAY_SECONDS => format!("{} h", seconds / 3600),
-        seconds if seconds < 2 * DAY_SECONDS => "1 day".into(),
-        seconds => format!("{} days", seconds / DAY_SECONDS),
+    let seconds = span.as_secs();
+    let nearest = |unit: u64| (seconds + unit / 2) / unit;
+    if seconds < 60 {
+        format!("{seconds} s")
+    } else if nearest(60) < 60 {
+        format!("{} min", nearest(60))
+    } else if nearest(3600) < 24 {
+        format!("{} h", nearest(3600))
+    } else if nearest(DAY_SECONDS) == 1 {
+        "1 day".into()
+    } else {
+        format!("{} days", nearest(DAY_SECONDS))
     }
 }
 
@@ -183,14 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_the_biggest_unit_only() {
+    fn people_are_told_the_biggest_unit_only_and_lateness_is_never_exaggerated() {
         let seconds = Duration::from_secs;
         for (span, roughly, lateness) in [
             (seconds(12), "12 s", "0m"),
-            (seconds(4 * 60 + 59), "4 min", "4m"),
+            (seconds(4 * 60 + 59), "5 min", "4m"),
             (seconds(45 * 60), "45 min", "45m"),
-            (seconds(2 * 3600 + 1), "2 h", "2h"),
-            (seconds(47 * 3600), "1 day", "47h"),
+            (seconds(3600 - 10), "1 h", "59m"),
+            (seconds(2 * 3600 - 1), "2 h", "1h"),
+            (seconds(35 * 3600), "1 day", "35h"),
+            (seconds(47 * 3600), "2 days", "47h"),
             (seconds(3 * DAY_SECONDS), "3 days", "3d"),
         ] {
             assert_eq!((rough(span).as_str(), late(span).as_str()), (roughly, lateness));

@@ -192,7 +192,7 @@ pub struct ReminderQuery {
     pub from: Option<Timestamp>,
     /// Only those due next before this.
     pub to: Option<Timestamp>,
-    /// Only those of this name, or whose id ends with this.
+    /// Only those of this name or message, or whose id ends with this.
     pub matching: Option<String>,
     /// Only older than this one.
     pub before: Option<ReminderId>,

@@ -100,7 +100,11 @@ fn silence_is_asked_about_again_and_then_called_unanswered() {
     }
     run.tries.asks = 1;
     asked.status = ReminderStatus::Paused;
-    assert_eq!(ended(on_wake(&asked, &Series::begun(false), &run, 1, at(600))).0, StateKind::Unanswered, "a paused reminder does not nag");
+    assert_eq!(
+        ended(on_wake(&asked, &Series::begun(false), &run, 1, at(600))).0,
+        StateKind::Unanswered,
+        "a paused reminder does not nag"
+    );
 }
 
 #[test]
@@ -111,7 +115,11 @@ fn a_send_that_was_cut_off_is_repeated_or_held_as_asked() {
     assert_eq!(on_wake(&cut_off, &Series::begun(false), &run, 1, at(16)), Wake::Send { position: 0 });
     cut_off.on_unknown = OnUnknown::Hold;
     assert_eq!(ended(on_wake(&cut_off, &Series::begun(false), &run, 1, at(16))).0, StateKind::Failed);
-    assert_eq!(on_wake(&cut_off, &Series::begun(false), &run, 1, at(-1)), Wake::Send { position: 0 }, "before it is due nothing was sent");
+    assert_eq!(
+        on_wake(&cut_off, &Series::begun(false), &run, 1, at(-1)),
+        Wake::Send { position: 0 },
+        "before it is due nothing was sent"
+    );
 }
 
 #[test]

@@ -21,19 +21,21 @@ const LEAD_MIN: Duration = Duration::from_millis(40);
 /// The longest lead: above it, too much would be in flight when a process dies.
 const LEAD_MAX: Duration = Duration::from_secs(2);
 /// How often a part of the backlog is taken.
-const BACKLOG_EVERY: SignedDuration = SignedDuration::from_millis(100);
+const BACKLOG_EVERY: Duration = Duration::from_millis(100);
 /// What is due this close together is claimed together.
 const TOGETHER: SignedDuration = SignedDuration::from_millis(20);
 /// This close to a claim, nobody looks again whether more has been created for its moment.
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_millis(20);
 /// How long to wait after the store failed.
-const PAUSE_AFTER_FAILURE: SignedDuration = SignedDuration::from_millis(500);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(500);
 
 /// What one pass leaves for the next.
 struct Claimer {
     pace: Pace,
     /// When the backlog may be looked at again.
     backlog_at: Timestamp,
+    /// What the clock showed at the last pass.
+    looked_at: Timestamp,
     /// Moments that are known and must not be acted on before they come.
     not_before: BTreeSet<Timestamp>,
 }
@@ -52,6 +54,8 @@ impl Pace {
     }
 
     fn observe(&mut self, took: Duration, n_rows: usize) {
+        // A clock that was set meanwhile says nothing about the store.
+        let took = took.min(LEAD_MAX);
         self.claim = took.max(self.claim.mul_f64(0.98));
         if n_rows >= 64 {
             self.row = (self.row + took / n_rows as u32) / 2;
@@ -67,37 +71,56 @@ impl Pace {
 
 /// Claims what is about to be due, for as long as the engine runs.
 pub(crate) async fn run(inner: Arc<Inner>) {
-    let mut claimer = Claimer { pace: Pace::new(), backlog_at: Timestamp::MIN, not_before: BTreeSet::new() };
+    let mut claimer = Claimer {
+        pace: Pace::new(),
+        backlog_at: Timestamp::MIN,
+        looked_at: Timestamp::MIN,
+        not_before: BTreeSet::new(),
+    };
     while !inner.stopping() {
-        let wait_until = match run_once(&inner, &mut claimer).await {
+        let next = match run_once(&inner, &mut claimer).await {
             Ok(next) => {
                 inner.store_works();
                 next
             }
             Err(error) => {
                 inner.store_failed(&error);
-                Some(plus(inner.clock.now(), PAUSE_AFTER_FAILURE))
+                Next { at: None, after: Some(PAUSE_AFTER_FAILURE) }
             }
         };
-        match wait_until {
-            Some(at) if at <= inner.clock.now() => {}
-            Some(at) => tokio::select! { biased;
-                () = inner.stopped() => {}
-                () = inner.timer.nudged() => {}
-                () = inner.clock.sleep_until(at) => {}
-            },
-            None => tokio::select! { biased;
-                () = inner.stopped() => {}
-                () = inner.timer.nudged() => {}
-            },
+        if next.at.is_some_and(|at| at <= inner.clock.now()) {
+            continue;
+        }
+        tokio::select! { biased;
+            () = inner.stopped() => {}
+            () = inner.timer.nudged() => {}
+            () = inner.clock.sleep_until(next.at.unwrap_or(Timestamp::MAX)), if next.at.is_some() => {}
+            () = inner.clock.pause(next.after.unwrap_or(Duration::MAX)), if next.after.is_some() => {}
         }
     }
 }
 
-/// One pass: claims what is within the lead; returns when to look again, or `None` to wait for a nudge.
-async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Option<Timestamp>, StoreError> {
+/// When to look again: at the instant, or after the span, whichever comes first. With neither, only a nudge helps.
+struct Next {
+    at: Option<Timestamp>,
+    after: Option<Duration>,
+}
+
+impl Next {
+    /// At once.
+    const NOW: Self = Self { at: Some(Timestamp::MIN), after: None };
+}
+
+/// One pass: claims what is within the lead; returns when to look again.
+async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, StoreError> {
     let timer = &inner.timer;
-    let boundary = minus(inner.clock.now(), inner.settings.backlog_after);
+    let mut now = inner.clock.now();
+    if now < claimer.looked_at {
+        // The clock was set back: what had passed may be to come.
+        timer.reset();
+    }
+    claimer.looked_at = now;
+    let boundary = minus(now, inner.settings.backlog_after);
     if timer.needs_refill() {
         timer.begin_refill();
         match inner.store.upcoming(boundary, WINDOW_MAX).await {
@@ -110,10 +133,11 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Option<Ti
     }
     timer.demote(boundary);
 
-    let mut now = inner.clock.now();
-    let mut look_again_at = None;
+    now = inner.clock.now();
+    let mut after = None;
     if timer.has_backlog() {
-        if claimer.backlog_at <= now {
+        // A clock that was set back is no reason to wait longer.
+        if claimer.backlog_at <= now || claimer.backlog_at > plus(now, signed(BACKLOG_EVERY)) {
             let limit = inner.settings.backlog_batch;
             let until = minus(boundary, Duration::from_micros(1));
             let n_taken = take(inner, claimer, Timestamp::MIN, until, limit, "recovery").await?;
@@ -121,9 +145,9 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Option<Ti
                 timer.set_backlog(false);
             }
             now = inner.clock.now();
-            claimer.backlog_at = plus(now, BACKLOG_EVERY);
+            claimer.backlog_at = plus(now, signed(BACKLOG_EVERY));
         }
-        look_again_at = Some(claimer.backlog_at);
+        after = Some(BACKLOG_EVERY);
     }
 
     let limit = inner.settings.batch_max;
@@ -133,20 +157,19 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Option<Ti
         if n_taken < limit {
             claimer.not_before.retain(|at| *at > now);
         }
-        return Ok(Some(Timestamp::MIN));
+        return Ok(Next::NOW);
     }
-    look_again_at = earliest(look_again_at, not_before);
     let Some(first) = timer.first() else {
-        return Ok(look_again_at);
+        return Ok(Next { at: not_before, after });
     };
     let n_together = timer.count_until(plus(first, TOGETHER));
     let lead = claimer.pace.lead(n_together);
     if first > plus(now, signed(lead)) {
-        return Ok(earliest(look_again_at, Some(look_at(first, lead, now))));
+        return Ok(Next { at: earliest(not_before, Some(look_at(first, lead, now))), after });
     }
     take(inner, claimer, boundary, plus(now, signed(lead * 2)), limit, "timer").await?;
     // There may be more within the lead.
-    Ok(Some(Timestamp::MIN))
+    Ok(Next::NOW)
 }
 
 /// When to look at `first` again, which is to be claimed by `lead` ahead.
@@ -184,7 +207,7 @@ async fn take(
         tokio::select! { biased;
             () = inner.stopped() => return Ok(0),
             () = landed => {}
-            () = inner.clock.sleep_until(plus(inner.clock.now(), PAUSE_AFTER_FAILURE)) => {}
+            () = inner.clock.pause(PAUSE_AFTER_FAILURE) => {}
         }
     }
     let now = inner.clock.now();

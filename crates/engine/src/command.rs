@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use jiff::SignedDuration;
 use punctual_core::change::{Change, Refused};
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
@@ -17,7 +17,6 @@ use punctual_core::store::{
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::claim::plus;
 use crate::deliver::{Hold, Lanes};
 use crate::flight::Flights;
 use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
@@ -30,7 +29,7 @@ use crate::timer::Timer;
 /// How often a command looks again for a claim that it can withdraw. Another node's claim never shows up here.
 const WITHDRAW_TRIES: u32 = 20;
 /// How long it waits in between.
-const WITHDRAW_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(5);
+const WITHDRAW_AGAIN_AFTER: Duration = Duration::from_millis(5);
 
 /// What an engine is made of.
 pub struct Parts {
@@ -258,7 +257,7 @@ impl Inner {
                 // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
                 Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !self.flights.has_begun(id) => {
                     tries_left -= 1;
-                    self.clock.sleep_until(plus(self.clock.now(), WITHDRAW_AGAIN_AFTER)).await;
+                    self.clock.pause(WITHDRAW_AGAIN_AFTER).await;
                 }
                 Ok(changed) => {
                     self.timer.note(changed.wakes.iter().copied());

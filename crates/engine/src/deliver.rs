@@ -15,7 +15,7 @@ use punctual_core::reminder::Address;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
 
-use crate::claim::{plus, signed};
+use crate::claim::plus;
 use crate::command::Inner;
 use crate::flight::Flight;
 
@@ -202,7 +202,7 @@ async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) {
             let sending = AssertUnwindSafe(channel.send(&message)).catch_unwind();
             tokio::select! { biased;
                 said = sending => said.unwrap_or_else(|_| Err(SendError::Unknown("the channel panicked".into()))),
-                () = inner.clock.sleep_until(plus(begun_at, signed(inner.settings.send_timeout))) => {
+                () = inner.clock.pause(inner.settings.send_timeout) => {
                     let seconds = inner.settings.send_timeout.as_secs();
                     Err(SendError::Unknown(format!("no answer within {seconds} s; it may have arrived")))
                 }

@@ -8,7 +8,6 @@ use punctual_core::decide::withdraw;
 use punctual_core::store::StoreError;
 use tokio::sync::mpsc;
 
-use crate::claim::{plus, signed};
 use crate::command::{Engine, Inner};
 use crate::{claim, deliver, settle, sweep};
 
@@ -67,10 +66,9 @@ impl Running {
         let inner = &self.inner;
         inner.enter(Phase::Stopping);
         inner.timer.nudge();
-        let deadline = plus(inner.clock.now(), signed(inner.settings.stop_grace));
         tokio::select! { biased;
             () = inner.land() => inner.enter(Phase::Landed),
-            () = inner.clock.sleep_until(deadline) => {
+            () = inner.clock.pause(inner.settings.stop_grace) => {
                 let n_left = inner.flights.len();
                 tracing::warn!(n_left, "stopped before every send had ended; those are looked at again at the next start");
                 inner.enter(Phase::GivenUp);
@@ -127,7 +125,7 @@ impl Inner {
             if self.flights.len() == 0 && !claiming {
                 return;
             }
-            let look_again = self.clock.sleep_until(plus(now, jiff::SignedDuration::from_millis(50)));
+            let look_again = self.clock.pause(std::time::Duration::from_millis(50));
             tokio::select! { biased;
                 () = &mut landed => {}
                 () = look_again => {}

@@ -3,8 +3,8 @@
 //! Settlements that wait are written together: while one batch is being committed, the next one gathers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::SignedDuration;
 use punctual_core::store::{Settlement, StoreError};
 use tokio::sync::mpsc;
 
@@ -15,7 +15,7 @@ use crate::flight::Flight;
 /// The most settlements in one transaction; more wait for the next.
 const BATCH_MAX: usize = 1024;
 /// How long to wait before a batch that could not be written is tried again.
-const TRY_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(250);
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// The way to the settling loop. What waits in it is bounded by the number of flights.
 pub(crate) struct Settler {
@@ -72,7 +72,7 @@ impl Inner {
                     if self.given_up() {
                         return;
                     }
-                    self.clock.sleep_until(plus(self.clock.now(), TRY_AGAIN_AFTER)).await;
+                    self.clock.pause(TRY_AGAIN_AFTER).await;
                 }
             }
         }

@@ -5,14 +5,14 @@
 //! Deadlines are wall-clock instants, and the wall clock can be set. A sleep therefore never trusts a single long wait:
 //! one thread keeps all sleepers in order, waits for the earliest (at most [`LOOK_AGAIN`]), reads the clock again and
 //! wakes who is due. Set back, the clock makes a sleeper wait longer; set forward, it is noticed within the look-again
-//! time. A thread with a condition variable is also more precise than the runtime's timer wheel, whose tick is 1 ms.
+//! time. What waits for a span and not for an instant is kept apart, by the monotonic clock. A thread with a condition variable is also more precise than the runtime's timer wheel, whose tick is 1 ms.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use punctual_core::clock::{BoxFuture, Clock, Random};
@@ -44,6 +44,11 @@ impl SystemClock {
     pub fn read() -> Timestamp {
         Timestamp::now()
     }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is handed")]
+    fn read_monotonic() -> Instant {
+        Instant::now()
+    }
 }
 
 impl Clock for SystemClock {
@@ -52,7 +57,13 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<()> {
-        Box::pin(Sleep { alarms: self.alarms.clone(), at, number: None })
+        Box::pin(Sleep { alarms: self.alarms.clone(), until: Until::Shown(at), number: None })
+    }
+
+    fn pause(&self, span: Duration) -> BoxFuture<()> {
+        // A span too long to be added is one that nobody waits for.
+        let until = Self::read_monotonic().checked_add(span).map_or(Until::Never, Until::Passed);
+        Box::pin(Sleep { alarms: self.alarms.clone(), until, number: None })
     }
 }
 
@@ -64,6 +75,7 @@ struct Alarms {
 #[derive(Default)]
 struct Queue {
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
+    pauses: BTreeMap<(Instant, u64), Waker>,
     last_number: u64,
 }
 
@@ -79,23 +91,38 @@ impl Alarms {
             }
             due.push(entry.remove());
         }
+        let passed = SystemClock::read_monotonic();
+        while let Some(entry) = queue.pauses.first_entry() {
+            if entry.key().0 > passed {
+                break;
+            }
+            due.push(entry.remove());
+        }
         if !due.is_empty() {
             drop(queue);
             due.into_iter().for_each(Waker::wake);
             return;
         }
-        let wait = match queue.sleepers.first_key_value() {
-            Some(((at, _), _)) => at.duration_since(now).unsigned_abs().min(LOOK_AGAIN),
-            None => LOOK_AGAIN,
-        };
+        let to_sleeper = queue.sleepers.first_key_value().map(|((at, _), _)| at.duration_since(now).unsigned_abs());
+        let to_pause = queue.pauses.first_key_value().map(|((at, _), _)| at.duration_since(passed));
+        let wait = to_sleeper.into_iter().chain(to_pause).fold(LOOK_AGAIN, Duration::min);
         // The result says only why the wait ended; the loop reads the clock again either way.
         let _ = self.changed.wait_timeout(queue, wait);
     }
 }
 
+#[derive(Clone, Copy)]
+enum Until {
+    /// The wall clock shows it.
+    Shown(Timestamp),
+    /// The monotonic clock has passed it.
+    Passed(Instant),
+    Never,
+}
+
 struct Sleep {
     alarms: Arc<Alarms>,
-    at: Timestamp,
+    until: Until,
     number: Option<u64>,
 }
 
@@ -103,7 +130,12 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if SystemClock::read() >= self.at {
+        let is_due = match self.until {
+            Until::Shown(at) => SystemClock::read() >= at,
+            Until::Passed(at) => SystemClock::read_monotonic() >= at,
+            Until::Never => false,
+        };
+        if is_due {
             return Poll::Ready(());
         }
         let alarms = self.alarms.clone();
@@ -113,8 +145,19 @@ impl Future for Sleep {
             queue.last_number
         });
         self.number = Some(number);
-        queue.sleepers.insert((self.at, number), context.waker().clone());
-        if queue.sleepers.first_key_value().is_some_and(|(key, _)| *key == (self.at, number)) {
+        let waker = context.waker().clone();
+        let is_first = match self.until {
+            Until::Shown(at) => {
+                queue.sleepers.insert((at, number), waker);
+                queue.sleepers.first_key_value().is_some_and(|(key, _)| *key == (at, number))
+            }
+            Until::Passed(at) => {
+                queue.pauses.insert((at, number), waker);
+                queue.pauses.first_key_value().is_some_and(|(key, _)| *key == (at, number))
+            }
+            Until::Never => false,
+        };
+        if is_first {
             alarms.changed.notify_one();
         }
         Poll::Pending
@@ -125,7 +168,11 @@ impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             let mut queue = self.alarms.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.sleepers.remove(&(self.at, number));
+            match self.until {
+                Until::Shown(at) => queue.sleepers.remove(&(at, number)),
+                Until::Passed(at) => queue.pauses.remove(&(at, number)),
+                Until::Never => None,
+            };
         }
     }
 }

@@ -19,7 +19,7 @@
 //! # }
 //! ```
 //!
-//! It keeps the same promises as the server: what [`Punctual::remind`] has returned survives a
+//! It keeps the same promises as the server: what `Punctual::remind` has returned survives a
 //! crash, and is delivered when the program next runs. The file is used by one process at a time.
 
 use std::collections::BTreeMap;

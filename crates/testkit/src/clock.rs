@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{BoxFuture, Clock};
@@ -67,13 +68,6 @@ impl ManualClock {
         sleeper.into_iter().chain(waiter).min()
     }
 
-    /// Waits until `span` has really passed, whatever the clock is set to meanwhile. The outside world does; the engine
-    /// sees only [`Clock`].
-    pub fn pass(&self, span: SignedDuration) -> BoxFuture<()> {
-        let until = self.elapsed() + span;
-        Box::pin(Sleep { clock: self.clone(), until: Until::Passed(until), number: None })
-    }
-
     fn lock(&self) -> MutexGuard<'_, Hands> {
         self.hands.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,6 +94,11 @@ impl Clock for ManualClock {
 
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<()> {
         Box::pin(Sleep { clock: self.clone(), until: Until::Shown(at), number: None })
+    }
+
+    fn pause(&self, span: Duration) -> BoxFuture<()> {
+        let until = self.elapsed().saturating_add(SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX));
+        Box::pin(Sleep { clock: self.clone(), until: Until::Passed(until), number: None })
     }
 }
 
@@ -184,12 +183,12 @@ mod tests {
     #[test]
     fn what_waits_for_time_to_pass_does_not_care_what_the_clock_shows() {
         let clock = ManualClock::at(at(100));
-        let mut pass = clock.pass(SignedDuration::from_secs(5));
+        let mut pause = clock.pause(Duration::from_secs(5));
         clock.set(at(5000));
-        assert!(pass.as_mut().now_or_never().is_none());
+        assert!(pause.as_mut().now_or_never().is_none());
         clock.set(at(1));
         clock.advance(SignedDuration::from_secs(5));
-        assert!(pass.as_mut().now_or_never().is_some());
+        assert!(pause.as_mut().now_or_never().is_some());
     }
 
     #[test]

@@ -7,15 +7,14 @@ use std::sync::Arc;
 
 use punctual_core::store::StoreError;
 
-use crate::claim::{minus, plus, signed};
+use crate::claim::minus;
 use crate::command::Inner;
 
 pub(crate) async fn run(inner: Arc<Inner>) {
     while !inner.stopping() {
-        let next = plus(inner.clock.now(), signed(inner.settings.fallback_interval));
         tokio::select! { biased;
             () = inner.stopped() => return,
-            () = inner.clock.sleep_until(next) => {}
+            () = inner.clock.pause(inner.settings.fallback_interval) => {}
         }
         if let Err(error) = run_once(&inner).await {
             inner.store_failed(&error);

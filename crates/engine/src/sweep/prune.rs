@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::claim::{minus, plus, signed};
+use crate::claim::minus;
 use crate::command::Inner;
 
 /// How often old history is looked for.
@@ -14,10 +14,9 @@ const BATCH_MAX: usize = 1000;
 pub(crate) async fn run(inner: Arc<Inner>) {
     let Some(keep_for) = inner.settings.keep_history_for else { return };
     while !inner.stopping() {
-        let next = plus(inner.clock.now(), signed(EVERY));
         tokio::select! { biased;
             () = inner.stopped() => return,
-            () = inner.clock.sleep_until(next) => {}
+            () = inner.clock.pause(EVERY) => {}
         }
         let before = minus(inner.clock.now(), keep_for);
         loop {

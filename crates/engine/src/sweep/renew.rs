@@ -8,10 +8,9 @@ use crate::command::Inner;
 /// Renews every third of a lease, so that two renewals may fail before one is lost.
 pub(crate) async fn run(inner: Arc<Inner>) {
     while !inner.landed() {
-        let next = plus(inner.clock.now(), signed(inner.settings.lease_for / 3));
         tokio::select! { biased;
             () = inner.landed_all() => return,
-            () = inner.clock.sleep_until(next) => run_once(&inner).await,
+            () = inner.clock.pause(inner.settings.lease_for / 3) => run_once(&inner).await,
         }
     }
 }

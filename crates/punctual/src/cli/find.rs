@@ -1,4 +1,4 @@
-//! Finding the reminder somebody means: by id, by the end of an id as tables show it, or by name.
+//! Finding the reminder somebody means: by id, by the end of an id as tables show it, by name, or by message.
 
 use anyhow::anyhow;
 use punctual_core::id::ReminderId;
@@ -44,7 +44,9 @@ fn choose(candidates: Vec<Value>, text: &str) -> anyhow::Result<Value> {
     let is_open = |reminder: &Value| matches!(reminder["status"].as_str(), Some("active" | "paused"));
     let n_open = candidates.iter().filter(|reminder| is_open(reminder)).count();
     match (n_all, n_open) {
-        (0, _) => Err(anyhow!("no reminder is named `{text}` or has an id that ends so; `punctual list` shows them")),
+        (0, _) => Err(anyhow!(
+            "no reminder is named `{text}`, says so, or has an id that ends so; `punctual list` shows them"
+        )),
         (1, _) => Ok(candidates.into_iter().next().unwrap_or_default()),
         (_, 1) => Ok(candidates.into_iter().find(is_open).unwrap_or_default()),
         _ => {

@@ -48,10 +48,10 @@ mod tests {
         let zone = Zone::named("Europe/Berlin").unwrap();
         let now: Timestamp = "2026-03-02T06:55:30Z".parse().unwrap();
         for (at, expect) in [
-            ("2026-03-02T07:00:00Z", "Mon 2 Mar 08:00  in 4 min"),
+            ("2026-03-02T07:00:00Z", "Mon 2 Mar 08:00  in 5 min"),
             ("2026-03-02T06:56:00Z", "Mon 2 Mar 07:56:00  in 30 s"),
             ("2026-03-01T06:55:30Z", "Sun 1 Mar 07:55:30  1 day ago"),
-            ("2027-01-01T00:00:00Z", "Fri 1 Jan 2027 01:00  in 304 days"),
+            ("2027-01-01T00:00:00Z", "Fri 1 Jan 2027 01:00  in 305 days"),
         ] {
             assert_eq!(both(at.parse().unwrap(), &zone, now), expect);
         }

@@ -79,7 +79,7 @@ fn a_batch_is_answered_line_by_line() {
 #[test]
 fn doctor_says_what_is_wrong_and_what_to_do() {
     let home = Home::new();
-    let fresh = home.run(&["doctor"]).ok();
+    let fresh = home.run_alone(&["doctor"]).ok();
     assert!(fresh.contains("start one with `punctual serve`"), "{fresh}");
     let server = home.serve();
     let healthy = home.run(&["doctor", "--json"]).json();
@@ -95,7 +95,7 @@ fn doctor_says_what_is_wrong_and_what_to_do() {
     for log in ["punctual.db-wal", "punctual.db-shm"] {
         let _ = std::fs::remove_file(home.data_dir().join(log));
     }
-    let ran = home.run(&["doctor"]);
+    let ran = home.run_alone(&["doctor"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.out.contains("✗ database") && ran.out.contains("One thing is wrong."), "{}", ran.out);
 }

@@ -17,6 +17,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+/// Where no server is.
+pub(crate) const NOWHERE: &str = "http://127.0.0.1:1";
+
 /// How long anything may take before a test fails. Nothing waits this long when all is well.
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -50,6 +53,11 @@ impl Home {
         command.args(args).env_clear();
         command.env("HOME", self.dir.path()).env("TZ", "UTC").env("PUNCTUAL_DATA_DIR", self.data_dir());
         command
+    }
+
+    /// Runs the program to its end where no server can be found, whatever else runs on this machine.
+    pub(crate) fn run_alone(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).env("PUNCTUAL_URL", NOWHERE).output().unwrap())
     }
 
     /// Runs the program to its end.

@@ -10,7 +10,7 @@ use punctual_engine::SystemClock;
 use punctual_store::sqlite::{Options, SqliteStore};
 use serde_json::json;
 
-use crate::common::{Home, Receiver};
+use crate::common::{Home, NOWHERE, Receiver};
 
 #[tokio::test]
 async fn a_signal_ends_it_in_order() {
@@ -22,7 +22,8 @@ async fn a_signal_ends_it_in_order() {
     assert_eq!(status.code(), Some(0), "{log:#?}");
     assert!(log.last().unwrap().contains("\"stopped\""), "{log:#?}");
     assert!(!home.data_dir().join("server.json").exists());
-    home.run(&["list"]).fails(1, &["no punctual server at http://127.0.0.1:7373; start one with `punctual serve`"]);
+    let nobody = format!("no punctual server at {NOWHERE}; start one with `punctual serve`");
+    home.run_alone(&["list"]).fails(1, &[&nobody]);
 }
 
 #[tokio::test]
@@ -131,7 +132,8 @@ fn a_wrong_setting_is_named_with_what_would_be_right() {
     home.run(&["serve", "--config", "/nowhere/at/all.toml"]).fails(2, &["cannot read the config file"]);
     home.run(&["serve", "--listen", "here"]).fails(2, &["--listen", "`here` is no address", "127.0.0.1:7373"]);
     assert!(!home.data_dir().join("punctual.db").exists(), "nothing was made for a server that cannot run");
-    serve("default_channel = 'pigeon'").fails(1, &["default_channel", "pigeon", "console, webhook"]);
+    serve("listen = '127.0.0.1:0'\ndefault_channel = 'pigeon'")
+        .fails(1, &["default_channel", "pigeon", "console, webhook"]);
 }
 
 #[tokio::test]

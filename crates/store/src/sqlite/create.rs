@@ -1,15 +1,16 @@
 //! Writing new rows.
 
 use jiff::Timestamp;
-use punctual_core::id::ReminderId;
+use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
-use punctual_core::store::{Create, StoreError};
+use punctual_core::store::{Create, NewReminder, StoreError};
 use punctual_core::user::{ApiKey, User};
 use punctual_core::wake::Series;
 use rusqlite::{Connection, ErrorCode, params};
 
 use super::row::{broken, impossible, micros};
+use super::values::for_rows;
 
 pub(super) fn create(db: &Connection, new: &Create) -> Result<(), StoreError> {
     if let Some((key, answered)) = &new.answered {
@@ -22,55 +23,89 @@ pub(super) fn create(db: &Connection, new: &Create) -> Result<(), StoreError> {
             other => other.map_err(broken)?,
         };
     }
-    for item in &new.reminders {
-        let series = Series::begun(item.reminder.schedule.is_recurring());
-        insert_reminder(db, &item.reminder, &series)?;
-        let id = punctual_core::id::OccurrenceId { reminder: item.reminder.id, run: 1 };
-        insert_occurrence(db, &Occurrence::scheduled(id, item.first_due_at), item.reminder.priority.rank())?;
-        audit(db, new.now, &new.actor, "create", item.reminder.id, None, None)?;
-    }
-    Ok(())
+    insert_reminders(db, &new.reminders)?;
+    insert_first_occurrences(db, &new.reminders)?;
+    audit_created(db, new)
 }
 
-fn insert_reminder(db: &Connection, reminder: &Reminder, series: &Series) -> Result<(), StoreError> {
-    let mut statement = db
-        .prepare_cached(
-            "INSERT INTO reminder (id, user, name, message, schedule, timezone, priority, route, ack_timeout, \
-             ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, \
-             created_via, original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .map_err(broken)?;
-    statement
-        .execute(params![
-            reminder.id.as_bytes(),
-            reminder.user,
-            reminder.name,
-            reminder.message,
-            reminder.schedule.to_json().to_string(),
-            reminder.timezone.name(),
-            reminder.priority.rank(),
-            route(reminder)?,
-            reminder.ack.as_ref().map(|ack| millis(ack.timeout)),
-            reminder.ack.as_ref().and_then(|ack| ack.prompt.as_ref()),
-            reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max),
-            reminder.snooze_allowed,
-            reminder.retries_max,
-            reminder.misfire.policy.as_str(),
-            millis(reminder.misfire.within),
-            reminder.on_unknown.as_str(),
-            reminder.created_via,
-            reminder.original_text,
-            reminder.metadata.as_str(),
-            reminder.status.as_str(),
-            micros(reminder.created_at),
-            micros(reminder.updated_at),
-            series.last_run,
-            series.carried_by,
-            series.planned,
-        ])
-        .map_err(broken)?;
-    Ok(())
+fn insert_reminders(db: &Connection, new: &[NewReminder]) -> Result<(), StoreError> {
+    // Made before anything is bound, because making them can fail.
+    let routes = new.iter().map(|item| route(&item.reminder)).collect::<Result<Vec<_>, _>>()?;
+    let rows: Vec<_> = new.iter().map(|item| &item.reminder).zip(routes).collect();
+    for_rows(
+        db,
+        "INSERT INTO reminder (id, user, name, message, schedule, timezone, priority, route, ack_timeout, \
+         ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, \
+         created_via, original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned) \
+         VALUES {values}",
+        25,
+        &rows,
+        |(reminder, route), values| {
+            let series = Series::begun(reminder.schedule.is_recurring());
+            values.push(reminder.id.as_bytes());
+            values.push(&reminder.user);
+            values.push(&reminder.name);
+            values.push(&reminder.message);
+            values.push(reminder.schedule.to_json().to_string());
+            values.push(reminder.timezone.name());
+            values.push(reminder.priority.rank());
+            values.push(route);
+            values.push(reminder.ack.as_ref().map(|ack| millis(ack.timeout)));
+            values.push(reminder.ack.as_ref().and_then(|ack| ack.prompt.as_ref()));
+            values.push(reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max));
+            values.push(reminder.snooze_allowed);
+            values.push(reminder.retries_max);
+            values.push(reminder.misfire.policy.as_str());
+            values.push(millis(reminder.misfire.within));
+            values.push(reminder.on_unknown.as_str());
+            values.push(&reminder.created_via);
+            values.push(&reminder.original_text);
+            values.push(reminder.metadata.as_str());
+            values.push(reminder.status.as_str());
+            values.push(micros(reminder.created_at));
+            values.push(micros(reminder.updated_at));
+            values.push(series.last_run);
+            values.push(series.carried_by);
+            values.push(series.planned);
+        },
+        |_| Ok(()),
+    )
+}
+
+fn insert_first_occurrences(db: &Connection, new: &[NewReminder]) -> Result<(), StoreError> {
+    for_rows(
+        db,
+        "INSERT INTO occurrence (reminder_id, run, due_at, state, wake_at, priority) VALUES {values}",
+        6,
+        new,
+        |item, values| {
+            let id = OccurrenceId { reminder: item.reminder.id, run: 1 };
+            let occurrence = Occurrence::scheduled(id, item.first_due_at);
+            values.push(id.reminder.as_bytes());
+            values.push(id.run);
+            values.push(micros(occurrence.due_at));
+            values.push(occurrence.state.kind().as_str());
+            values.push(occurrence.state.wake_at(occurrence.due_at).map(micros));
+            values.push(item.reminder.priority.rank());
+        },
+        |_| Ok(()),
+    )
+}
+
+fn audit_created(db: &Connection, new: &Create) -> Result<(), StoreError> {
+    for_rows(
+        db,
+        "INSERT INTO audit (at, actor, action, reminder_id) VALUES {values}",
+        4,
+        &new.reminders,
+        |item, values| {
+            values.push(micros(new.now));
+            values.push(&new.actor);
+            values.push("create");
+            values.push(item.reminder.id.as_bytes());
+        },
+        |_| Ok(()),
+    )
 }
 
 /// Writes a changed reminder over the old one.

@@ -86,8 +86,11 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<SqliteStore, OpenEr
 pub(super) fn lock(path: &Path) -> Result<Lock, OpenError> {
     let lock_path = PathBuf::from(format!("{}.lock", path.display()));
     let io = |e: std::io::Error| OpenError::Io { path: lock_path.clone(), why: e.to_string() };
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock_path).map_err(io)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&lock_path).map_err(io)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -80,7 +80,7 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
     }
     if let Some(matching) = &query.matching {
         let suffix = matching.replace('-', "").to_lowercase();
-        add("(r.name = {} OR", Box::new(matching.clone()));
+        add("({} IN (r.name, r.message) OR", Box::new(matching.clone()));
         add("lower(hex(r.id)) LIKE '%' || {})", Box::new(suffix));
     }
     if let Some(before) = query.before {

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use punctual_core::store::StoreError;
 use rusqlite::Connection;
@@ -43,7 +44,7 @@ type Receiver<T> = oneshot::Receiver<Result<T, StoreError>>;
 
 /// Runs writes, one commit for all that wait.
 pub(super) enum Writer {
-    Thread(Arc<Jobs>),
+    Thread(Threads),
     Inline(Arc<Mutex<Connection>>, Arc<AtomicU64>),
 }
 
@@ -51,18 +52,18 @@ impl Writer {
     pub(super) fn thread(connection: Connection, checkpointer: Connection) -> Self {
         let jobs = Arc::new(Jobs::default());
         let log_pages = Arc::new(LogPages::default());
-        spawn("checkpoint", {
+        let checkpointer = spawn("checkpoint", {
             let log_pages = log_pages.clone();
             move || checkpoint(&checkpointer, &log_pages)
         });
-        spawn("writer", {
+        let writer = spawn("writer", {
             let jobs = jobs.clone();
             move || {
                 write(connection, &jobs, &log_pages);
                 log_pages.close();
             }
         });
-        Self::Thread(jobs)
+        Self::Thread(Threads { jobs, handles: vec![writer, checkpointer] })
     }
 
     pub(super) fn inline(connection: Connection) -> Self {
@@ -71,7 +72,7 @@ impl Writer {
 
     pub(super) fn queries(&self) -> u64 {
         match self {
-            Self::Thread(jobs) => jobs.n_done.load(Ordering::Relaxed),
+            Self::Thread(threads) => threads.jobs.n_done.load(Ordering::Relaxed),
             Self::Inline(_, n_done) => n_done.load(Ordering::Relaxed),
         }
     }
@@ -84,7 +85,7 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (work, receiver) = job(work);
         match self {
-            Self::Thread(jobs) => jobs.push(urgency, work)?,
+            Self::Thread(threads) => threads.jobs.push(urgency, work)?,
             Self::Inline(connection, n_done) => {
                 n_done.fetch_add(1, Ordering::Relaxed);
                 transact(&lock(connection), vec![work]);
@@ -94,24 +95,33 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+/// Threads that work off jobs. Dropping it waits until they have worked off what there is and closed the file, so that whoever
+/// comes next finds it closed, and the last one has copied the log into it.
+pub(super) struct Threads {
+    jobs: Arc<Jobs>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Threads {
     fn drop(&mut self) {
-        if let Self::Thread(jobs) = self {
-            jobs.close();
+        self.jobs.close();
+        for handle in self.handles.drain(..) {
+            // A thread that panicked has said so; the file is whole all the same.
+            let _ = handle.join();
         }
     }
 }
 
 /// Runs reads beside the writer.
 pub(super) enum Readers {
-    Threads(Arc<Jobs>),
+    Threads(Threads),
     Inline(Arc<Mutex<Connection>>, Arc<AtomicU64>),
 }
 
 impl Readers {
     pub(super) fn threads(connections: Vec<Connection>) -> Self {
         let jobs = Arc::new(Jobs::default());
-        for connection in connections {
+        let read = |connection: Connection| {
             let jobs = jobs.clone();
             spawn("reader", move || {
                 while let Some(batch) = jobs.take(1) {
@@ -119,9 +129,10 @@ impl Readers {
                         guarded(&connection, work).1(Ok(()));
                     }
                 }
-            });
-        }
-        Self::Threads(jobs)
+            })
+        };
+        let handles = connections.into_iter().map(read).collect();
+        Self::Threads(Threads { jobs, handles })
     }
 
     pub(super) fn inline(writer: &Writer) -> Self {
@@ -133,7 +144,7 @@ impl Readers {
 
     pub(super) fn queries(&self) -> u64 {
         match self {
-            Self::Threads(jobs) => jobs.n_done.load(Ordering::Relaxed),
+            Self::Threads(threads) => threads.jobs.n_done.load(Ordering::Relaxed),
             Self::Inline(_, n_done) => n_done.load(Ordering::Relaxed),
         }
     }
@@ -143,23 +154,15 @@ impl Readers {
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         match self {
-            Self::Threads(jobs) => {
+            Self::Threads(threads) => {
                 let (work, receiver) = job(work);
-                jobs.push(Urgency::Normal, work)?;
+                threads.jobs.push(Urgency::Normal, work)?;
                 answer(receiver).await
             }
             Self::Inline(connection, n_done) => {
                 n_done.fetch_add(1, Ordering::Relaxed);
                 work(&lock(connection))
             }
-        }
-    }
-}
-
-impl Drop for Readers {
-    fn drop(&mut self) {
-        if let Self::Threads(jobs) = self {
-            jobs.close();
         }
     }
 }
@@ -366,9 +369,9 @@ fn checkpoint(connection: &Connection, log_pages: &LogPages) {
     }
 }
 
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     let spawned = std::thread::Builder::new().name(name.into()).spawn(body);
-    spawned.expect("a process that cannot start a thread cannot serve");
+    spawned.expect("a process that cannot start a thread cannot serve")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

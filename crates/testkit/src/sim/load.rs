@@ -171,7 +171,11 @@ impl Load {
 
     fn addresses(&self) -> Vec<Address> {
         let n = self.random.between(0, 3);
-        (0..n).map(|_| Address::new(*self.random.pick(&["phone", "mail"]), self.random.pick(&["a", "b", "c"]).to_string())).collect()
+        (0..n)
+            .map(|_| {
+                Address::new(*self.random.pick(&["phone", "mail"]), self.random.pick(&["a", "b", "c"]).to_string())
+            })
+            .collect()
     }
 
     /// An instant within `seconds`; several of them fall together.

@@ -69,15 +69,19 @@ impl fmt::Display for Failure {
         if self.violations.len() > 8 {
             writeln!(f, "  … and {} more", self.violations.len() - 8)?;
         }
-        write!(f, "replay: PUNCTUAL_SIM_SEED={} cargo test -p punctual-testkit --test sim replay -- --nocapture", self.seed)
+        write!(
+            f,
+            "replay: PUNCTUAL_SIM_SEED={} cargo test -p punctual-testkit --test sim replay -- --nocapture",
+            self.seed
+        )
     }
 }
 
 /// Runs the world of `seed` and checks every promise.
 pub fn run(seed: u64, options: &Options) -> Result<Report, Failure> {
     let failure = |violations| Failure { seed, world: options.to_string(), violations };
-    let evidence = world::run(seed, options)
-        .map_err(|what| failure(vec![Violation { checker: "the world goes on", what }]))?;
+    let evidence =
+        world::run(seed, options).map_err(|what| failure(vec![Violation { checker: "the world goes on", what }]))?;
     let violations = check::all(&evidence);
     if !violations.is_empty() {
         return Err(failure(violations));

@@ -100,7 +100,7 @@ async fn boot(engine: Engine, clock: ManualClock, slot: Arc<Mutex<Option<Running
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
                 return;
             }
-            Err(_) => clock.pass(SignedDuration::from_secs(1)).await,
+            Err(_) => clock.pause(Duration::from_secs(1)).await,
         }
     }
 }

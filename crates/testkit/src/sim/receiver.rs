@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
 use super::ledger::{Answer, Ledger};
@@ -121,8 +121,7 @@ impl Receiver {
     async fn delay(&self, millis: i64) {
         yield_now().await;
         if self.random.one_in(2) {
-            let pause = SignedDuration::from_millis(self.random.between(1, millis));
-            self.clock.pass(pause).await;
+            self.clock.pause(Duration::from_millis(self.random.between(1, millis).unsigned_abs())).await;
         }
     }
 }

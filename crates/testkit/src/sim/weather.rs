@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use punctual_core::clock::Clock;
 use punctual_core::store::StoreError;
 
 use super::ledger::{FaultKind, Ledger};
@@ -35,8 +36,7 @@ impl Weather {
             yield_now().await;
         }
         if self.random.one_in(4) {
-            let pause = SignedDuration::from_micros(self.random.between(100, 20_000));
-            self.clock.pass(pause).await;
+            self.clock.pause(Duration::from_micros(self.random.between(100, 20_000).unsigned_abs())).await;
         }
     }
 

@@ -59,6 +59,7 @@ struct World<'a> {
     n_crashes: u32,
     n_jumps: u32,
     quiet_since: SignedDuration,
+    begin: Timestamp,
 }
 
 impl<'a> World<'a> {
@@ -97,6 +98,7 @@ impl<'a> World<'a> {
             n_crashes: 0,
             n_jumps: 0,
             quiet_since: SignedDuration::ZERO,
+            begin,
         };
         world.start()?;
         Ok(world)
@@ -105,7 +107,8 @@ impl<'a> World<'a> {
     /// Opens the store and starts the engines on it.
     fn start(&mut self) -> Result<(), String> {
         let options = StoreOptions { inline: true, durable: false };
-        let store = SqliteStore::open(self.path, options).map_err(|error| format!("the store does not open: {error}"))?;
+        let store =
+            SqliteStore::open(self.path, options).map_err(|error| format!("the store does not open: {error}"))?;
         let store: Arc<dyn Store> = Arc::new(store);
         let n_engines = self.around.options.n_engines;
         for _ in 0..n_engines {
@@ -212,9 +215,10 @@ impl<'a> World<'a> {
             self.crash();
         } else if options.jumps && self.n_jumps < 3 && self.trouble.one_in(1500) {
             self.n_jumps += 1;
-            let by = SignedDuration::from_millis(self.trouble.between(-3_600_000, 3_600_000));
+            // Never off by more than half an hour, so a jump is an hour at most.
+            let off = SignedDuration::from_millis(self.trouble.between(-1_800_000, 1_800_000));
             self.around.ledger.fault(FaultKind::Jump, None);
-            self.around.clock.set(self.around.clock.now() + by);
+            self.around.clock.set(self.begin + self.elapsed() + off);
         } else if options.stalls && !self.processes.is_empty() && self.trouble.one_in(1500) {
             let index = self.trouble.below(self.processes.len() as u64) as usize;
             let process = &mut self.processes[index];

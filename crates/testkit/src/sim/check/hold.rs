@@ -19,7 +19,10 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         for (first, second) in sends.iter().zip(sends.iter().skip(1)) {
             let not_taken = matches!(first.answered, Some((at, Answer::NotTaken)) if at < second.begun);
             if !not_taken {
-                found.push(format!("{key} may have arrived at {} and was sent again at {}", first.begun.at, second.begun.at));
+                found.push(format!(
+                    "{key} may have arrived at {} and was sent again at {}",
+                    first.begun.at, second.begun.at
+                ));
             }
         }
     }

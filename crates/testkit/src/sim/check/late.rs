@@ -18,7 +18,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     for sent in book.sends.iter().filter(|sent| sent.message.attempt == 1) {
         let id = sent.message.occurrence;
         // What was asked for when its instant had passed counts from the asking.
-        let asked = book.creates.get(&id.reminder).into_iter().flat_map(|created| [Some(created.begun), created.acknowledged]);
+        let asked =
+            book.creates.get(&id.reminder).into_iter().flat_map(|created| [Some(created.begun), created.acknowledged]);
         let told = commands.get(&id.reminder).into_iter().flatten().flat_map(|command| {
             [Some(command.begun), command.acknowledged, command.refused.as_ref().map(|(moment, _)| *moment)]
         });
