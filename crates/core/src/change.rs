@@ -299,6 +299,10 @@ impl Work {
         if self.out.reminder.status == ReminderStatus::Completed {
             self.out.reminder.status = ReminderStatus::Active;
         }
+        if matches!(occurrence.state, State::Processing { .. }) {
+            // It is being asked again just now. If that arrives, what is said later must not look like a repeat of it.
+            occurrence.tries.reached += 1;
+        }
         occurrence.due_at = until;
         occurrence.state = State::Snoozed;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };

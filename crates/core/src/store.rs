@@ -56,8 +56,13 @@ pub trait Store: Send + Sync + 'static {
     /// whose lease is no longer held changes nothing and is reported as lost.
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError>;
 
-    /// Prolongs leases; returns those that are no longer held.
-    async fn renew(&self, leases: Vec<(OccurrenceId, u64)>, until: Timestamp) -> Result<Vec<OccurrenceId>, StoreError>;
+    /// Prolongs leases; returns those that are no longer held. A lease is named by its number too: the same node may hold a
+    /// later lease of the same occurrence.
+    async fn renew(
+        &self,
+        leases: Vec<(OccurrenceId, u64)>,
+        until: Timestamp,
+    ) -> Result<Vec<(OccurrenceId, u64)>, StoreError>;
 
     /// Ends the leases that `node` left behind when it died, so that they are looked at now and not when they expire.
     async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError>;

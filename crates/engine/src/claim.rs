@@ -248,7 +248,7 @@ async fn take(
     inner.metrics.in_flight.set(inner.flights.len() as i64);
     inner.hold.add(flights);
     if claims.n_taken < limit {
-        inner.timer.passed(until);
+        inner.timer.passed(from, until);
     }
     // What was planned while claiming may lie within what has just been forgotten.
     inner.timer.note(claims.wakes);

@@ -118,11 +118,11 @@ impl Flights {
     }
 
     /// Takes down that all leases but `lost` now hold until `until`.
-    pub(crate) fn renewed(&self, leases: &[(OccurrenceId, u64)], lost: &[OccurrenceId], until: Timestamp) {
+    pub(crate) fn renewed(&self, leases: &[(OccurrenceId, u64)], lost: &[(OccurrenceId, u64)], until: Timestamp) {
         let flights = self.lock();
         for key in leases {
             if let Some(flight) = flights.get(key) {
-                let until = if lost.contains(&key.0) { i64::MIN } else { until.as_microsecond() };
+                let until = if lost.contains(key) { i64::MIN } else { until.as_microsecond() };
                 flight.lease_until.store(until, Ordering::Release);
             }
         }

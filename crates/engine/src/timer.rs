@@ -117,18 +117,22 @@ impl Timer {
         self.lock().during_claim = Some(Vec::new());
     }
 
-    /// Forgets the moments up to and including `until`: they have been claimed.
-    pub(crate) fn passed(&self, until: Timestamp) {
+    /// Forgets the moments in `from..=until`: they have been claimed.
+    ///
+    /// What lies before `from` was not: it may have been noted since the claimer last looked for it.
+    pub(crate) fn passed(&self, from: Timestamp, until: Timestamp) {
         let mut window = self.lock();
         let noted = window.during_claim.take().unwrap_or_default();
-        while let Some(entry) = window.instants.first_entry() {
-            if *entry.key() > until {
-                break;
-            }
-            let n = entry.remove();
+        if from > until {
+            // The clock was set back while the claim was being prepared; it found nothing.
+            return;
+        }
+        let claimed: Vec<_> = window.instants.range(from..=until).map(|(at, _)| *at).collect();
+        for at in claimed {
+            let n = window.instants.remove(&at).unwrap_or(0);
             window.n_instants -= n;
         }
-        for at in noted.into_iter().filter(|at| *at <= until) {
+        for at in noted.into_iter().filter(|at| (from..=until).contains(at)) {
             window.add(at);
         }
     }
@@ -210,14 +214,14 @@ mod tests {
         assert_eq!(timer.count_until(at(100)), 2);
         timer.note([at(15)]);
         assert_eq!(timer.count_until(at(100)), 3);
-        timer.passed(at(20));
+        timer.passed(at(0), at(20));
         assert!(timer.needs_refill(), "the window is used up and the store may know more");
     }
 
     #[test]
     fn a_window_that_holds_everything_never_asks_again() {
         let timer = filled(&[10], 2);
-        timer.passed(at(10));
+        timer.passed(at(0), at(10));
         assert!(!timer.needs_refill());
         timer.note([at(1000)]);
         assert_eq!(timer.first(), Some(at(1000)));
@@ -237,8 +241,18 @@ mod tests {
         let timer = filled(&[10], 2);
         timer.begin_claim();
         timer.note([at(12)]);
-        timer.passed(at(20));
+        timer.passed(at(0), at(20));
         assert_eq!(timer.first(), Some(at(12)));
+    }
+
+    #[test]
+    fn what_lies_before_a_claim_is_not_forgotten_by_it() {
+        let timer = filled(&[50], 2);
+        timer.note([at(5)]);
+        timer.passed(at(40), at(60));
+        assert_eq!(timer.first(), Some(at(5)), "it was noted when the backlog had just been looked at");
+        timer.passed(at(90), at(60));
+        assert_eq!(timer.first(), Some(at(5)));
     }
 
     #[test]
@@ -248,7 +262,7 @@ mod tests {
             timer.note([at(10 + second)]);
         }
         assert!(timer.count_until(Timestamp::MAX) <= 2 * WINDOW_MAX);
-        timer.passed(Timestamp::MAX);
+        timer.passed(at(0), Timestamp::MAX);
         assert!(timer.needs_refill(), "what was trimmed is read back from the store");
     }
 }

@@ -16,8 +16,20 @@ pub mod yields;
 /// Reminders for tests.
 pub mod sample;
 
+/// A channel that remembers what it was told to say.
+pub mod phone;
+
+/// A stage for engine tests that read like a story.
+pub mod story;
+
 /// A store with something between it and its caller.
 pub mod tap;
+
+/// The behaviour every store must show.
+pub mod conformance;
+
+/// Five guarantees, broken on purpose.
+pub mod broken;
 
 /// The simulator and its checkers.
 pub mod sim;

@@ -61,7 +61,7 @@ pub trait Tap: Send + Sync + 'static {
         store: &Arc<dyn Store>,
         leases: Vec<(OccurrenceId, u64)>,
         until: Timestamp,
-    ) -> Result<Vec<OccurrenceId>, StoreError> {
+    ) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
         store.renew(leases, until).await
     }
 
@@ -81,7 +81,7 @@ pub struct Tapped<T> {
 
 impl<T: Tap> Tapped<T> {
     /// Puts `tap` before `store`.
-    pub fn new(store: Arc<dyn Store>, tap: T) -> Arc<dyn Store> {
+    pub fn before(store: Arc<dyn Store>, tap: T) -> Arc<dyn Store> {
         Arc::new(Self { tap, store })
     }
 }
@@ -142,7 +142,11 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "settle", self.tap.settle(&self.store, settlements, now))
     }
 
-    async fn renew(&self, leases: Vec<(OccurrenceId, u64)>, until: Timestamp) -> Result<Vec<OccurrenceId>, StoreError> {
+    async fn renew(
+        &self,
+        leases: Vec<(OccurrenceId, u64)>,
+        until: Timestamp,
+    ) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
         pass!(self, "renew", self.tap.renew(&self.store, leases, until))
     }
 

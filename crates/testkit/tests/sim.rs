@@ -51,6 +51,12 @@ fn replay() {
     let Some(seed) = number("PUNCTUAL_SIM_SEED") else { return };
     match sim::run(seed, &Options::of(seed)) {
         Ok(report) => println!("seed {seed}: {report:?}"),
-        Err(failure) => panic!("{failure}"),
+        Err(failure) => {
+            // `PUNCTUAL_SIM_ABOUT=<part of an id>` tells the story of one reminder, with what was done to the world.
+            let about = std::env::var("PUNCTUAL_SIM_ABOUT").unwrap_or_default();
+            let told = |line: &&String| line.contains(&about) || line.contains(" of ");
+            failure.story.iter().filter(told).for_each(|line| println!("{line}"));
+            panic!("{failure}")
+        }
     }
 }

@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// How many batches are under way at once
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     batch_concurrency: u16,
+    /// Among how many users they are divided
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    users: u16,
     /// How many others are pending already
     #[arg(long, default_value_t = 0, value_name = "N")]
     pending: usize,
@@ -89,16 +92,18 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let running = engine.start().await?;
     let batches = batches(args, &engine, &place).await?;
     running.stop().await;
+    // Waits until the file is closed, so that the server can have it.
     drop(engine);
-    place.closed(&*clock).await?;
 
     let server = Server::start(&place, &*clock).await?;
     let single = over_http(Load::single(args), &server, &place).await?;
     let batches_over_http = over_http(Load::batches(args), &server, &place).await?;
     server.stop(&*clock).await?;
 
-    let mut report =
-        Report::new("create", format!("create: durable when it has returned, {} others pending", count(n_others)));
+    let mut report = Report::new(
+        "create",
+        format!("create: durable when it has returned, for {} users, {} others pending", args.users, count(n_others)),
+    );
     let header = ["", "rate"].into_iter().chain(Summary::COLUMNS).chain(["created", "commits"]);
     let mut table = Table::new(header);
     let (size, at_once) = (args.batch_size, args.batch_concurrency);
@@ -112,6 +117,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     report.note("Latency is that of a request or a batch, seen by the caller; the client shares the cores.");
     report.note("The disk was measured right before, in the same directory.");
     report.note(place.note());
+    report.field("users", args.users);
     report.field("pending", n_others);
     report.field("concurrency", args.concurrency);
     report.field("batch_size", size);
@@ -132,7 +138,7 @@ fn disk_rate(fsyncs: &Summary) -> f64 {
 /// Straight into the engine.
 async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<Measured> {
     let due_at = plus(rig::soon(SignedDuration::ZERO), DUE_AFTER);
-    let size = usize::from(args.batch_size);
+    let (size, n_users) = (usize::from(args.batch_size), usize::from(args.users));
     let n_batches = args.batched / size;
     let commits_before = place.commits()?;
     let next = Arc::new(AtomicUsize::new(0));
@@ -144,7 +150,7 @@ async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<
                 let mut took = Vec::new();
                 while next.fetch_add(1, Ordering::Relaxed) < n_batches {
                     let now = SystemClock::read();
-                    let wanted = |number| Wanted { user: format!("user-{number}"), due_at, to: Vec::<Address>::new() };
+                    let wanted = |number| Wanted { user: user(number % n_users), due_at, to: Vec::<Address>::new() };
                     let some = (0..size).map(|number| rig::reminder(wanted(number), SystemRandom.ten(), now));
                     engine.create(some.collect(), "bench", None).await?;
                     took.push(SystemClock::read().duration_since(now));
@@ -169,7 +175,8 @@ async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<
 #[derive(Clone)]
 struct Load {
     path: &'static str,
-    body: Arc<str>,
+    /// Taken in turn.
+    bodies: Vec<String>,
     per_request: usize,
     n_requests: usize,
     concurrency: usize,
@@ -177,9 +184,10 @@ struct Load {
 
 impl Load {
     fn single(args: &Args) -> Self {
+        let due_at = due();
         Self {
             path: "/v1/reminders",
-            body: body(due()).to_string().into(),
+            bodies: (0..args.users.into()).map(|number| body(number, due_at).to_string()).collect(),
             per_request: 1,
             n_requests: args.count,
             concurrency: args.concurrency.into(),
@@ -188,10 +196,10 @@ impl Load {
 
     fn batches(args: &Args) -> Self {
         let (due_at, size) = (due(), usize::from(args.batch_size));
-        let reminders: Vec<Value> = (0..size).map(|_| body(due_at)).collect();
+        let reminders: Vec<Value> = (0..size).map(|number| body(number % usize::from(args.users), due_at)).collect();
         Self {
             path: "/v1/reminders/batch",
-            body: json!({ "reminders": reminders }).to_string().into(),
+            bodies: vec![json!({ "reminders": reminders }).to_string()],
             per_request: size,
             n_requests: args.batched / size,
             concurrency: args.batch_concurrency.into(),
@@ -203,9 +211,13 @@ fn due() -> Timestamp {
     plus(rig::soon(SignedDuration::ZERO), DUE_AFTER)
 }
 
-fn body(due_at: Timestamp) -> Value {
+fn user(number: usize) -> String {
+    format!("user-{number}")
+}
+
+fn body(number: usize, due_at: Timestamp) -> Value {
     json!({
-        "user": "bench",
+        "user": user(number),
         "message": "Take your medicine, with a glass of water",
         "schedule": { "type": "once", "at": due_at },
     })
@@ -214,12 +226,13 @@ fn body(due_at: Timestamp) -> Value {
 /// Against a server in another process. The client has one thread of its own, so that it takes no more than it needs.
 async fn over_http(load: Load, server: &Server, place: &Place) -> anyhow::Result<Measured> {
     let commits_before = place.commits()?;
-    let request: Arc<[u8]> = request("POST", load.path, Some(&server.key), load.body.as_bytes()).into();
+    let request = |body: &String| request("POST", load.path, Some(&server.key), body.as_bytes());
+    let requests: Arc<[Vec<u8>]> = load.bodies.iter().map(request).collect();
     let (address, n_created) = (server.address, load.n_requests * load.per_request);
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
         // Nobody waits any more when the bench was given up.
-        let _ = sender.send(client(load, request, address));
+        let _ = sender.send(client(&load, &requests, address));
     });
     let (took, latency) = receiver.await.context("the client ended early")??;
     let n_commits = place.commits()?.wrapping_sub(commits_before);
@@ -227,8 +240,8 @@ async fn over_http(load: Load, server: &Server, place: &Place) -> anyhow::Result
 }
 
 fn client(
-    load: Load,
-    request: Arc<[u8]>,
+    load: &Load,
+    requests: &Arc<[Vec<u8>]>,
     address: std::net::SocketAddr,
 ) -> anyhow::Result<(SignedDuration, Vec<SignedDuration>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
@@ -241,7 +254,7 @@ fn client(
         let begun_at = SystemClock::read();
         let tasks: Vec<_> = connections
             .into_iter()
-            .map(|connection| tokio::spawn(ask(connection, Arc::clone(&request), Arc::clone(&next), load.n_requests)))
+            .map(|connection| tokio::spawn(ask(connection, Arc::clone(requests), Arc::clone(&next), load.n_requests)))
             .collect();
         let mut latency = Vec::with_capacity(load.n_requests);
         for task in tasks {
@@ -253,18 +266,21 @@ fn client(
 
 async fn ask(
     mut connection: Connection,
-    request: Arc<[u8]>,
+    requests: Arc<[Vec<u8>]>,
     next: Arc<AtomicUsize>,
     n_requests: usize,
 ) -> anyhow::Result<Vec<SignedDuration>> {
     let mut took = Vec::new();
-    while next.fetch_add(1, Ordering::Relaxed) < n_requests {
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= n_requests {
+            return Ok(took);
+        }
         let begun_at = SystemClock::read();
-        let answer = connection.exchange(&request).await?;
+        let answer = connection.exchange(&requests[number % requests.len()]).await?;
         took.push(SystemClock::read().duration_since(begun_at));
         ensure!(answer.status == 201, "a create was refused: {}", String::from_utf8_lossy(&answer.body));
     }
-    Ok(took)
 }
 
 /// A channel for what is never due.

@@ -34,7 +34,6 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         let store = place.open()?;
         place::fill(&*store, args.pending).await?
     };
-    place.closed(&*clock).await?;
 
     let server = Server::start(&place, &*clock).await?;
     clock.sleep_until(plus(clock.now(), SETTLE_FOR)).await;

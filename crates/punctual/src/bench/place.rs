@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
-use punctual_core::clock::{Clock, Random};
+use punctual_core::clock::Random;
 use punctual_core::reminder::Address;
 use punctual_core::store::{Create, NewReminder, Store};
 use punctual_engine::{SystemClock, SystemRandom};
@@ -28,8 +28,6 @@ const OTHERS_AFTER: SignedDuration = SignedDuration::from_hours(24 * 30);
 const OTHERS_OVER_SECONDS: usize = 365 * 86_400;
 /// Among how many users the others are divided.
 const OTHERS_USERS: usize = 10_000;
-/// How long a closed database may take until its log has been copied into the file.
-const CLOSE_MAX: SignedDuration = SignedDuration::from_secs(120);
 
 /// The directory of one bench; removed in the end unless it is to be kept.
 pub(super) struct Place {
@@ -89,19 +87,6 @@ impl Place {
             punctual_store::sqlite::version(),
             self.dir.display()
         )
-    }
-
-    /// Waits until a database that was closed is all in its file: the last connection removes the log.
-    pub(super) async fn closed(&self, clock: &dyn Clock) -> anyhow::Result<()> {
-        let log = self.dir.join("punctual.db-wal");
-        let give_up_at = plus(clock.now(), CLOSE_MAX);
-        while log.exists() {
-            if clock.now() > give_up_at {
-                bail!("the database is still being closed after {} s", CLOSE_MAX.as_secs());
-            }
-            clock.sleep_until(plus(clock.now(), SignedDuration::from_millis(5))).await;
-        }
-        Ok(())
     }
 
     /// How many transactions have been committed while the database was open, as its log's index counts them.
@@ -174,7 +159,7 @@ fn beside_the_data() -> anyhow::Result<PathBuf> {
 fn is_in_memory(dir: &Path) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
-    rustix::fs::statfs(dir).is_ok_and(|found| matches!(found.f_type as i64, TMPFS | RAMFS))
+    rustix::fs::statfs(dir).is_ok_and(|found| matches!(found.f_type, TMPFS | RAMFS))
 }
 
 #[cfg(not(target_os = "linux"))]

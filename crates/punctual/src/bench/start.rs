@@ -41,7 +41,6 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         let store = place.open()?;
         place::fill(&*store, args.pending).await?
     };
-    place.closed(&*clock).await?;
     let full = starts(&place, args.runs, &*clock).await?;
     let empty = starts(&place.within("empty")?, args.runs, &*clock).await?;
 

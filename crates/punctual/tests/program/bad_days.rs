@@ -92,7 +92,7 @@ async fn a_full_disk_refuses_new_work_loses_nothing_and_mends_itself() {
     server.create(a_reminder("1s", &receiver)).await;
     receiver.next().await;
     let pending = |stats: serde_json::Value| stats["pending"].as_u64().unwrap();
-    assert!(pending(server.get("/v1/stats").await) >= 1 + n_accepted, "what was acknowledged is there");
+    assert!(pending(server.get("/v1/stats").await) > n_accepted, "what was acknowledged is there");
     server.stop();
     assert_eq!(check(&home.data_dir()), "ok");
 }

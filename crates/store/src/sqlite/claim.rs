@@ -298,13 +298,13 @@ pub(super) fn renew(
     db: &Connection,
     leases: &[(OccurrenceId, u64)],
     until: Timestamp,
-) -> Result<Vec<OccurrenceId>, StoreError> {
+) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
     let mut held = std::collections::HashSet::with_capacity(leases.len());
     for_rows(
         db,
         "WITH v (reminder_id, run, lease, until) AS (VALUES {values}) UPDATE occurrence SET wake_at = v.until FROM v \
          WHERE occurrence.reminder_id = v.reminder_id AND occurrence.run = v.run AND occurrence.lease = v.lease \
-         AND occurrence.state = 'processing' RETURNING occurrence.reminder_id, occurrence.run",
+         AND occurrence.state = 'processing' RETURNING occurrence.reminder_id, occurrence.run, occurrence.lease",
         4,
         leases,
         |(id, lease), values| {
@@ -314,11 +314,12 @@ pub(super) fn renew(
             values.push(micros(until));
         },
         |found| {
-            held.insert(OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? });
+            let id = OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? };
+            held.insert((id, get::<u64>(found, 2)?));
             Ok(())
         },
     )?;
-    Ok(leases.iter().map(|(id, _)| *id).filter(|id| !held.contains(id)).collect())
+    Ok(leases.iter().filter(|lease| !held.contains(lease)).copied().collect())
 }
 
 /// Makes every leased occurrence due for a look now: whoever leased it is gone, because the lock file is ours.

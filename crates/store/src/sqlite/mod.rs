@@ -137,7 +137,11 @@ impl Store for SqliteStore {
         self.write(Urgency::Urgent, move |db| settle::settle(db, settlements, now)).await
     }
 
-    async fn renew(&self, leases: Vec<(OccurrenceId, u64)>, until: Timestamp) -> Result<Vec<OccurrenceId>, StoreError> {
+    async fn renew(
+        &self,
+        leases: Vec<(OccurrenceId, u64)>,
+        until: Timestamp,
+    ) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
         self.write(Urgency::Urgent, move |db| claim::renew(db, &leases, until)).await
     }
 

@@ -27,7 +27,8 @@ pub(super) const N_OCCURRENCE: usize = 14;
 
 /// Microseconds since 1970, rounded up, so that nothing is due before it was asked for.
 pub(super) fn micros(at: Timestamp) -> i64 {
-    at.as_microsecond() + i64::from(at.subsec_nanosecond().rem_euclid(1000) != 0)
+    // Before 1970, cutting off the rest is rounding up already.
+    at.as_microsecond() + i64::from(at.subsec_nanosecond() % 1000 > 0)
 }
 
 pub(super) fn instant(micros: i64) -> Result<Timestamp, StoreError> {

@@ -9,8 +9,8 @@ use rusqlite::{CachedStatement, Connection, Row};
 
 use super::row::broken;
 
-/// The numbers of rows statements are prepared for, largest first.
-const SIZES: [usize; 5] = [256, 64, 16, 4, 1];
+/// The numbers of rows statements are prepared for, largest first. Larger ones than this are no faster, and take memory.
+const SIZES: [usize; 4] = [64, 16, 4, 1];
 
 /// Where a row's values go, one after the other.
 pub(super) struct Values<'s, 'c> {
@@ -41,23 +41,27 @@ pub(super) fn for_rows<'a, T>(
 ) -> Result<(), StoreError> {
     let row = format!("({})", vec!["?"; n_columns].join(","));
     let mut rest = rows;
-    while !rest.is_empty() {
-        let size = SIZES.into_iter().find(|size| *size <= rest.len()).unwrap_or(1);
-        let (now, later) = rest.split_at(size);
-        rest = later;
+    for size in SIZES {
+        if rest.len() < size {
+            continue;
+        }
         let text = sql.replace("{values}", &vec![row.as_str(); size].join(","));
         let mut statement = db.prepare_cached(&text).map_err(broken)?;
-        let mut values = Values { statement: &mut statement, n_bound: 0, failed: None };
-        for row in now {
-            bind(row, &mut values);
-        }
-        debug_assert_eq!(values.n_bound, n_columns * size, "one value for each column: {sql}");
-        if let Some(error) = values.failed {
-            return Err(broken(error));
-        }
-        let mut returned = statement.raw_query();
-        while let Some(row) = returned.next().map_err(broken)? {
-            each(row)?;
+        while rest.len() >= size {
+            let (now, later) = rest.split_at(size);
+            rest = later;
+            let mut values = Values { statement: &mut statement, n_bound: 0, failed: None };
+            for row in now {
+                bind(row, &mut values);
+            }
+            debug_assert_eq!(values.n_bound, n_columns * size, "one value for each column: {sql}");
+            if let Some(error) = values.failed {
+                return Err(broken(error));
+            }
+            let mut returned = statement.raw_query();
+            while let Some(row) = returned.next().map_err(broken)? {
+                each(row)?;
+            }
         }
     }
     Ok(())

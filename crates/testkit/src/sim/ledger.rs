@@ -216,3 +216,35 @@ impl Ledger {
         Moment { number: book.last_number, at, elapsed }
     }
 }
+
+impl Book {
+    /// Everything that was written down, one line each, in order: what a person reads after a failure.
+    pub fn story(&self) -> Vec<String> {
+        let mut lines: Vec<(Moment, String)> = Vec::new();
+        for (id, created) in &self.creates {
+            let Reminder { schedule, ack, on_unknown, .. } = &created.reminder;
+            let about = format!("{id} create: {:?}, ack {}, on unknown {on_unknown}", schedule, ack.is_some());
+            lines.push((created.begun, about));
+            lines.extend(created.acknowledged.map(|moment| (moment, format!("{id} created"))));
+            lines.extend(created.refused.map(|moment| (moment, format!("{id} not created"))));
+        }
+        for Command { reminder, change, begun, acknowledged, refused } in &self.commands {
+            lines.push((*begun, format!("{reminder} {change:?}")));
+            lines.extend(acknowledged.map(|moment| (moment, format!("{reminder} {} done", change.verb()))));
+            let refused = refused.as_ref();
+            lines
+                .extend(refused.map(|(moment, why)| (*moment, format!("{reminder} {} refused: {why}", change.verb()))));
+        }
+        for Sent { message, from, begun, effect, answered } in &self.sends {
+            let name = format!("{} attempt {}", message.idempotency_key, message.attempt);
+            lines.push((*begun, format!("{name} sent by {from} to {}, due at {}", message.to, message.due_at)));
+            lines.extend(effect.map(|moment| (moment, format!("{name} took effect"))));
+            lines.extend(answered.map(|(moment, answer)| (moment, format!("{name} answered: {answer:?}"))));
+        }
+        for Fault { kind, group, moment } in &self.faults {
+            lines.push((*moment, format!("{kind:?} of {group:?}")));
+        }
+        lines.sort();
+        lines.into_iter().map(|(moment, line)| format!("{:>6} {} {line}", moment.number, moment.at)).collect()
+    }
+}

@@ -51,6 +51,8 @@ pub struct Failure {
     pub world: String,
     /// Which promises were broken.
     pub violations: Vec<Violation>,
+    /// Everything that happened, one line each.
+    pub story: Vec<String>,
 }
 
 impl Failure {
@@ -79,12 +81,18 @@ impl fmt::Display for Failure {
 
 /// Runs the world of `seed` and checks every promise.
 pub fn run(seed: u64, options: &Options) -> Result<Report, Failure> {
-    let failure = |violations| Failure { seed, world: options.to_string(), violations };
-    let evidence =
-        world::run(seed, options).map_err(|what| failure(vec![Violation { checker: "the world goes on", what }]))?;
+    let failure = |violations, story| Failure { seed, world: options.to_string(), violations, story };
+    let evidence = world::run(seed, options)
+        .map_err(|what| failure(vec![Violation { checker: "the world goes on", what }], Vec::new()))?;
     let violations = check::all(&evidence);
     if !violations.is_empty() {
-        return Err(failure(violations));
+        let mut story = evidence.ledger.read().story();
+        for trail in evidence.rows.iter().flat_map(|row| &row.trails) {
+            let id = trail.occurrence.id;
+            story.push(format!("{id} is now {:?}, {:?}", trail.occurrence.state, trail.occurrence.tries));
+            story.extend(trail.attempts.iter().map(|attempt| format!("{id} {attempt:?}")));
+        }
+        return Err(failure(violations, story));
     }
     let book = evidence.ledger.read();
     Ok(Report {

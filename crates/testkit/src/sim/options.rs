@@ -18,8 +18,8 @@ pub struct Options {
     pub n_engines: u32,
     /// Processes die.
     pub crashes: bool,
-    /// Processes stand still for longer than a lease.
-    pub stalls: bool,
+    /// Processes stand still for longer than a lease, at one poll in so many.
+    pub stalls: Option<u64>,
     /// The clock is set, by up to an hour either way.
     pub jumps: bool,
     /// The store fails, before and after its commit.
@@ -28,6 +28,8 @@ pub struct Options {
     pub receivers_fail: bool,
     /// Receivers hang, and fail after having taken the message.
     pub receivers_hang: bool,
+    /// Every limit of the engine is so low that it is reached.
+    pub tight: bool,
     /// A guarantee that is broken on purpose.
     pub sabotage: Option<Arc<dyn Sabotage>>,
 }
@@ -39,11 +41,12 @@ impl Options {
             busy_for: SignedDuration::from_mins(12),
             n_engines: 1,
             crashes: false,
-            stalls: false,
+            stalls: None,
             jumps: false,
             store_fails: false,
             receivers_fail: false,
             receivers_hang: false,
+            tight: false,
             sabotage: None,
         }
     }
@@ -55,7 +58,7 @@ impl Options {
         let coin = |n| random.one_in(n);
         let mut options = Self {
             crashes: coin(2),
-            stalls: coin(4),
+            stalls: coin(4).then_some(1500),
             jumps: coin(3),
             store_fails: coin(3),
             receivers_fail: coin(2),
@@ -69,25 +72,33 @@ impl Options {
         if coin(8) {
             options = Self { n_engines: 2, crashes: false, ..options };
         }
+        options.tight = coin(4);
         options
+    }
+
+    /// How long after the last trouble everything must be on time again: the delays of retries and a sweep, and an hour more
+    /// where a clock that was set back has put them off.
+    pub fn settles_within(&self) -> SignedDuration {
+        SignedDuration::from_mins(if self.jumps { 80 } else { 25 })
     }
 
     /// Whether the engine has no excuse for being late.
     pub fn is_punctual(&self) -> bool {
-        !(self.crashes || self.stalls || self.jumps || self.store_fails) && self.n_engines == 1
+        !(self.crashes || self.stalls.is_some() || self.jumps || self.store_fails) && self.n_engines == 1
     }
 }
 
 impl std::fmt::Display for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, .. } = *self;
+        let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, tight, .. } = *self;
         let words = [
             (crashes, "crashes"),
-            (stalls, "stalls"),
+            (stalls.is_some(), "stalls"),
             (jumps, "jumps"),
             (store_fails, "store fails"),
             (receivers_fail, "receivers fail"),
             (receivers_hang, "receivers hang"),
+            (tight, "tight limits"),
         ];
         let words: Vec<_> = words.into_iter().filter(|(on, _)| *on).map(|(_, word)| word).collect();
         write!(f, "{} engine(s): {}", self.n_engines, if words.is_empty() { "calm".into() } else { words.join(", ") })

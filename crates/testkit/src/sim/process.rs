@@ -54,9 +54,9 @@ impl Process {
             failing: around.store_failing.clone(),
             group,
         };
-        let mut store = Tapped::new(store, weather);
+        let mut store = Tapped::before(store, weather);
         if !alone {
-            store = Tapped::new(store, RescueNobody);
+            store = Tapped::before(store, RescueNobody);
         }
         let mut clock: Arc<dyn Clock> = Arc::new(around.clock.clone());
         if let Some(sabotage) = &around.options.sabotage {
@@ -64,12 +64,17 @@ impl Process {
             clock = sabotage.clock(clock);
         }
         let random = Arc::new(SeededRandom::stream(around.seed, &format!("engine {group}")));
+        let limits = if around.options.tight {
+            Settings { batch_max: 2, backlog_batch: 2, in_flight_max: 6, sends_max: 2, ..Settings::default() }
+        } else {
+            Settings::default()
+        };
         let settings = Settings {
             node: format!("node-{group}"),
             fallback: Address::new("phone", "nobody in particular"),
             // Two engines learn of each other's leases by the sweep alone.
             fallback_interval: Duration::from_secs(if alone { 300 } else { 20 }),
-            ..Settings::default()
+            ..limits
         };
         let engine = Engine::new(Parts { store, channels: channels(around, group), clock, random, runtime, settings });
         let running = Arc::new(Mutex::new(None));

@@ -23,11 +23,8 @@ use crate::random::SeededRandom;
 const BEGIN: &str = "2026-03-28T20:00:00Z";
 /// Polls without time passing that nothing but an endless loop needs.
 const POLLS_AT_ONE_INSTANT_MAX: u64 = 200_000;
-/// After the last trouble, everything must be on time again within this: an hour for a clock that was set back, the
-/// longest retry delay, and a sweep.
-pub(super) const SETTLES_WITHIN: SignedDuration = SignedDuration::from_mins(80);
-/// How long the world is watched after that.
-const WATCHED_FOR: SignedDuration = SignedDuration::from_mins(40);
+/// How long the world is watched when everything must have settled.
+const WATCHED_FOR: SignedDuration = SignedDuration::from_mins(30);
 
 /// Runs a world from its begin to its end. Fails with a sentence if the world itself cannot go on.
 pub(super) fn run(seed: u64, options: &Options) -> Result<Evidence, String> {
@@ -36,7 +33,7 @@ pub(super) fn run(seed: u64, options: &Options) -> Result<Evidence, String> {
     let mut world = World::new(seed, options, &path)?;
     world.busy()?;
     world.calm_down()?;
-    let quiet = if options.is_punctual() { WATCHED_FOR } else { SETTLES_WITHIN + WATCHED_FOR };
+    let quiet = if options.is_punctual() { WATCHED_FOR } else { options.settles_within() + WATCHED_FOR };
     world.pass(quiet)?;
     world.stop()?;
     world.close()?;
@@ -219,7 +216,10 @@ impl<'a> World<'a> {
             let off = SignedDuration::from_millis(self.trouble.between(-1_800_000, 1_800_000));
             self.around.ledger.fault(FaultKind::Jump, None);
             self.around.clock.set(self.begin + self.elapsed() + off);
-        } else if options.stalls && !self.processes.is_empty() && self.trouble.one_in(1500) {
+        } else if let Some(n) = options.stalls
+            && !self.processes.is_empty()
+            && self.trouble.one_in(n)
+        {
             let index = self.trouble.below(self.processes.len() as u64) as usize;
             let process = &mut self.processes[index];
             self.around.ledger.fault(FaultKind::Stall, Some(process.group));

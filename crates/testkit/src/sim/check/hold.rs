@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::reminder::OnUnknown;
 
 use super::Evidence;
-use crate::sim::ledger::{Answer, Sent};
+use crate::sim::ledger::{Answer, FaultKind, Sent};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let book = evidence.ledger.read();
@@ -18,7 +18,11 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     for (key, sends) in by_key {
         for (first, second) in sends.iter().zip(sends.iter().skip(1)) {
             let not_taken = matches!(first.answered, Some((at, Answer::NotTaken)) if at < second.begun);
-            if !not_taken {
+            // A cut-off attempt whose instant is still to come counts as never begun; a clock that was set back makes it so.
+            let set_back = book.faults.iter().any(|fault| {
+                fault.kind == FaultKind::Jump && fault.moment > first.begun && fault.moment < second.begun
+            });
+            if !not_taken && !set_back {
                 found.push(format!(
                     "{key} may have arrived at {} and was sent again at {}",
                     first.begun.at, second.begun.at

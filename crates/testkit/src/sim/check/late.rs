@@ -3,20 +3,27 @@
 use jiff::SignedDuration;
 
 use super::Evidence;
-use crate::sim::world::SETTLES_WITHIN;
 
 /// A simulated commit takes up to a tenth of a second, and a busy phone takes messages one by one.
 const LATE_AFTER: SignedDuration = SignedDuration::from_secs(1);
+/// Where every limit is so low that it is reached, messages wait for their turn.
+const LATE_AFTER_TIGHT: SignedDuration = SignedDuration::from_secs(20);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let commands = evidence.commands();
     let book = evidence.ledger.read();
-    let excuse_ends = evidence.quiet_since + SETTLES_WITHIN;
+    let excuse_ends = evidence.quiet_since + evidence.options.settles_within();
     let always = evidence.options.is_punctual() && !evidence.options.receivers_hang;
+    let late_after = if evidence.options.tight { LATE_AFTER_TIGHT } else { LATE_AFTER };
     let mut found = Vec::new();
-    // A retry is as late as its delay; a first attempt has no excuse.
-    for sent in book.sends.iter().filter(|sent| sent.message.attempt == 1) {
-        let id = sent.message.occurrence;
+    for sent in &book.sends {
+        let message = &sent.message;
+        let id = message.occurrence;
+        // A retry is as late as its delay; a first attempt has no excuse, nor has asking again.
+        let asks_again = message.idempotency_key != id.idempotency_key(&message.to, 0);
+        if message.attempt > 1 && !asks_again {
+            continue;
+        }
         // What was asked for when its instant had passed counts from the asking.
         let asked =
             book.creates.get(&id.reminder).into_iter().flat_map(|created| [Some(created.begun), created.acknowledged]);
@@ -28,7 +35,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let since = last_word.map_or(sent.message.due_at, |at| at.max(sent.message.due_at));
         let late = sent.begun.at.duration_since(since);
         let excused = !always && sent.begun.elapsed - late < excuse_ends;
-        if late > LATE_AFTER && !excused {
+        if late > late_after && !excused {
             found.push(format!("{id} is due at {} and was sent {late:#} late", sent.message.due_at));
         }
     }

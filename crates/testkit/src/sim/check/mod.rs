@@ -91,9 +91,12 @@ pub struct Violation {
     pub what: String,
 }
 
+/// Says what is wrong, one sentence each.
+type Checker = fn(&Evidence) -> Vec<String>;
+
 /// Asks every checker.
 pub fn all(evidence: &Evidence) -> Vec<Violation> {
-    let checkers: [(&'static str, fn(&Evidence) -> Vec<String>); 9] = [
+    let checkers: [(&'static str, Checker); 9] = [
         (NEVER_EARLY, early::check),
         (NEVER_LOST, lost::check),
         (SENT_ONCE, once::check),

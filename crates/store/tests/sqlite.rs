@@ -1,0 +1,182 @@
+//! What only SQLite does: one file, one owner, shared commits.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_core::change::Change;
+use punctual_core::reminder::Reminder;
+use punctual_core::store::{By, Create, NewReminder, Store, StoreError};
+use punctual_store::sqlite::{OpenError, Options, SqliteStore, migrate};
+use punctual_testkit::sample::{instant, once};
+
+const NOW: &str = "2026-05-04T08:00:00Z";
+
+fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(path, Options::default())
+}
+
+fn create(reminder: &Reminder, first_due_at: Timestamp) -> Create {
+    let reminders = vec![NewReminder { reminder: reminder.clone(), first_due_at }];
+    Create { reminders, actor: "ann".into(), answered: None, now: instant(NOW) }
+}
+
+/// Why the file is refused.
+fn refusal(path: &Path) -> OpenError {
+    open(path).err().expect("the file is refused")
+}
+
+#[tokio::test]
+async fn everything_is_there_again_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let reminder = once(1, instant(NOW), instant(NOW));
+    {
+        let store = open(&path).unwrap();
+        store.create(create(&reminder, instant(NOW))).await.unwrap();
+        let by = By { actor: "ann".into(), user: None, now: instant(NOW) };
+        store.change(reminder.id, Change::Pause, by).await.unwrap();
+    }
+    let store = open(&path).unwrap();
+    let view = store.reminder(reminder.id).await.unwrap().unwrap();
+    assert_eq!(view.reminder.status.as_str(), "paused");
+    assert_eq!(store.occurrences(reminder.id, None, 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn instants_are_kept_in_microseconds_rounded_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("p.db")).unwrap();
+    for (number, due_at, kept) in [
+        (1, "2026-05-04T08:00:00.000000001Z", "2026-05-04T08:00:00.000001Z"),
+        (2, "2026-05-04T08:00:00.000001Z", "2026-05-04T08:00:00.000001Z"),
+        (3, "2026-05-04T07:59:59.999999999Z", "2026-05-04T08:00:00Z"),
+        (4, "1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00Z"),
+        (5, "1969-12-31T23:59:59.000000001Z", "1969-12-31T23:59:59.000001Z"),
+    ] {
+        let reminder = once(number, instant(due_at), instant(NOW));
+        store.create(create(&reminder, instant(due_at))).await.unwrap();
+        let trail = store.occurrences(reminder.id, None, 1).await.unwrap().remove(0);
+        assert_eq!(trail.occurrence.due_at, instant(kept), "{due_at}");
+    }
+}
+
+#[tokio::test]
+async fn many_writes_share_commits_and_one_that_fails_fails_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let store = Arc::new(open(&path).unwrap());
+    let taken = once(0, instant(NOW), instant(NOW));
+    store.create(create(&taken, instant(NOW))).await.unwrap();
+
+    let reminders: Vec<Reminder> = (1..=250).map(|number| once(number, instant(NOW), instant(NOW))).collect();
+    // Started together, they wait together; every tenth brings an id that is taken.
+    let jobs = reminders.iter().enumerate().map(|(index, reminder)| {
+        let mut new = create(reminder, instant(NOW));
+        if index % 10 == 0 {
+            new.reminders.push(NewReminder { reminder: taken.clone(), first_due_at: instant(NOW) });
+        }
+        store.create(new)
+    });
+    let answers = futures_util::future::join_all(jobs).await;
+    for (index, (answer, reminder)) in answers.into_iter().zip(&reminders).enumerate() {
+        let there = store.reminder(reminder.id).await.unwrap().is_some();
+        assert_eq!((answer.is_ok(), there), (index % 10 != 0, index % 10 != 0), "job {index}");
+    }
+    let frames = wal_frames(&path);
+    assert!(frames < 250, "250 creates wrote {frames} pages to the log: they did not share commits");
+}
+
+/// How many pages the log holds; each commit writes several.
+fn wal_frames(path: &Path) -> u64 {
+    let log = std::fs::metadata(format!("{}-wal", path.display())).expect("a log beside the file");
+    log.len() / (4096 + 24)
+}
+
+#[tokio::test]
+async fn a_dropped_caller_leaves_its_write_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("p.db")).unwrap();
+    let reminder = once(1, instant(NOW), instant(NOW));
+    {
+        let mut writing = Box::pin(store.create(create(&reminder, instant(NOW))));
+        // Polled once, so that the job is handed over; then nobody waits for it any more.
+        let _ = futures_util::poll!(writing.as_mut());
+    }
+    store.probe().await.unwrap();
+    assert!(store.reminder(reminder.id).await.unwrap().is_some());
+    assert_eq!(store.occurrences(reminder.id, None, 10).await.unwrap().len(), 1);
+}
+
+#[test]
+fn a_second_server_is_told_who_has_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let _first = open(&path).unwrap();
+    let OpenError::InUse { holder, .. } = refusal(&path) else { panic!("in use") };
+    assert!(holder.contains(&std::process::id().to_string()), "{holder}");
+    assert!(matches!(migrate(&path), Err(OpenError::InUse { .. })));
+}
+
+#[test]
+fn a_file_that_another_program_has_locked_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    drop(open(&path).unwrap());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE probe SET value = 0; COMMIT;")
+        .unwrap();
+    let refused = refusal(&path);
+    assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
+    drop(other);
+    open(&path).unwrap();
+}
+
+#[test]
+fn a_file_of_a_later_punctual_is_refused_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    drop(open(&path).unwrap());
+    rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    let refused = refusal(&path);
+    assert!(matches!(refused, OpenError::TooNew { found: 99, .. }), "{refused}");
+    let version: u32 =
+        rusqlite::Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 99);
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_refused_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let foreign = folder.path().join("foreign.db");
+    rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE recipe (name TEXT)").unwrap();
+    let refused = refusal(&foreign);
+    assert!(matches!(refused, OpenError::NotOurs { .. }), "{refused}");
+    let tables: u32 = rusqlite::Connection::open(&foreign)
+        .unwrap()
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(tables, 1);
+
+    let text = folder.path().join("letter.txt");
+    std::fs::write(&text, "Dear Ann, this is a letter and not a database, however long it may be. ".repeat(100))
+        .unwrap();
+    let before = std::fs::read(&text).unwrap();
+    let refused = refusal(&text);
+    assert!(matches!(refused, OpenError::NotOurs { .. }), "{refused}");
+    assert_eq!(std::fs::read(&text).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_write_that_finds_the_file_locked_fails_and_later_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let store = open(&path).unwrap();
+    let lock = rusqlite::Connection::open(&path).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let answer = store.probe().await;
+    assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+    lock.execute_batch("ROLLBACK").unwrap();
+    store.probe().await.unwrap();
+}

@@ -1,0 +1,167 @@
+//! What people say: done, later, not needed.
+
+use punctual_core::change::{Change, Refused};
+use punctual_core::occurrence::{AttemptStatus, StateKind};
+use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::schedule::{Anchor, Rule, Schedule};
+
+use super::desk::{Desk, asking, at, every, once, run, taken};
+use super::rules;
+
+rules!(
+    an_ack_completes,
+    a_dismissal_ends,
+    silence_is_asked_again_and_then_over,
+    an_answer_while_it_is_asked_again_refuses_the_result,
+    nobody_can_answer_what_was_not_asked,
+    a_snooze_moves_this_run_and_not_the_series,
+    what_was_delivered_can_be_put_off_for_a_day,
+    a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused,
+    an_interval_can_be_counted_from_the_answer,
+    an_interval_counted_from_the_answer_goes_on_in_silence,
+);
+
+fn snooze(second: i64) -> Change {
+    Change::Snooze { until: at(second) }
+}
+
+async fn an_ack_completes(desk: Desk) {
+    let reminder = asking(once(1, 10), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Active, "an answer is still to come");
+    let changed = desk.change(reminder.id, Change::Ack, 20).await;
+    assert_eq!(changed.occurrence.map(|o| o.state.kind()), Some(StateKind::Completed));
+    assert_eq!(changed.view.last_status, Some(StateKind::Completed));
+    let trail = desk.trail(run(&reminder, 1)).await;
+    let answers: Vec<_> = trail.responses.iter().map(|r| (r.kind, r.at, r.actor.as_str())).collect();
+    assert_eq!(answers, [("ack", at(20), "ann")]);
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+    assert_eq!(desk.claim(1000).await.n_taken, 0);
+}
+
+async fn a_dismissal_ends(desk: Desk) {
+    let reminder = asking(every(1, 100), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(100).await;
+    desk.change(reminder.id, Change::Dismiss, 110).await;
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Dismissed, 100), (StateKind::Scheduled, 200)]);
+    assert_eq!(desk.trail(run(&reminder, 1)).await.responses[0].kind, "dismiss");
+}
+
+async fn silence_is_asked_again_and_then_over(desk: Desk) {
+    let reminder = asking(once(1, 10), 1);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    assert_eq!(desk.claim(69).await.n_taken, 0);
+    let again = desk.deliver(70).await;
+    assert_eq!(again.before.tries.reached, 1, "a message of its own, with a key of its own");
+    let claims = desk.claim(130).await;
+    assert_eq!((claims.to_send.len(), claims.ended.as_slice()), (0, &[StateKind::Unanswered][..]));
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+    assert_eq!(desk.view(reminder.id).await.total_runs, 1);
+    assert_eq!(desk.audit(reminder.id).await, ["create", "unanswered"]);
+}
+
+async fn an_answer_while_it_is_asked_again_refuses_the_result(desk: Desk) {
+    let reminder = asking(once(1, 10), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    let again = desk.claim_one(70).await;
+    desk.change(reminder.id, Change::Ack, 71).await;
+    assert_eq!(desk.settle(&again, taken(), 72).await.lost, [run(&reminder, 1)]);
+    let trail = desk.trail(run(&reminder, 1)).await;
+    assert_eq!(trail.occurrence.state.kind(), StateKind::Completed);
+    let statuses: Vec<_> = trail.attempts.iter().map(|attempt| attempt.status).collect();
+    assert_eq!(statuses, [AttemptStatus::Sent, AttemptStatus::Unknown]);
+}
+
+async fn nobody_can_answer_what_was_not_asked(desk: Desk) {
+    let (plain, asked) = (once(1, 10), asking(once(2, 20), 3));
+    desk.create(&[&plain, &asked]).await;
+    for change in [Change::Ack, Change::Dismiss] {
+        assert!(matches!(desk.refused(asked.id, change.clone(), 5).await, Refused::NotNow(_)));
+        assert!(matches!(desk.refused(plain.id, change, 5).await, Refused::NotNow(_)));
+    }
+    desk.deliver(10).await;
+    desk.refused(plain.id, Change::Ack, 11).await;
+    desk.deliver(20).await;
+    desk.change(asked.id, Change::Ack, 21).await;
+    desk.refused(asked.id, Change::Ack, 22).await;
+}
+
+async fn a_snooze_moves_this_run_and_not_the_series(desk: Desk) {
+    let reminder = asking(every(1, 100), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(100).await;
+    let changed = desk.change(reminder.id, snooze(350), 110).await;
+    assert_eq!(changed.wakes, [at(350)]);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Snoozed, 350), (StateKind::Scheduled, 200)]);
+    assert_eq!(desk.trail(run(&reminder, 1)).await.responses[0].until, Some(at(350)));
+
+    // Before it was sent at all, the series goes on where it would have.
+    let changed = desk.change(reminder.id, Change::Fire, 120).await;
+    assert_eq!(changed.wakes, [at(120)]);
+    let planned = every(2, 100);
+    desk.create(&[&planned]).await;
+    let mut wakes = desk.change(planned.id, snooze(130), 50).await.wakes;
+    wakes.sort();
+    assert_eq!(wakes, [at(130), at(200)], "the timer must learn of both");
+    assert_eq!(desk.states(planned.id).await, [(StateKind::Snoozed, 130), (StateKind::Scheduled, 200)]);
+}
+
+async fn what_was_delivered_can_be_put_off_for_a_day(desk: Desk) {
+    let reminder = once(1, 10);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+    desk.change(reminder.id, snooze(300), 20).await;
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Active);
+    let again = desk.deliver(300).await;
+    assert_eq!((again.before.due_at, again.before.tries.reached), (at(300), 1));
+    assert_eq!(desk.view(reminder.id).await.total_runs, 1, "the same run, told twice");
+    desk.refused(reminder.id, snooze(200_000), 100_000).await;
+}
+
+async fn a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused(desk: Desk) {
+    let fixed = Reminder { snooze_allowed: false, ..once(1, 10) };
+    let sent = once(2, 10);
+    desk.create(&[&fixed, &sent]).await;
+    assert!(matches!(desk.refused(fixed.id, snooze(100), 5).await, Refused::NotNow(_)));
+    assert!(matches!(desk.refused(sent.id, snooze(5), 5).await, Refused::Invalid(_)));
+    assert!(matches!(desk.refused(sent.id, snooze(400 * 86_400), 5).await, Refused::Invalid(_)));
+    desk.claim(10).await;
+    assert_eq!(desk.refused(sent.id, snooze(100), 11).await, Refused::SendBegun);
+}
+
+fn from_answer(number: u8) -> Reminder {
+    let every = std::time::Duration::from_secs(100);
+    let schedule = Schedule::new(Rule::Interval { every, anchor: Anchor::Ack, origin: at(0) });
+    asking(Reminder { schedule, ..once(number, 10) }, 0)
+}
+
+async fn an_interval_can_be_counted_from_the_answer(desk: Desk) {
+    let reminder = from_answer(1);
+    desk.create(&[&reminder]).await;
+    let claimed = desk.claim_one(100).await;
+    assert_eq!(desk.settle(&claimed, taken(), 100).await.wakes, [at(160)], "nothing is planned before the answer");
+    let changed = desk.change(reminder.id, Change::Ack, 130).await;
+    assert_eq!(changed.wakes, [at(230)]);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Completed, 100), (StateKind::Scheduled, 230)]);
+    // However late, it is sent: no later run can stand for it.
+    desk.deliver(900).await;
+}
+
+async fn an_interval_counted_from_the_answer_goes_on_in_silence(desk: Desk) {
+    let reminder = from_answer(1);
+    desk.create(&[&reminder]).await;
+    desk.deliver(100).await;
+    assert_eq!(desk.claim(160).await.wakes, [at(260)]);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Unanswered, 100), (StateKind::Scheduled, 260)]);
+    desk.deliver(260).await;
+    desk.change(reminder.id, Change::Pause, 270).await;
+    // Paused, it still ends the question, and what it plans stays paused.
+    assert!(desk.claim(320).await.wakes.is_empty());
+    assert_eq!(desk.states(reminder.id).await[2].0, StateKind::Paused);
+    assert_eq!(desk.claim(1000).await.n_taken, 0);
+}

@@ -1,0 +1,123 @@
+//! Claiming: urgent first, earliest first, and never what another holds.
+
+use punctual_core::occurrence::{AttemptStatus, StateKind};
+use punctual_core::reminder::{Address, Priority, Reminder};
+use punctual_core::user::User;
+
+use super::desk::{Desk, LEASE, asking, at, once, run, taken};
+use super::rules;
+
+rules!(
+    the_most_urgent_come_first_and_then_the_earliest,
+    a_claim_writes_the_attempt_before_the_send,
+    what_is_leased_is_not_claimed_again,
+    a_claim_keeps_to_its_window_and_its_limit,
+    only_what_is_to_be_sent_is_claimed_ahead,
+    what_must_be_waited_for_hides_nothing,
+    a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback,
+);
+
+async fn the_most_urgent_come_first_and_then_the_earliest(desk: Desk) {
+    let of = |number, second, priority| Reminder { priority, ..once(number, second) };
+    let low = of(1, 5, Priority::Low);
+    let normal = of(2, 30, Priority::Normal);
+    let normal_earlier = of(3, 20, Priority::Normal);
+    let critical = of(4, 40, Priority::Critical);
+    let high = of(5, 10, Priority::High);
+    desk.create(&[&low, &normal, &normal_earlier, &critical, &high]).await;
+    let order: Vec<_> = desk.claim(60).await.to_send.iter().map(|claimed| claimed.before.id.reminder).collect();
+    assert_eq!(order, [critical.id, high.id, normal_earlier.id, normal.id, low.id]);
+}
+
+async fn a_claim_writes_the_attempt_before_the_send(desk: Desk) {
+    let reminder = once(1, 10);
+    desk.create(&[&reminder]).await;
+    let claims = desk.claim(10).await;
+    let claimed = &claims.to_send[0];
+    assert_eq!((claims.n_taken, claimed.lease, claimed.attempt(), claimed.wake_at), (1, 1, 1, at(10)));
+    assert_eq!(claimed.lease_until, at(10) + LEASE);
+    assert_eq!((*claimed.reminder).clone(), reminder);
+    let trail = desk.trail(run(&reminder, 1)).await;
+    assert_eq!(trail.occurrence.state.kind(), StateKind::Processing);
+    let attempt = &trail.attempts[0];
+    assert_eq!((attempt.number, attempt.status, attempt.started_at), (1, AttemptStatus::Sending, at(10)));
+    assert_eq!((attempt.channel.as_str(), attempt.address.as_str(), attempt.ended_at), ("phone", "ann", None));
+}
+
+async fn what_is_leased_is_not_claimed_again(desk: Desk) {
+    desk.create(&[&once(1, 10)]).await;
+    assert_eq!(desk.claim(10).await.to_send.len(), 1);
+    for now in [10, 11, 24] {
+        let claims = desk.claim(now).await;
+        assert_eq!((claims.to_send.len(), claims.n_taken), (0, 0), "at second {now}");
+    }
+}
+
+async fn a_claim_keeps_to_its_window_and_its_limit(desk: Desk) {
+    let all: Vec<Reminder> = (1..=6).map(|number| once(number, 10 * i64::from(number))).collect();
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    let taken = |claims: punctual_core::store::Claims| {
+        claims.to_send.iter().map(|claimed| claimed.wake_at.as_second() - at(0).as_second()).collect::<Vec<_>>()
+    };
+    assert_eq!(taken(desk.claim_between(60, 20, 40, 2).await), [20, 30]);
+    assert_eq!(taken(desk.claim_between(60, 20, 40, 2).await), [40]);
+    assert_eq!(taken(desk.claim_between(60, 20, 40, 2).await), Vec::<i64>::new());
+    assert_eq!(taken(desk.claim(60).await), [10, 50, 60]);
+}
+
+async fn only_what_is_to_be_sent_is_claimed_ahead(desk: Desk) {
+    let asked = asking(once(1, 10), 1);
+    let (leased, ahead) = (once(2, 57), once(3, 71));
+    desk.create(&[&asked, &leased, &ahead]).await;
+    desk.deliver(10).await;
+    assert_eq!(desk.states(asked.id).await, [(StateKind::AwaitingAck, 10)]);
+    desk.claim_one(57).await;
+
+    // The answer may come until second 70, the lease lasts until 72, and second 71 may be claimed ahead of time.
+    let claims = desk.claim_between(60, 0, 75, 100).await;
+    let ids: Vec<_> = claims.to_send.iter().map(|claimed| claimed.before.id).collect();
+    assert_eq!((ids, claims.n_taken), (vec![run(&ahead, 1)], 1));
+    assert_eq!(claims.not_before, [at(70), at(72)], "each of them must be looked at when it comes");
+
+    let claims = desk.claim(70).await;
+    assert_eq!(claims.to_send[0].before.id, run(&asked, 1), "asked again");
+    assert!(claims.not_before.is_empty());
+}
+
+async fn what_must_be_waited_for_hides_nothing(desk: Desk) {
+    let urgent = |number| Reminder { priority: Priority::Critical, ..asking(once(number, 10), 1) };
+    let asked: Vec<Reminder> = (1..=5).map(urgent).collect();
+    let plain = once(9, 71);
+    desk.create(&asked.iter().chain([&plain]).collect::<Vec<_>>()).await;
+    let claims = desk.claim(10).await;
+    for claimed in &claims.to_send {
+        desk.settle(claimed, taken(), 10).await;
+    }
+    // Five questions wait until second 70 and would fill a claim of three.
+    let claims = desk.claim_between(60, 0, 75, 3).await;
+    assert_eq!(claims.to_send.iter().map(|c| c.before.id).collect::<Vec<_>>(), [run(&plain, 1)]);
+    assert_eq!(claims.not_before, [at(70)]);
+    // And when their time has come, none is forgotten.
+    assert_eq!(desk.claim_between(70, 0, 70, 3).await.n_taken, 3);
+    assert_eq!(desk.claim_between(70, 0, 70, 3).await.n_taken, 2);
+}
+
+async fn a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback(desk: Desk) {
+    let user = User {
+        id: "bob".into(),
+        timezone: None,
+        language: None,
+        addresses: vec![Address::new("mail", "bob"), Address::new("phone", "bob")],
+        quiet_hours: None,
+        admin: false,
+        created_at: at(0),
+        updated_at: at(0),
+    };
+    desk.store.put_user(user.clone()).await.expect("the store works");
+    let bobs = Reminder { user: "bob".into(), to: vec![], ..once(1, 10) };
+    let nobodys = Reminder { user: "carol".into(), to: vec![], ..once(2, 20) };
+    desk.create(&[&bobs, &nobodys]).await;
+    let claimed = desk.claim(20).await.to_send;
+    assert_eq!(claimed[0].route, user.addresses);
+    assert_eq!(claimed[1].route, [Address::new("console", "")]);
+}

@@ -1,0 +1,74 @@
+//! Creating: all of it or nothing, and the same answer to the same request.
+
+use punctual_core::occurrence::StateKind;
+use punctual_core::reminder::{
+    AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus,
+};
+use punctual_core::store::{Answered, Create, NewReminder, ReminderView, StoreError};
+use punctual_core::zone::Zone;
+
+use super::desk::{Desk, at, every, once, run};
+use super::rules;
+
+rules!(a_created_reminder_reads_back_whole, a_batch_is_written_whole_or_not_at_all, a_key_is_used_once);
+
+async fn a_created_reminder_reads_back_whole(desk: Desk) {
+    let metadata = serde_json_object();
+    let full = Reminder {
+        name: Some("plants".into()),
+        timezone: Zone::named("Europe/Berlin").expect("a real zone"),
+        priority: Priority::Critical,
+        to: vec![Address::new("phone", "ann"), Address::new("mail", "ann@example.org")],
+        ack: Some(AckPolicy { prompt: Some("done?".into()), ..AckPolicy::default() }),
+        snooze_allowed: false,
+        retries_max: 7,
+        misfire: Misfire { policy: MisfirePolicy::All, within: std::time::Duration::from_secs(90) },
+        on_unknown: OnUnknown::Hold,
+        original_text: Some("every two minutes".into()),
+        metadata,
+        ..every(1, 120)
+    };
+    desk.create(&[&full]).await;
+    assert_eq!(desk.view(full.id).await, ReminderView::fresh(full.clone(), at(120)));
+    assert_eq!(desk.states(full.id).await, [(StateKind::Scheduled, 120)]);
+    assert_eq!(desk.audit(full.id).await, ["create"]);
+    assert_eq!(desk.status(full.id).await, ReminderStatus::Active);
+    assert!(desk.store.reminder(once(9, 1).id).await.expect("the store works").is_none());
+    assert!(desk.store.occurrence(run(&full, 2)).await.expect("the store works").is_none());
+}
+
+async fn a_batch_is_written_whole_or_not_at_all(desk: Desk) {
+    let (first, second) = (once(1, 10), once(2, 10));
+    desk.create(&[&first]).await;
+    let twice = desk.try_create(&[&second, &first]).await;
+    assert!(twice.is_err(), "an id cannot be taken twice");
+    assert!(desk.store.reminder(second.id).await.expect("the store works").is_none(), "nothing of it was written");
+    assert_eq!(desk.audit(second.id).await, Vec::<String>::new());
+    desk.create(&[&second, &once(3, 10)]).await;
+    assert_eq!(desk.claim(10).await.to_send.len(), 3);
+}
+
+async fn a_key_is_used_once(desk: Desk) {
+    let answered = Answered { request: [7; 32], body: "made".into() };
+    let create = |reminder: Reminder| Create {
+        reminders: vec![NewReminder { reminder, first_due_at: at(10) }],
+        actor: "ann".into(),
+        answered: Some(("key".into(), answered.clone())),
+        now: at(0),
+    };
+    assert_eq!(desk.store.answered("key").await.expect("the store works"), None);
+    desk.store.create(create(once(1, 10))).await.expect("the key is new");
+    assert_eq!(desk.store.answered("key").await.expect("the store works"), Some(answered.clone()));
+    let again = desk.store.create(create(once(2, 10))).await;
+    assert!(matches!(again, Err(StoreError::KeyUsed)), "{again:?}");
+    assert!(desk.store.reminder(once(2, 10).id).await.expect("the store works").is_none());
+
+    desk.store.forget_answered(at(3600)).await.expect("the store works");
+    assert!(desk.store.answered("key").await.expect("the store works").is_some(), "a client may still repeat it");
+    desk.store.forget_answered(at(49 * 3600)).await.expect("the store works");
+    assert_eq!(desk.store.answered("key").await.expect("the store works"), None);
+}
+
+fn serde_json_object() -> Metadata {
+    Metadata::from_stored(r#"{"room":"kitchen","n":3}"#.into())
+}

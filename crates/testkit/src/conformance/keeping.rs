@@ -1,0 +1,108 @@
+//! Users, keys, counts, and old history.
+
+use jiff::civil::time;
+use punctual_core::change::Change;
+use punctual_core::reminder::{Address, ReminderStatus};
+use punctual_core::store::StoreStats;
+use punctual_core::user::{ApiKey, QuietHours, User};
+use punctual_core::zone::Zone;
+
+use super::desk::{Desk, at, every, once};
+use super::rules;
+
+rules!(
+    users_are_kept_and_replaced,
+    keys_are_found_by_their_hash,
+    old_history_goes_and_the_rest_stays,
+    counts_are_right,
+    a_probe_writes_and_queries_are_counted,
+);
+
+fn user(id: &str) -> User {
+    User {
+        id: id.into(),
+        timezone: Some(Zone::named("Europe/Zagreb").expect("a real zone")),
+        language: Some("hr".into()),
+        addresses: vec![Address::new("phone", id)],
+        quiet_hours: Some(QuietHours { from: time(22, 0, 0, 0), to: time(6, 30, 0, 0) }),
+        admin: true,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+async fn users_are_kept_and_replaced(desk: Desk) {
+    let store = &desk.store;
+    for id in ["bob", "ann", "carol"] {
+        store.put_user(user(id)).await.expect("the store works");
+    }
+    assert_eq!(store.user("ann").await.expect("the store works"), Some(user("ann")));
+    let names = |users: Vec<User>| users.into_iter().map(|user| user.id).collect::<Vec<_>>();
+    assert_eq!(names(store.users(None, 2).await.expect("the store works")), ["ann", "bob"]);
+    assert_eq!(names(store.users(Some("bob".into()), 2).await.expect("the store works")), ["carol"]);
+    let plain =
+        User { timezone: None, language: None, quiet_hours: None, admin: false, updated_at: at(9), ..user("ann") };
+    store.put_user(plain.clone()).await.expect("the store works");
+    assert_eq!(store.user("ann").await.expect("the store works"), Some(plain));
+    assert!(store.delete_user("ann").await.expect("the store works"));
+    assert!(!store.delete_user("ann").await.expect("the store works"));
+    assert_eq!(store.user("ann").await.expect("the store works"), None);
+}
+
+async fn keys_are_found_by_their_hash(desk: Desk) {
+    let store = &desk.store;
+    let key = |id: &str, byte: u8| ApiKey {
+        id: id.into(),
+        name: format!("key {id}"),
+        hash: [byte; 32],
+        user: (byte == 1).then(|| "ann".to_owned()),
+        write: byte == 1,
+        expires_at: (byte == 1).then(|| at(500)),
+        created_at: at(i64::from(byte)),
+    };
+    for key in [key("b", 2), key("a", 1)] {
+        store.put_key(key).await.expect("the store works");
+    }
+    assert_eq!(store.key([1; 32]).await.expect("the store works"), Some(key("a", 1)));
+    assert_eq!(store.key([9; 32]).await.expect("the store works"), None);
+    assert_eq!(store.keys().await.expect("the store works"), [key("a", 1), key("b", 2)]);
+    assert!(store.put_key(key("c", 1)).await.is_err(), "a hash belongs to one key");
+    assert!(store.delete_key("a").await.expect("the store works"));
+    assert!(!store.delete_key("a").await.expect("the store works"));
+    assert_eq!(store.key([1; 32]).await.expect("the store works"), None);
+}
+
+async fn old_history_goes_and_the_rest_stays(desk: Desk) {
+    let (over, series, paused) = (once(1, 10), every(2, 100), every(3, 50));
+    desk.create(&[&over, &series, &paused]).await;
+    desk.change(paused.id, Change::Pause, 1).await;
+    desk.deliver(10).await;
+    desk.deliver(100).await;
+    desk.deliver(200).await;
+    assert_eq!(desk.store.prune(at(150), 1).await.expect("the store works"), 1, "no more than asked");
+    assert_eq!(desk.store.prune(at(150), 100).await.expect("the store works"), 1);
+    assert!(desk.store.reminder(over.id).await.expect("the store works").is_none(), "it goes with its last run");
+    assert!(desk.audit(over.id).await.is_empty());
+    assert_eq!(desk.runs(series.id).await.len(), 2, "a recent run and one to come");
+    assert_eq!(desk.status(series.id).await, ReminderStatus::Active);
+    assert_eq!(desk.runs(paused.id).await.len(), 1, "what is paused has not ended");
+    desk.deliver(300).await;
+}
+
+async fn counts_are_right(desk: Desk) {
+    let (over, series, paused) = (once(1, 10), every(2, 100), once(3, 50));
+    desk.create(&[&over, &series, &paused]).await;
+    desk.change(paused.id, Change::Pause, 1).await;
+    desk.deliver(10).await;
+    let StoreStats { pending, oldest_at, mut reminders } = desk.store.stats(at(20)).await.expect("the store works");
+    assert_eq!((pending, oldest_at), (1, Some(at(100))));
+    reminders.sort_by_key(|(status, _)| status.as_str());
+    let expected = [ReminderStatus::Active, ReminderStatus::Completed, ReminderStatus::Paused];
+    assert_eq!(reminders, expected.map(|status| (status, 1)));
+}
+
+async fn a_probe_writes_and_queries_are_counted(desk: Desk) {
+    let before = desk.store.queries();
+    desk.store.probe().await.expect("the store works");
+    assert!(desk.store.queries() > before);
+}

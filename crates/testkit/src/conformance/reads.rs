@@ -1,0 +1,122 @@
+//! Finding what is there.
+
+use punctual_core::change::Change;
+use punctual_core::id::ReminderId;
+use punctual_core::occurrence::StateKind;
+use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::store::{AuditQuery, ReminderQuery, Upcoming};
+
+use super::desk::{Desk, LEASE, at, every, failed, once};
+use super::rules;
+
+rules!(
+    a_list_is_newest_first_and_comes_in_pages,
+    a_list_can_be_narrowed,
+    a_view_counts_what_its_runs_led_to,
+    runs_and_audit_entries_come_in_pages,
+    what_is_to_come_is_in_order_and_within_its_window,
+);
+
+async fn ids(desk: &Desk, query: ReminderQuery) -> Vec<ReminderId> {
+    let query = ReminderQuery { limit: if query.limit == 0 { 100 } else { query.limit }, ..query };
+    let views = desk.store.reminders(query).await.expect("the store works");
+    views.into_iter().map(|view| view.reminder.id).collect()
+}
+
+async fn a_list_is_newest_first_and_comes_in_pages(desk: Desk) {
+    let all: Vec<Reminder> = (1..=5).map(|number| once(number, 10)).collect();
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    let newest_first: Vec<_> = all.iter().rev().map(|reminder| reminder.id).collect();
+    assert_eq!(ids(&desk, ReminderQuery::default()).await, newest_first);
+    let page = ids(&desk, ReminderQuery { limit: 2, ..ReminderQuery::default() }).await;
+    assert_eq!(page, newest_first[..2]);
+    let next = ids(&desk, ReminderQuery { limit: 2, before: page.last().copied(), ..ReminderQuery::default() }).await;
+    assert_eq!(next, newest_first[2..4]);
+}
+
+async fn a_list_can_be_narrowed(desk: Desk) {
+    let ann = Reminder { name: Some("plants".into()), ..once(1, 10) };
+    let bob = Reminder { user: "bob".into(), ..once(2, 500) };
+    let paused = once(3, 20);
+    desk.create(&[&ann, &bob, &paused]).await;
+    desk.change(paused.id, Change::Pause, 1).await;
+    let all = ReminderQuery::default;
+    for (query, expected) in [
+        (ReminderQuery { user: Some("ann".into()), ..all() }, vec![paused.id, ann.id]),
+        (ReminderQuery { status: Some(ReminderStatus::Paused), ..all() }, vec![paused.id]),
+        (ReminderQuery { from: Some(at(10)), to: Some(at(500)), ..all() }, vec![ann.id]),
+        (ReminderQuery { from: Some(at(500)), ..all() }, vec![bob.id]),
+        (ReminderQuery { matching: Some("plants".into()), ..all() }, vec![ann.id]),
+        (ReminderQuery { matching: Some(bob.id.short()), ..all() }, vec![bob.id]),
+        (ReminderQuery { matching: Some(bob.id.to_string().to_uppercase()), ..all() }, vec![bob.id]),
+        (ReminderQuery { matching: Some("plant%".into()), ..all() }, vec![]),
+        (ReminderQuery { user: Some("bob".into()), matching: Some("plants".into()), ..all() }, vec![]),
+    ] {
+        assert_eq!(ids(&desk, query.clone()).await, expected, "{query:?}");
+    }
+}
+
+async fn a_view_counts_what_its_runs_led_to(desk: Desk) {
+    let reminder = Reminder { retries_max: 1, ..every(1, 100) };
+    desk.create(&[&reminder]).await;
+    let counts = |view: punctual_core::store::ReminderView| {
+        (view.last_status, view.total_runs, view.consecutive_errors, view.next_run_at)
+    };
+    desk.deliver(100).await;
+    let view = desk.view(reminder.id).await;
+    assert_eq!(view.last_run_at, Some(at(100)));
+    assert_eq!(counts(view), (Some(StateKind::Delivered), 1, 0, Some(at(200))));
+
+    let claimed = desk.claim_one(200).await;
+    desk.settle(&claimed, failed(), 200).await;
+    let view = counts(desk.view(reminder.id).await);
+    assert_eq!(view, (Some(StateKind::PendingRetry), 1, 0, Some(at(260))), "not a run before it is over");
+    let claimed = desk.claim_one(260).await;
+    desk.settle(&claimed, failed(), 260).await;
+    assert_eq!(counts(desk.view(reminder.id).await), (Some(StateKind::Failed), 2, 1, Some(at(300))));
+    desk.deliver(300).await;
+    assert_eq!(counts(desk.view(reminder.id).await), (Some(StateKind::Delivered), 3, 0, Some(at(400))));
+}
+
+async fn runs_and_audit_entries_come_in_pages(desk: Desk) {
+    let reminder = every(1, 10);
+    desk.create(&[&reminder]).await;
+    for second in [10, 20, 30] {
+        desk.deliver(second).await;
+    }
+    let runs =
+        |trails: Vec<punctual_core::store::Trail>| trails.iter().map(|t| t.occurrence.id.run).collect::<Vec<_>>();
+    assert_eq!(runs(desk.store.occurrences(reminder.id, None, 2).await.expect("the store works")), [4, 3]);
+    assert_eq!(runs(desk.store.occurrences(reminder.id, Some(3), 2).await.expect("the store works")), [2, 1]);
+
+    desk.change(reminder.id, Change::Pause, 31).await;
+    desk.change(reminder.id, Change::Resume, 32).await;
+    let page = |before| AuditQuery { reminder: Some(reminder.id), before, limit: 2 };
+    let newest = desk.store.audit(page(None)).await.expect("the store works");
+    let verbs: Vec<_> = newest.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(verbs, ["resume", "pause"]);
+    assert_eq!((newest[0].actor.as_str(), newest[0].at), ("ann", at(32)));
+    let older = desk.store.audit(page(Some(newest[1].number))).await.expect("the store works");
+    assert_eq!(older.iter().map(|entry| entry.action.as_str()).collect::<Vec<_>>(), ["create"]);
+}
+
+async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
+    let urgent = Reminder { priority: punctual_core::reminder::Priority::Critical, ..once(4, 40) };
+    desk.create(&[&once(1, 30), &once(2, 10), &once(3, 20), &urgent]).await;
+    let upcoming = |from, limit| {
+        let store = desk.store.clone();
+        async move { store.upcoming(at(from), limit).await.expect("the store works") }
+    };
+    let instants = |seconds: &[i64]| seconds.iter().map(|second| at(*second)).collect::<Vec<_>>();
+    assert_eq!(upcoming(0, 10).await, Upcoming { instants: instants(&[10, 20, 30, 40]), overdue_since: None });
+    assert_eq!(upcoming(0, 2).await.instants, instants(&[10, 20]));
+    assert_eq!(upcoming(25, 10).await, Upcoming { instants: instants(&[30, 40]), overdue_since: Some(at(10)) });
+    assert_eq!(upcoming(41, 0).await, Upcoming { instants: vec![], overdue_since: Some(at(10)) });
+
+    // What is leased must be looked at when its lease ends; what has ended, never.
+    desk.deliver(10).await;
+    let claimed = desk.claim_one(20).await;
+    assert_eq!(upcoming(0, 1).await.instants, [at(30)]);
+    assert_eq!(claimed.lease_until, at(20) + LEASE);
+    assert_eq!(upcoming(0, 10).await.instants, [at(30), at(20) + LEASE, at(40)]);
+}

@@ -1,0 +1,118 @@
+//! A channel that remembers what it was told to say.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+use tokio::sync::Notify;
+
+/// Records messages and answers as it is told; without being told, it takes everything. Clones are the same channel.
+#[derive(Clone, Default)]
+pub struct RecordingChannel {
+    tape: Arc<Mutex<Tape>>,
+    heard: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Tape {
+    messages: VecDeque<Message>,
+    script: VecDeque<Answer>,
+}
+
+enum Answer {
+    Say(Result<Receipt, SendError>),
+    Hang,
+    Panic,
+}
+
+impl RecordingChannel {
+    /// The next message that has no answer yet is answered so.
+    pub fn then_answer(&self, answer: Result<Receipt, SendError>) -> &Self {
+        self.lock().script.push_back(Answer::Say(answer));
+        self
+    }
+
+    /// The next message that has no answer yet is never answered.
+    pub fn then_hang(&self) -> &Self {
+        self.lock().script.push_back(Answer::Hang);
+        self
+    }
+
+    /// The next message that has no answer yet makes the channel panic.
+    pub fn then_panic(&self) -> &Self {
+        self.lock().script.push_back(Answer::Panic);
+        self
+    }
+
+    /// Takes the next message from the tape and asserts what it says.
+    ///
+    /// # Panics
+    /// If there is none, or if it says something else.
+    #[track_caller]
+    pub fn expect(&self, text: &str) -> Message {
+        match self.lock().messages.pop_front() {
+            Some(message) if message.text == text => message,
+            Some(message) => panic!("expected `{text}`, but `{}` came, at {}", message.text, message.sent_at),
+            None => panic!("expected `{text}`, but nothing came"),
+        }
+    }
+
+    /// Takes what the next message says from the tape.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[track_caller]
+    pub fn next_now(&self) -> String {
+        self.lock().messages.pop_front().map(|message| message.text).expect("a message came")
+    }
+
+    /// Asserts that nothing more came.
+    ///
+    /// # Panics
+    /// If something did.
+    #[track_caller]
+    pub fn expect_silence(&self) {
+        if let Some(message) = self.lock().messages.front() {
+            panic!("expected silence, but `{}` came, at {}", message.text, message.sent_at);
+        }
+    }
+
+    /// Waits for the next message.
+    pub async fn next(&self) -> Message {
+        loop {
+            let heard = self.heard.notified();
+            if let Some(message) = self.lock().messages.pop_front() {
+                return message;
+            }
+            heard.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tape> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Channel for RecordingChannel {
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let answer = {
+            let mut tape = self.lock();
+            tape.messages.push_back(message.clone());
+            tape.script.pop_front()
+        };
+        self.heard.notify_one();
+        match answer {
+            None => Ok(Receipt::default()),
+            Some(Answer::Say(answer)) => answer,
+            Some(Answer::Hang) => std::future::pending().await,
+            Some(Answer::Panic) => panic!("the channel was told to panic"),
+        }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        if address == "nowhere" { Err(Invalid::new("address", "leads nowhere")) } else { Ok(()) }
+    }
+}
