@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn lateness_is_said_once() {
         let late = |message: &mut Message| message.sent_at += jiff::SignedDuration::from_secs(95);
-        check_line(late, "⏰ 08:00:00  alice: Stand up  (1 min late)\n");
+        check_line(late, "⏰ 08:00:00  alice: Stand up  (2 min late)\n");
         check_line(
             |message| {
                 message.sent_at += jiff::SignedDuration::from_hours(2);

@@ -246,6 +246,7 @@ impl Inner {
                 if let Err(error) = self.store.settle(settlements.clone(), now).await {
                     // They will never be sent, so they must not stay leased: the settling loop tries until it works.
                     settlements.into_iter().for_each(|settlement| self.settle_later(settlement, None));
+                    self.timer.note(back_at);
                     return Err(error.into());
                 }
                 self.flights.remove(settlements.iter().map(|s| (&s.occurrence, s.lease)));
