@@ -3,9 +3,10 @@
 //! # The clock
 //!
 //! Deadlines are wall-clock instants, and the wall clock can be set. A sleep therefore never trusts a single long wait:
-//! one thread keeps all sleepers in order, waits for the earliest (at most [`LOOK_AGAIN`]), reads the clock again and
-//! wakes who is due. Set back, the clock makes a sleeper wait longer; set forward, it is noticed within the look-again
-//! time. What waits for a span and not for an instant is kept apart, by the monotonic clock. A thread with a condition variable is also more precise than the runtime's timer wheel, whose tick is 1 ms.
+//! one thread keeps all sleepers in order, waits for the earliest (half a second at most), reads the clock again and
+//! wakes who is due. Set back, the clock makes a sleeper wait longer; set forward, it is noticed within that half second.
+//! What waits for a span and not for an instant is kept apart, by the monotonic clock. A thread with a condition variable
+//! is also more precise than the runtime's timer wheel, whose tick is 1 ms.
 
 use std::collections::BTreeMap;
 use std::future::Future;

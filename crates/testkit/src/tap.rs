@@ -1,6 +1,6 @@
 //! A store with something between it and its caller.
 //!
-//! A [`Tap`] sees every call before and after it reaches the store behind, and may answer the writing ones itself. The
+//! A `Tap` sees every call before and after it reaches the store behind, and may answer the writing ones itself. The
 //! simulator taps stores to delay and fail them; the broken guarantees tap them to lie.
 
 use std::sync::Arc;

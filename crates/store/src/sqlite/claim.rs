@@ -181,7 +181,8 @@ fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreE
     let started_at = micros(claim.now);
     for_rows(
         db,
-        "INSERT INTO attempt (reminder_id, run, number, channel, address, status, started_at) VALUES {values}",
+        // REPLACE, because one row that is there and should not be must not stop every claim from now on.
+        "INSERT OR REPLACE INTO attempt (reminder_id, run, number, channel, address, status, started_at) VALUES {values}",
         7,
         taken,
         |claimed, values| {

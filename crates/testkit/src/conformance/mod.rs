@@ -1,6 +1,6 @@
 //! The behaviour every store must show, written once.
 //!
-//! A store's own tests call [`exercise`] with a way to make an empty store. A new rule about stores starts here.
+//! A store's own tests call `exercise` with a way to make an empty store. A new rule about stores starts here.
 
 mod answers;
 mod claims;

@@ -5,7 +5,7 @@
 //! every time, hours take milliseconds, and a failure is replayed by its seed.
 //!
 //! Users and receivers write down what they were told and what they saw. When the world has been quiet long enough,
-//! [`check`] compares that with the rows in the store.
+//! `check` compares that with the rows in the store.
 
 /// The promises, one file each.
 pub mod check;
