@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::change::Change;
-use punctual_core::reminder::Reminder;
-use punctual_core::store::{By, Create, NewReminder, Store, StoreError};
+use punctual_core::reminder::{Address, Reminder};
+use punctual_core::store::{By, Claim, Create, NewReminder, Store, StoreError};
 use punctual_store::sqlite::{OpenError, Options, SqliteStore, migrate};
 use punctual_testkit::sample::{instant, once};
 
@@ -179,4 +179,37 @@ async fn a_write_that_finds_the_file_locked_fails_and_later_works() {
     assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
     lock.execute_batch("ROLLBACK").unwrap();
     store.probe().await.unwrap();
+}
+
+#[test]
+fn sqlite_is_newer_than_the_bug_that_corrupted_logs() {
+    let numbers: Vec<u32> = punctual_store::sqlite::version().split('.').map(|part| part.parse().unwrap()).collect();
+    assert!(numbers >= vec![3, 51, 3], "{numbers:?}");
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let store = open(&path).unwrap();
+    let (poisoned, healthy) = (once(1, instant(NOW), instant(NOW)), once(2, instant(NOW), instant(NOW)));
+    for reminder in [&poisoned, &healthy] {
+        store.create(create(reminder, instant(NOW))).await.unwrap();
+    }
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute("UPDATE reminder SET schedule = 'nonsense' WHERE id = ?", [poisoned.id.as_bytes()]).unwrap();
+
+    let claim = Claim {
+        now: instant(NOW),
+        from: Timestamp::MIN,
+        until: instant(NOW),
+        limit: 10,
+        node: "n".into(),
+        lease_until: instant("2026-05-04T08:00:15Z"),
+        fallback: Address::new("console", ""),
+    };
+    let claims = store.claim(claim).await.unwrap();
+    assert_eq!(claims.to_send.iter().map(|claimed| claimed.reminder.id).collect::<Vec<_>>(), [healthy.id]);
+    let trail = store.occurrences(poisoned.id, None, 1).await.unwrap().remove(0);
+    assert!(trail.occurrence.state.error().unwrap().contains("cannot be read"), "{trail:?}");
 }

@@ -264,8 +264,14 @@ pub(super) fn stats(db: &Connection) -> Result<StoreStats, StoreError> {
             Ok((found.get(0)?, found.get(1)?))
         })
         .map_err(broken)?;
-    let reminders = collect(db, "SELECT status, count(*) FROM reminder GROUP BY status", [], |found| {
-        Ok((row::word::<ReminderStatus>(found, 0)?, get(found, 1)?))
-    })?;
+    // One pass and four counters: a GROUP BY would sort every row in memory first.
+    let by_status =
+        [ReminderStatus::Active, ReminderStatus::Paused, ReminderStatus::Completed, ReminderStatus::Cancelled];
+    let sums = by_status.map(|status| format!("coalesce(sum(status = '{status}'), 0)")).join(", ");
+    let mut statement = db.prepare_cached(&format!("SELECT {sums} FROM reminder")).map_err(broken)?;
+    let counts = statement
+        .query_row([], |found| Ok([found.get::<_, u64>(0)?, found.get(1)?, found.get(2)?, found.get(3)?]))
+        .map_err(broken)?;
+    let reminders = by_status.into_iter().zip(counts).filter(|(_, n)| *n > 0).collect();
     Ok(StoreStats { pending, oldest_at: oldest.map(instant).transpose()?, reminders })
 }
