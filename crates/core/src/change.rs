@@ -292,6 +292,10 @@ impl Work {
             }
             return Err(self.no_question());
         };
+        if occurrence.state == State::Scheduled && until <= occurrence.due_at {
+            let problem = format!("is not after its next run at {}; a snooze puts off", occurrence.due_at);
+            return Err(Invalid::new("until", problem).into());
+        }
         if occurrence.state == State::Scheduled {
             // The series goes on where it would have: a snooze moves this run alone.
             self.go_on(&occurrence);

@@ -301,7 +301,7 @@ pub struct Claims {
     /// The moments within the claim that are not to be acted on before they have come: ends of leases, and of the time given
     /// to answer. All of them, also if the claim was full.
     pub not_before: Vec<Timestamp>,
-    /// How many ended without a send, by the state they ended in.
+    /// What ended without a send, each run by the state it ended in.
     pub ended: Vec<StateKind>,
 }
 

@@ -151,6 +151,8 @@ fn snooze_moves_this_run_and_never_the_series() {
 fn a_snooze_that_makes_no_sense_is_refused() {
     let asked = || loaded(asking(once()), awaiting());
     assert!(refused(asked(), Change::Snooze { until: at(30) }).contains("until"));
+    let early = loaded(reminder(every(60)), State::Scheduled);
+    assert!(refused(early, Change::Snooze { until: at(50) }).contains("puts off"), "a snooze never makes it earlier");
     assert!(refused(asked(), Change::Snooze { until: at(400 * 86_400) }).contains("year"));
     let mut firm = asking(once());
     firm.snooze_allowed = false;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use punctual_core::occurrence::State;
 use punctual_core::store::{Settlement, StoreError};
 use tokio::sync::mpsc;
 
@@ -35,6 +36,10 @@ impl Inner {
         if let (Some(flight), Some(end)) = (sent, &settlement.ended) {
             self.count_attempt(&flight.claimed.to().channel, end.status.as_str());
             self.count_occurrence(settlement.state.kind().as_str(), flight.via);
+            if let State::Failed { error, .. } = &settlement.state {
+                let (occurrence, attempts) = (settlement.occurrence, settlement.attempt);
+                tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
+            }
         }
         // The loop outlives every sender; if it is gone, so is the process, and the lease will tell.
         let _ = self.settler.sender.send(settlement);

@@ -1,11 +1,14 @@
 //! Listing reminders.
 
 use punctual_engine::SystemClock;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::style::{Style, of_status};
 use super::table::{Cell, Table};
 use super::{Context, User, find, print, print_json, when};
+
+/// The most a server lists at once.
+const LIMIT_MAX: u16 = 500;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -32,7 +35,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
-    let mut query = vec![("limit", args.limit.to_string())];
+    // The server lists the newest first and people want to see the soonest, so as many are read as it gives.
+    let mut query = vec![("limit", LIMIT_MAX.to_string())];
     match (args.user.named(), args.everybody) {
         (_, true) => {}
         (Some(user), false) => query.push(("user", user)),
@@ -77,6 +81,8 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
         let next = when::instant(reminder, "next_run_at");
         (next.is_none(), next)
     });
+    let n_more = reminders.len().saturating_sub(usize::from(args.limit));
+    reminders.truncate(usize::from(args.limit));
     let now = SystemClock::read();
     let mut header = vec!["ID", "NEXT", "", "SCHEDULE", "STATUS", "MESSAGE"];
     if args.everybody {
@@ -85,9 +91,14 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
     let mut table = Table::new(&header);
     for reminder in reminders {
         let next = when::instant(reminder, "next_run_at");
-        // One that is active with nothing planned waits for something: its last run says for what.
-        let waits_for = reminder["last_status"].as_str().filter(|_| next.is_none() && reminder["status"] == "active");
-        let status = waits_for.or(reminder["status"].as_str()).unwrap_or_default();
+        // One that is active with nothing planned waits for something, and one that is over may not have arrived: its last
+        // run says so.
+        let last = reminder["last_status"].as_str().unwrap_or_default();
+        let status = match reminder["status"].as_str().unwrap_or_default() {
+            "active" if next.is_none() && !last.is_empty() => last,
+            "completed" if matches!(last, "failed" | "missed" | "unanswered" | "dismissed") => last,
+            status => status,
+        };
         let text = |field: &str| reminder[field].as_str().unwrap_or_default();
         let message = match reminder["name"].as_str() {
             Some(name) => format!("{name}: {}", text("message")),
@@ -109,7 +120,11 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
     }
     let mut text = table.render(context.paint);
     if page["next_cursor"].is_string() {
-        text.push_str(&format!("There are more; --limit shows up to 500, this is {}.\n", json!(args.limit)));
+        text.push_str(&format!(
+            "There are more than {LIMIT_MAX}, and these are the first of the newest; --from and --to narrow it down.\n"
+        ));
+    } else if n_more > 0 {
+        text.push_str(&format!("There are {n_more} more; --limit shows up to {LIMIT_MAX}.\n"));
     }
     text
 }

@@ -24,13 +24,20 @@ pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<PathBuf, 
     }
     let path = match text.strip_prefix("sqlite:") {
         Some(path) => path.strip_prefix("//").unwrap_or(path),
-        None if text.contains("://") => return Err(found.wrong("is no database this version knows")),
+        // A misspelt `sqlite:` would otherwise name a new file, and an empty database would be served from it.
+        None if is_scheme(text) => return Err(found.wrong("is no database this version knows")),
         None => text,
     };
     if path.is_empty() || path.starts_with(":memory:") {
         return Err(found.wrong("names no file, and reminders must survive a restart"));
     }
     Ok(PathBuf::from(path))
+}
+
+/// Whether a text begins like a URL and not like a path; one letter and a colon is a drive.
+fn is_scheme(text: &str) -> bool {
+    text.split_once(':')
+        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {

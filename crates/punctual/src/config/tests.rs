@@ -60,6 +60,7 @@ fn every_mistake_is_answered_with_what_would_be_right() {
         ("listen = 'here'", &["`here` is no address", "HOST:PORT"]),
         ("timezone = 'Europe/Berln'", &["timezone:", "did you mean Europe/Berlin"]),
         ("database = 'postgres://u:hush@h/d'", &["database:", "SQLite only"]),
+        ("database = 'sqllite:/tmp/x.db'", &["no database this version knows", "sqlite:PATH"]),
         ("database = 'mysql://h/d'", &["no database this version knows", "sqlite:PATH"]),
         ("database = 'sqlite::memory:'", &["survive a restart"]),
         ("redis_url = 'redis://:hush@h'", &["redis_url:", "no Redis timer yet"]),

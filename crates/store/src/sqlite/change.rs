@@ -89,10 +89,12 @@ fn write(db: &Connection, applied: &Applied, change: &Change, by: &By) -> Result
                 response.until.map(micros)
             ])
             .map_err(broken)?;
-        let state = applied.write.iter().find(|o| o.id == response.occurrence).map(|o| o.state.kind().as_str());
-        db.prepare_cached("UPDATE reminder SET last_status = coalesce(?, last_status) WHERE id = ?")
+    }
+    // What was sent and has now ended, by an answer or with its reminder, is the last thing that became of it.
+    if let Some(sent) = applied.write.iter().rfind(|o| o.tries.reached > 0) {
+        db.prepare_cached("UPDATE reminder SET last_status = ? WHERE id = ?")
             .map_err(broken)?
-            .execute(params![state, reminder.id.as_bytes()])
+            .execute(params![sent.state.kind().as_str(), reminder.id.as_bytes()])
             .map_err(broken)?;
     }
     let run = applied.write.first().or(applied.insert.first()).map(|o| o.id.run);

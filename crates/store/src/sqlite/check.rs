@@ -13,6 +13,8 @@ pub struct CheckReport {
     pub quick_check: String,
     /// Its schema version.
     pub schema: u32,
+    /// The latest that this program knows.
+    pub schema_known: u32,
     /// Deliveries marked as under way. None are, in a file that no server has open and that was closed in order.
     pub n_left_behind: usize,
 }
@@ -28,6 +30,7 @@ pub fn check(path: &Path) -> Result<CheckReport, OpenError> {
         Ok(CheckReport {
             quick_check: connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?,
             schema: connection.pragma_query_value(None, "user_version", |row| row.get(0))?,
+            schema_known: super::migrate::known(),
             n_left_behind: connection.query_row(count, [], |row| row.get(0))?,
         })
     };

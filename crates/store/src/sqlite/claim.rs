@@ -58,7 +58,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
                 });
             }
             Wake::End { state, also_missed, n_more_missed, next } => {
-                claims.ended.push(state.kind());
+                claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
                 let planned = end(db, due, state, &also_missed, n_more_missed, next, claim.now)?;
                 claims.wakes.extend(planned);
             }

@@ -21,6 +21,11 @@ pub struct MigrateReport {
     pub to: u32,
 }
 
+/// The latest schema version this program knows.
+pub(super) fn known() -> u32 {
+    STEPS.len() as u32
+}
+
 /// Brings the file at `path` up to date without serving it.
 pub fn migrate(path: &Path) -> Result<MigrateReport, OpenError> {
     let _lock = lock(path)?;
@@ -34,7 +39,7 @@ pub(super) fn up(connection: &Connection, path: &Path) -> Result<MigrateReport, 
         connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(|e| failed(path, &e))
     };
     let (application, from) = (pragma("application_id")?, pragma("user_version")?);
-    let known = STEPS.len() as u32;
+    let known = known();
     let from = u32::try_from(from).unwrap_or(u32::MAX);
     if application == 0 && from == 0 {
         let tables: i64 = connection

@@ -37,6 +37,9 @@ pub use migrate::{MigrateReport, migrate};
 pub use open::OpenError;
 use worker::{Readers, Urgency, Writer};
 
+/// More reminders than this in one create have a commit of their own.
+const BULK_FROM: usize = 2048;
+
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -92,7 +95,8 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn create(&self, new: Create) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| create::create(db, &new)).await
+        let urgency = if new.reminders.len() > BULK_FROM { Urgency::Bulk } else { Urgency::Normal };
+        self.write(urgency, move |db| create::create(db, &new)).await
     }
 
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {

@@ -57,11 +57,6 @@ pub enum OpenError {
     },
 }
 
-/// How much the writer may keep in memory, in SQLite's terms: 64 MB, taken only as it is used. Many users' rows are
-/// neighbours of nothing, so a batch of creates touches thousands of pages; reading them again for every batch made creating
-/// several times slower once there were a million.
-const WRITER_CACHE: i32 = -65_536;
-
 /// Keeps other servers away from the file; the system ends it when the process ends, however it ends.
 pub(super) struct Lock {
     _file: File,
@@ -70,7 +65,6 @@ pub(super) struct Lock {
 pub(super) fn open(path: &Path, options: &Options) -> Result<SqliteStore, OpenError> {
     let lock = lock(path)?;
     let connection = connect(path, options)?;
-    connection.pragma_update(None, "cache_size", WRITER_CACHE).map_err(|e| failed(path, &e))?;
     migrate::up(&connection, path)?;
     if options.inline {
         let writer = Writer::inline(connection);

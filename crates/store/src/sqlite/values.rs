@@ -5,7 +5,7 @@
 
 use punctual_core::store::StoreError;
 use rusqlite::types::ToSql;
-use rusqlite::{CachedStatement, Connection, Row};
+use rusqlite::{CachedStatement, Connection, Row, StatementStatus};
 
 use super::row::broken;
 
@@ -62,6 +62,12 @@ pub(super) fn for_rows<'a, T>(
             while let Some(row) = returned.next().map_err(broken)? {
                 each(row)?;
             }
+            drop(returned);
+            // A table that is scanned for a handful of rows is fast in every test and hopeless with a million.
+            debug_assert!(
+                statement.reset_status(StatementStatus::FullscanStep) < i32::try_from(size).unwrap_or(i32::MAX),
+                "a table is scanned: {sql}"
+            );
         }
     }
     Ok(())

@@ -35,6 +35,9 @@ pub(super) enum Urgency {
     Urgent,
     /// All else.
     Normal,
+    /// Many rows at once. It has a commit of its own: its share of the wait for the disk is small, and a savepoint around
+    /// thousands of statements costs more than all of them, because SQLite walks its undo log at the end of each.
+    Bulk,
 }
 
 type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
@@ -54,13 +57,14 @@ impl Writer {
         let log_pages = Arc::new(LogPages::default());
         let checkpointer = spawn("checkpoint", {
             let log_pages = log_pages.clone();
-            move || checkpoint(&checkpointer, &log_pages)
+            move || checkpoint(checkpointer, &log_pages)
         });
         let writer = spawn("writer", {
             let jobs = jobs.clone();
             move || {
-                write(connection, &jobs, &log_pages);
+                let connection = write(connection, &jobs, &log_pages);
                 log_pages.close();
+                connection
             }
         });
         Self::Thread(Threads { jobs, handles: vec![writer, checkpointer] })
@@ -99,15 +103,16 @@ impl Writer {
 /// comes next finds it closed, and the last one has copied the log into it.
 pub(super) struct Threads {
     jobs: Arc<Jobs>,
-    handles: Vec<JoinHandle<()>>,
+    handles: Vec<JoinHandle<Connection>>,
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
         self.jobs.close();
         for handle in self.handles.drain(..) {
-            // A thread that panicked has said so; the file is whole all the same.
-            let _ = handle.join();
+            // One after the other: of two that close at once, neither knows that it is the last. A thread that panicked has
+            // said so, and has closed its own.
+            drop(handle.join());
         }
     }
 }
@@ -129,6 +134,7 @@ impl Readers {
                         guarded(&connection, work).1(Ok(()));
                     }
                 }
+                connection
             })
         };
         let handles = connections.into_iter().map(read).collect();
@@ -200,6 +206,9 @@ pub(super) struct Jobs {
 struct Waiting {
     urgent: VecDeque<Work>,
     normal: VecDeque<Work>,
+    bulk: VecDeque<Work>,
+    /// Whether it is the turn of what is in bulk, so that neither keeps the other waiting.
+    bulk_turn: bool,
     closed: bool,
 }
 
@@ -211,23 +220,32 @@ impl Jobs {
         }
         match urgency {
             Urgency::Urgent => waiting.urgent.push_back(work),
-            Urgency::Normal if waiting.normal.len() >= WAITING_MAX => {
+            Urgency::Normal | Urgency::Bulk if waiting.normal.len() + waiting.bulk.len() >= WAITING_MAX => {
                 return Err(StoreError::Unavailable("too many requests are waiting for the database".into()));
             }
             Urgency::Normal => waiting.normal.push_back(work),
+            Urgency::Bulk => waiting.bulk.push_back(work),
         }
         drop(waiting);
         self.changed.notify_one();
         Ok(())
     }
 
-    /// Waits for work and takes up to `max` of it, urgent first. `None` when closed and empty.
+    /// Waits for work and takes up to `max` of it, urgent first, or one piece that is in bulk. `None` when closed and empty.
     fn take(&self, max: usize) -> Option<Vec<Work>> {
         let mut waiting = lock(&self.waiting);
         loop {
             let n_urgent = waiting.urgent.len().min(max);
             let n_normal = waiting.normal.len().min(max - n_urgent);
+            if (waiting.bulk_turn || n_urgent + n_normal == 0)
+                && let Some(bulk) = waiting.bulk.pop_front()
+            {
+                waiting.bulk_turn = false;
+                self.n_done.fetch_add(1, Ordering::Relaxed);
+                return Some(vec![bulk]);
+            }
             if n_urgent + n_normal > 0 {
+                waiting.bulk_turn = true;
                 let mut taken: Vec<Work> = waiting.urgent.drain(..n_urgent).collect();
                 taken.extend(waiting.normal.drain(..n_normal));
                 self.n_done.fetch_add(taken.len() as u64, Ordering::Relaxed);
@@ -246,7 +264,7 @@ impl Jobs {
     }
 }
 
-fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>) {
+fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>) -> Connection {
     let noted = log_pages.clone();
     let hook = move |_: &mut Wal, n_pages| {
         noted.note(n_pages);
@@ -263,6 +281,7 @@ fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>) {
             log_pages.reset();
         }
     }
+    connection
 }
 
 /// Runs all of `batch` in one transaction; answers when it is committed.
@@ -274,6 +293,8 @@ fn transact(connection: &Connection, batch: Vec<Work>) {
         }
         return;
     }
+    // A job that is alone needs no savepoint: when it fails, the whole transaction goes.
+    let shared = batch.len() > 1;
     let mut answers = Vec::with_capacity(batch.len());
     for work in batch {
         if connection.is_autocommit() {
@@ -281,16 +302,23 @@ fn transact(connection: &Connection, batch: Vec<Work>) {
             work(Err(ended())).1(Ok(()));
             continue;
         }
-        if let Err(error) = execute(connection, "SAVEPOINT job") {
+        if shared && let Err(error) = execute(connection, "SAVEPOINT job") {
             work(Err(error)).1(Ok(()));
             continue;
         }
         let (ok, answer) = guarded(connection, work);
-        if !ok {
+        if !ok && !shared {
             // A failed job may have written some of its rows.
+            let _ = execute(connection, "ROLLBACK");
+            answer(Ok(()));
+            return;
+        }
+        if !ok {
             let _ = execute(connection, "ROLLBACK TO job");
         }
-        let _ = execute(connection, "RELEASE job");
+        if shared {
+            let _ = execute(connection, "RELEASE job");
+        }
         answers.push(answer);
     }
     let committed = if connection.is_autocommit() { Err(ended()) } else { execute(connection, "COMMIT") };
@@ -351,14 +379,14 @@ impl LogPages {
 }
 
 /// Copies the log into the file whenever it has grown, beside the writer and without making it wait.
-fn checkpoint(connection: &Connection, log_pages: &LogPages) {
+fn checkpoint(connection: Connection, log_pages: &LogPages) -> Connection {
     let mut state = lock(&log_pages.state);
     loop {
         while state.0 == 0 && !state.1 {
             state = log_pages.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.1 {
-            return;
+            return connection;
         }
         state.0 = 0;
         drop(state);
@@ -369,7 +397,7 @@ fn checkpoint(connection: &Connection, log_pages: &LogPages) {
     }
 }
 
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+fn spawn(name: &str, body: impl FnOnce() -> Connection + Send + 'static) -> JoinHandle<Connection> {
     let spawned = std::thread::Builder::new().name(name.into()).spawn(body);
     spawned.expect("a process that cannot start a thread cannot serve")
 }

@@ -48,6 +48,13 @@ fn look(path: &Path) -> anyhow::Result<Check> {
         let advice = "stop the server, keep a copy of the file, and restore a backup";
         return Ok(Check::wrong("database", format!("{shown} is damaged: {}", report.quick_check), advice));
     }
+    if report.schema > report.schema_known {
+        let found = format!(
+            "{shown} has schema version {}, and this punctual knows up to {}",
+            report.schema, report.schema_known
+        );
+        return Ok(Check::wrong("database", found, "use a newer punctual"));
+    }
     if !is_wal(path)? {
         let advice = "stop whatever else opens the file; `punctual serve` sets WAL mode again";
         return Ok(Check::wrong("database", format!("{shown} is not in WAL mode"), advice));
