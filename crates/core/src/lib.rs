@@ -15,6 +15,9 @@ pub mod span;
 /// When a reminder is due: the schedule types and their next instant.
 pub mod schedule;
 
+/// Time as people say it, and how they answer.
+pub mod phrase;
+
 /// What a user asked for.
 pub mod reminder;
 
