@@ -20,7 +20,7 @@ pub(crate) fn message(address: &str) -> Message {
         user: "alice".into(),
         name: None,
         message: "Take your \"medicine\"".into(),
-        schedule: Schedule { rule: Rule::Once { at: due_at }, starts_at: None, ends_at: None, count: None },
+        schedule: Schedule::new(Rule::Once { at: due_at }),
         timezone: Zone::named("Europe/Berlin").unwrap(),
         priority: Priority::High,
         to: vec![to.clone()],

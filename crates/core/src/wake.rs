@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::{later, next_address};
+use crate::decide::next_address;
 use crate::occurrence::{Occurrence, State};
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use crate::schedule::{Anchor, Rule};
@@ -129,7 +129,7 @@ fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Ti
         MisfirePolicy::Skip => None,
     };
     let next = delivered_late.or_else(|| match from_answer {
-        Some(every) => Some(later(now, every)).filter(|at| reminder.schedule.ends_at.is_none_or(|end| *at <= end)),
+        Some(every) => reminder.schedule.after_answer(&reminder.timezone, every, now),
         None => reminder.schedule.next_after(&reminder.timezone, now),
     });
     Some(Wake::End {
@@ -178,9 +178,8 @@ pub fn after_settle(
     }
     match &reminder.schedule.rule {
         Rule::Interval { every, anchor: Anchor::Ack, .. } => {
-            let next = later(now, *every);
-            let over = reminder.schedule.ends_at.is_some_and(|ends_at| next > ends_at);
-            state.is_final().then_some((!over).then_some(next))
+            let next = || reminder.schedule.after_answer(&reminder.timezone, *every, now);
+            state.is_final().then(next)
         }
         _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
     }

@@ -20,6 +20,9 @@ mod logging;
 /// Everything wired together, from start to orderly stop.
 mod serve;
 
+/// What a text says about time, as both doors answer it.
+mod understood;
+
 /// The API.
 mod http;
 

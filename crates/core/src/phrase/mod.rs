@@ -1,11 +1,35 @@
 //! Time as people say it: `tomorrow at 8`, `jeden Werktag um 7:30`, `za sat i po`.
+//!
+//! One grammar engine, and a table of words and rules for each language in `tables/`. The way of a text:
+//! [`token`] cuts it, [`table`] knows the words and rules of a language, [`grammar`] matches them to [`atom`]s, [`find`]
+//! joins atoms to the longest [`plan`] that holds together, [`understand`] picks the phrase that is meant, and [`resolve`]
+//! and [`recur`] say which instant or schedule that is, here and now. [`rest`] is what else the text says.
+//!
+//! What is ambiguous is taken for the next sensible moment to come, and said back in the summary. What is not understood
+//! is none, with a reason, and never a guess.
 
+mod action;
+mod atom;
+mod feast;
+mod find;
+mod grammar;
 mod lang;
+mod language;
+mod plan;
+mod recur;
+mod resolve;
+mod rest;
+mod table;
+mod token;
+mod understand;
 
 use jiff::Timestamp;
 
 pub use lang::Lang;
 
+use self::resolve::Here;
+use self::token::Tokens;
+use self::understand::Understanding;
 use crate::schedule::Schedule;
 use crate::zone::Zone;
 
@@ -36,11 +60,15 @@ pub enum Meaning {
         from: Timestamp,
         /// Its end.
         to: Timestamp,
+        /// How exactly its beginning was said.
+        grain: Grain,
     },
     /// A length of time, such as `20 minutes`, that is not said to begin anywhere.
     Duration {
-        /// The length.
+        /// The length; a month in it is thirty days.
         seconds: u64,
+        /// When it is over, if it begins now.
+        at: Timestamp,
     },
     /// Something that comes again and again.
     Recurring(Box<Schedule>),
@@ -72,8 +100,58 @@ pub enum Grain {
     Year,
 }
 
+impl Grain {
+    /// Its name, such as `minute`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Quarter => "quarter",
+            Self::Year => "year",
+        }
+    }
+}
+
+/// The longest text that is looked at, in bytes; a reminder is far shorter.
+pub const TEXT_MAX: usize = 64 * 1024;
+
 /// Works out what `text` says about time, for somebody in `zone` at `now`. Without `lang` the language is worked out too.
-pub fn parse(text: &str, lang: Option<Lang>, _zone: &Zone, _now: Timestamp) -> Parsed {
-    let reason = "no time was found in it".into();
-    Parsed { meaning: Meaning::None { reason }, rest: text.to_owned(), lang: lang.unwrap_or(Lang::En) }
+pub fn parse(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Parsed {
+    read(text, lang, zone, now, false)
+}
+
+/// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. What names days without saying `every`
+/// is taken to mean each of them: `last day of the month at 9`. The error is a sentence.
+pub fn series(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
+    match read(text, lang, zone, now, true).meaning {
+        Meaning::Recurring(schedule) => Ok(*schedule),
+        Meaning::None { reason } => Err(reason),
+        Meaning::Instant { .. } | Meaning::Interval { .. } | Meaning::Duration { .. } => {
+            Err("it names one time; say how often, such as `every day at 8`".into())
+        }
+    }
+}
+
+fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: bool) -> Parsed {
+    if text.len() > TEXT_MAX {
+        let reason = format!("the text is longer than {TEXT_MAX} bytes");
+        return Parsed { meaning: Meaning::None { reason }, rest: text.to_owned(), lang: lang.unwrap_or(Lang::En) };
+    }
+    let tokens = Tokens::of(text);
+    let (language, mut grammar) = language::choose(lang, &tokens, zone);
+    let phrases = find::find(&mut grammar, language.parts);
+    let here = Here::new(now, zone.rules(), language.is_next_coming);
+    let asked = rest::asked(&mut grammar, language);
+    let understanding = Understanding { text, tokens: &tokens, phrases: &phrases, here: &here, zone, asked, is_series };
+    let (meaning, used) = understanding.meaning();
+    let (meaning, rest) = match understand::doubt(&mut grammar, language, &meaning, &used) {
+        Some(reason) => (Meaning::None { reason: reason.into() }, None),
+        None if matches!(meaning, Meaning::None { .. }) => (meaning, None),
+        None => (meaning, Some(rest::rest(text, &mut grammar, language, &used))),
+    };
+    Parsed { meaning, rest: rest.unwrap_or_else(|| text.trim().to_owned()), lang: language.lang }
 }

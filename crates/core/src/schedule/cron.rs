@@ -6,30 +6,24 @@
 //!
 //! # Across a change of the clocks
 //!
-//! Between two changes the local clock is the UTC clock moved by a constant, and a cron expression is a plain
-//! pattern over it. So the search goes from change to change, and only the hour after one is special:
-//!
-//! - The clocks went forward by `g`. For `g` from then on, the old clock shows the local times that were
-//!   skipped. Reading the pattern off *both* clocks during that time runs a skipped time once, shifted by the length of
-//!   the gap, and two readings of one instant are one run. An expression for every hour (`*/15 * * * *`) needs no
-//!   such help and follows the new clock alone.
-//! - The clocks went back by `g`. For `g` from then on, local times are repeated. An expression of fixed times
-//!   has had its run and stays silent; one with a `*`, a range or a step in its time fields is an interval to the person
-//!   who wrote it, and runs through both passes.
+//! An expression of fixed times is like any other rule about local time: see `local.rs`. One with a `*`, a range or a step
+//! in its time fields is an interval to the person who wrote it, and runs through both passes of a repeated hour. One
+//! for every hour (`*/15 * * * *`) follows the new clock alone when an hour is skipped, and needs no shifting.
 //!
 //! The `croner` crate is not used: it moves a skipped time to the end of the gap instead of shifting it, gives up on gaps over
 //! two hours, loses the skipped times of lists such as `0 2,14 * * *`, takes `MON` for a day of the month, and
 //! its errors do not say which field is wrong.
 
 mod field;
+mod rules;
 
 use std::fmt;
 
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::Offset;
-use jiff::{SignedDuration, Timestamp};
 
 use self::field::Fields;
+use super::local::{Clocks, next_instant};
 use crate::invalid::Invalid;
 use crate::zone::Zone;
 
@@ -71,37 +65,8 @@ impl CronExpr {
 
     /// The first instant strictly after `after` at which the expression is due in `zone`.
     pub fn next_after(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
-        let rules = zone.rules();
-        // Runs and changes of the clocks fall on whole seconds, so the search may begin on the next one.
-        let second = i64::try_from(after.as_nanosecond().div_euclid(1_000_000_000)).ok()?;
-        let mut from = Timestamp::from_second(second + 1).ok()?;
-        loop {
-            let offset = rules.to_offset(from);
-            let until = rules.following(from).next().map(|change| change.timestamp());
-            let is_in_reach = |at: &Timestamp| until.is_none_or(|until| *at < until);
-            let mut begin = from;
-            let mut shifted = None;
-            if let Some(change) = Change::before(zone, from, offset) {
-                if change.forward > SignedDuration::ZERO && !self.fields.every_hour() {
-                    let end = change.at.checked_add(change.forward).ok()?;
-                    shifted = self.next_by(change.old_offset, from).filter(|at| *at < end).filter(is_in_reach);
-                } else if change.forward < SignedDuration::ZERO && !self.fields.is_interval() {
-                    begin = begin.max(change.at.checked_sub(change.forward).ok()?);
-                }
-            }
-            let plain = self.next_by(offset, begin);
-            let found = plain.filter(is_in_reach).into_iter().chain(shifted).min();
-            if found.is_some() {
-                return found;
-            }
-            plain?;
-            from = until?;
-        }
-    }
-
-    /// The first run at or after `from` by a clock that always stands at `offset`.
-    fn next_by(&self, offset: Offset, from: Timestamp) -> Option<Timestamp> {
-        offset.to_timestamp(self.next_civil(offset.to_datetime(from))?).ok()
+        let clocks = Clocks { leave_out_skipped: self.fields.every_hour(), run_both_passes: self.fields.is_interval() };
+        next_instant(zone, after, clocks, |from| self.next_civil(from))
     }
 
     /// The first matching local time at or after `from`, which is a whole second.
@@ -124,28 +89,6 @@ impl CronExpr {
             }
         }
         None
-    }
-}
-
-/// A change of the clocks.
-struct Change {
-    at: Timestamp,
-    old_offset: Offset,
-    /// How far the clocks went forward; negative when they went back.
-    forward: SignedDuration,
-}
-
-impl Change {
-    /// The change that brought `offset` about, if it is so recent that `from` may still feel it.
-    fn before(zone: &Zone, from: Timestamp, offset: Offset) -> Option<Self> {
-        let just_after = from.checked_add(SignedDuration::from_nanos(1)).ok()?;
-        let at = zone.rules().preceding(just_after).next()?.timestamp();
-        // No zone has ever moved its clocks by more than a day.
-        if from.duration_since(at) > SignedDuration::from_hours(25) {
-            return None;
-        }
-        let old_offset = zone.rules().to_offset(at.checked_sub(SignedDuration::from_nanos(1)).ok()?);
-        Some(Self { at, old_offset, forward: offset.duration_since(old_offset) })
     }
 }
 

@@ -1,12 +1,16 @@
 //! A schedule as users write it, and what is wrong with it when it cannot be understood.
 
+use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
+use super::exceptions::EXCEPTIONS_MAX;
+use super::ical;
 use super::instant::{parse_clock, parse_instant};
 use super::json::parse_day;
-use super::{Anchor, CronExpr, Rule, Schedule, Weekdays};
+use super::{Anchor, CronExpr, Exceptions, Recurrence, Rule, Schedule, Smart, Weekdays};
 use crate::invalid::Invalid;
+use crate::phrase::{self, Meaning};
 use crate::span;
 use crate::zone::Zone;
 
@@ -14,15 +18,16 @@ use crate::zone::Zone;
 const PAST_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// Each type and the fields it has beside `type` and the bounds.
-const TYPES: [(&str, &[&str]); 6] = [
+const TYPES: [(&str, &[&str]); 7] = [
     ("once", &["at"]),
     ("interval", &["every", "anchor", "origin"]),
     ("daily", &["time"]),
     ("weekly", &["time", "days"]),
     ("cron", &["expr"]),
-    ("smart", &["text"]),
+    ("smart", &["text", "rules", "anchor", "dates"]),
+    ("rrule", &["ical"]),
 ];
-const BOUNDS: [&str; 3] = ["starts_at", "ends_at", "count"];
+const BOUNDS: [&str; 4] = ["starts_at", "ends_at", "count", "except"];
 
 impl Schedule {
     /// Reads what a user wrote, with local times in `zone` and spans counted from `now`.
@@ -37,7 +42,6 @@ impl Schedule {
         let input = Input { fields, zone, now };
         let kind = input.kind()?;
         input.refuse_unknown(kind)?;
-        let starts_at = input.instant("starts_at")?;
         let rule = match kind {
             "once" => Rule::Once { at: input.at()? },
             "interval" => Rule::Interval {
@@ -46,20 +50,16 @@ impl Schedule {
                     Some(word) => word.parse()?,
                     None => Anchor::default(),
                 },
-                origin: input.instant("origin")?.or(starts_at).unwrap_or(now),
+                origin: input.instant("origin")?.unwrap_or(now),
             },
             "daily" => Rule::Daily { time: input.time()? },
             "weekly" => Rule::Weekly { time: input.time()?, days: input.days()? },
             "cron" => Rule::Cron(CronExpr::parse(input.need("expr", "0 8 * * 1-5")?)?),
-            _ => Rule::Smart { text: input.need("text", "workdays at 8")?.to_owned() },
+            "rrule" => return input.bounded(ical::read(input.need("ical", "RRULE:FREQ=DAILY")?, zone, now)?),
+            _ if input.value("rules").is_some() => Rule::Smart(input.smart()?),
+            _ => return input.bounded(input.said()?),
         };
-        let ends_at = input.instant("ends_at")?;
-        if let Some(ends_at) = ends_at {
-            input.refuse_past("ends_at", ends_at)?;
-        }
-        let schedule = Self { rule, starts_at, ends_at, count: input.count()? };
-        schedule.validate()?;
-        Ok(schedule)
+        input.bounded(Self::new(rule))
     }
 }
 
@@ -72,10 +72,6 @@ struct Input<'a> {
 impl<'a> Input<'a> {
     fn kind(&self) -> Result<&'static str, Invalid> {
         let word = self.need("type", "once")?;
-        if word == "rrule" {
-            let problem = "rrule schedules are not available yet; use daily, weekly or cron";
-            return Err(Invalid::new("type", problem));
-        }
         TYPES.iter().map(|(kind, _)| *kind).find(|kind| *kind == word).ok_or_else(|| {
             let kinds = TYPES.map(|(kind, _)| kind);
             Invalid::new("type", format!("`{word}` is not a type; {}", suggest(word, &kinds)))
@@ -124,6 +120,95 @@ impl<'a> Input<'a> {
         parse_instant(text, self.zone, self.now).map(Some).map_err(|problem| Invalid::new(field, problem))
     }
 
+    /// The schedule with the bounds that were given beside it. What it has itself holds unless it is said anew;
+    /// exceptions are added.
+    fn bounded(&self, mut schedule: Schedule) -> Result<Schedule, Invalid> {
+        if let Some(starts_at) = self.instant("starts_at")? {
+            schedule.starts_at = Some(starts_at);
+            // What is counted from its creation is counted from its start instead, unless it was said where from.
+            if let Rule::Interval { origin, .. } = &mut schedule.rule
+                && self.value("origin").is_none()
+            {
+                *origin = starts_at;
+            }
+        }
+        if let Some(ends_at) = self.instant("ends_at")? {
+            self.refuse_past("ends_at", ends_at)?;
+            schedule.ends_at = Some(ends_at);
+        }
+        schedule.count = self.count()?.or(schedule.count);
+        schedule.except.extend(self.except()?);
+        schedule.validate()?;
+        Ok(schedule)
+    }
+
+    /// A schedule that is said in words.
+    fn said(&self) -> Result<Schedule, Invalid> {
+        let text = self.need("text", "workdays at 8")?;
+        match phrase::parse(text, None, self.zone, self.now).meaning {
+            Meaning::Recurring(schedule) => Ok(*schedule),
+            Meaning::None { reason } => Err(Invalid::new("text", format!("`{text}` is not understood: {reason}"))),
+            _ => {
+                let hint = "say how often, as in \"every monday at 8\", or use the type once";
+                Err(Invalid::new("text", format!("`{text}` does not come again; {hint}")))
+            }
+        }
+    }
+
+    /// A smart schedule by its rules.
+    fn smart(&self) -> Result<Smart, Invalid> {
+        let text = self.text("text", "workdays at 8")?.unwrap_or_default();
+        let mut rules = Vec::new();
+        for (field, rule) in self.list("rules", "FREQ=DAILY;BYHOUR=8;BYMINUTE=0")? {
+            rules.push(rule.parse::<Recurrence>().map_err(|problem| Invalid::new(field, problem))?);
+        }
+        let anchor = match self.text("anchor", "2026-03-02T08:00:00")? {
+            Some(text) => local_time("anchor", text)?,
+            None => self.zone.rules().to_datetime(self.now),
+        };
+        let mut smart = Smart::new(text, rules, anchor);
+        for (field, date) in self.list("dates", "2026-03-02T08:00:00")? {
+            smart.dates.push(local_time(&field, date)?);
+        }
+        smart.dates.sort_unstable();
+        smart.dates.dedup();
+        Ok(smart)
+    }
+
+    fn except(&self) -> Result<Exceptions, Invalid> {
+        let mut except = Exceptions::default();
+        let words = self.list("except", "2026-12-25")?;
+        if words.len() > EXCEPTIONS_MAX {
+            return Err(Invalid::new("except", format!("has more than {EXCEPTIONS_MAX} entries")));
+        }
+        for (field, word) in words {
+            except.read(word).map_err(|problem| Invalid::new(field, problem))?;
+        }
+        Ok(except)
+    }
+
+    /// Texts, or a single one, each with the name of its place.
+    fn list(&self, field: &str, example: &str) -> Result<Vec<(String, &'a str)>, Invalid> {
+        let wrong = |field: &str, value: &Value| {
+            Invalid::new(field, format!("is {}; write \"{field}\":[\"{example}\"]", kind_of(value)))
+        };
+        match self.value(field) {
+            None => Ok(Vec::new()),
+            Some(Value::String(text)) => Ok(vec![(field.to_owned(), text)]),
+            Some(Value::Array(items)) => {
+                let item = |(index, item): (usize, &'a Value)| {
+                    let place = format!("{field}[{index}]");
+                    let text = item.as_str();
+                    let problem =
+                        || Invalid::new(&place, format!("is {}; write text such as \"{example}\"", kind_of(item)));
+                    text.ok_or_else(problem).map(|text| (place.clone(), text))
+                };
+                items.iter().enumerate().map(item).collect()
+            }
+            Some(other) => Err(wrong(field, other)),
+        }
+    }
+
     fn at(&self) -> Result<Timestamp, Invalid> {
         self.need("at", "5m")?;
         let at = self.instant("at")?.unwrap_or(self.now);
@@ -168,6 +253,13 @@ impl<'a> Input<'a> {
     }
 }
 
+fn local_time(field: &str, text: &str) -> Result<DateTime, Invalid> {
+    let is_local = text.contains(':') && !text.contains('[') && text.parse::<Timestamp>().is_err();
+    let time = text.trim().parse::<DateTime>().ok().filter(|_| is_local);
+    let problem = || Invalid::new(field, format!("`{text}` is not a local date and time; write 2026-03-02T08:00:00"));
+    time.map(super::local::whole_second).ok_or_else(problem)
+}
+
 fn day(field: &str, value: &Value) -> Result<Weekdays, Invalid> {
     let Value::String(word) = value else {
         let problem = match value {
@@ -195,9 +287,9 @@ fn day(field: &str, value: &Value) -> Result<Weekdays, Invalid> {
 }
 
 /// Offers the nearest valid word, or all of them when none is near.
-fn suggest(word: &str, known: &[&str]) -> String {
+pub(super) fn suggest(word: &str, known: &[&str]) -> String {
     let word = word.to_lowercase();
-    let score = |known: &str| strsim::jaro_winkler(&word, known);
+    let score = |known: &str| strsim::jaro_winkler(&word, &known.to_lowercase());
     match known.iter().max_by(|a, b| score(a).total_cmp(&score(b))) {
         Some(best) if score(best) > 0.75 => format!("did you mean `{best}`?"),
         _ => format!("use {}", known.join(", ")),
@@ -272,6 +364,45 @@ mod tests {
         let stored = json!({"type": "interval", "every": "2h", "anchor": "start",
             "origin": "2025-01-01T00:00:00Z"});
         check(stored.clone(), stored);
+        let stored = json!({"type": "smart", "text": "mondays at 8", "anchor": "2026-03-02T08:00:00",
+            "rules": ["FREQ=WEEKLY;BYDAY=MO;BYHOUR=8;BYMINUTE=0"], "dates": ["2026-05-01T09:00:00"],
+            "except": ["july"], "ends_at": "2027-01-01T00:00:00Z"});
+        check(stored.clone(), stored);
+    }
+
+    #[test]
+    fn a_smart_schedule_may_be_given_by_its_rules() {
+        check(
+            json!({"type": "smart", "rules": "rrule:freq=daily;byhour=9,8", "except": "Weekends"}),
+            json!({"type": "smart", "rules": ["FREQ=DAILY;BYHOUR=8,9"], "anchor": "2026-03-01T10:00:00",
+                "except": ["weekend"]}),
+        );
+        let smart = |field: &str, value: Value| {
+            let mut input = json!({"type": "smart", "rules": ["FREQ=DAILY"], "anchor": "2026-03-02T08:00"});
+            input[field] = value;
+            input
+        };
+        check_refused(smart("rules", json!([])), "rules", "is empty");
+        check_refused(smart("rules", json!(["FREQ=DAILY", "FREQ=X"])), "rules[1]", "FREQ: `X`");
+        check_refused(smart("rules", json!(["FREQ=DAILY;COUNT=3"])), "rules[0]", "write `count` beside the rules");
+        check_refused(smart("rules", json!(["FREQ=MONTHLY;BYMONTH=2;BYMONTHDAY=30"])), "rules[0]", "is never due");
+        check_refused(smart("rules", json!(vec!["FREQ=DAILY"; 51])), "rules", "more than 50");
+        check_refused(smart("rules", json!([1])), "rules[0]", "is a number");
+        check_refused(smart("anchor", json!("2026-03-02")), "anchor", "write 2026-03-02T08:00:00");
+        check_refused(smart("anchor", json!("2026-03-02T08:00Z")), "anchor", "is not a local date and time");
+        check_refused(smart("dates", json!(["x"])), "dates[0]", "is not a local date and time");
+        check_refused(smart("ical", json!("x")), "ical", "is not a field of a smart schedule");
+        check_refused(json!({"type": "smart"}), "text", "is missing");
+    }
+
+    #[test]
+    fn bounds_beside_a_calendar_entry_add_to_it() {
+        check(
+            json!({"type": "rrule", "ical": "DTSTART:20260302T080000\nRRULE:FREQ=DAILY;COUNT=9\nEXDATE;VALUE=DATE:20260304",
+                "except": ["sun"], "starts_at": "2026-03-03T00:00"}),
+            json!({"type": "smart", "rules": ["FREQ=DAILY"], "anchor": "2026-03-02T08:00:00",
+                "starts_at": "2026-03-02T23:00:00Z", "ends_at": "2026-03-10T07:00:00Z", "except": ["sun", "2026-03-04"]}),
+        );
     }
 
     #[test]
@@ -289,8 +420,7 @@ mod tests {
         check_refused(json!({"type": "dayly", "time": "08:00"}), "type", "did you mean `daily`?");
         check_refused(json!({"type": "zzz"}), "type", "use once, interval, daily");
         check_refused(json!({"type": 5}), "type", "is a number");
-        check_refused(json!({"type": "smart", "text": "x"}), "type", "not available yet");
-        check_refused(json!({"type": "rrule", "ical": "x"}), "type", "not available yet");
+        check_refused(json!({"type": "smart", "text": "qwrtz"}), "text", "`qwrtz` is not understood");
         check_refused(json!({"type": "once"}), "at", "is missing; write \"at\":\"5m\"");
         check_refused(json!({"type": "once", "at": 5}), "at", "is a number; write text");
         check_refused(json!({"type": "once", "at": "5"}), "at", "`5` has no unit");

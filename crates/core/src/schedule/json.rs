@@ -5,11 +5,11 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use jiff::civil::{Time, Weekday};
+use jiff::civil::{DateTime, Time, Weekday};
 use serde::{Deserialize, Serialize};
 
 use super::instant::parse_clock;
-use super::{Anchor, CronExpr, Rule, Schedule, Weekdays};
+use super::{Anchor, CronExpr, Exceptions, Rule, Schedule, Smart, Weekdays};
 use crate::reminder::words;
 use crate::span;
 
@@ -35,12 +35,18 @@ struct Stored<'a> {
     expr: Option<Cow<'a, str>>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    rules: Option<Vec<Cow<'a, str>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dates: Option<Vec<DateTime>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     starts_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ends_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u32>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    except: Option<Vec<Cow<'a, str>>>,
 }
 
 impl Schedule {
@@ -61,6 +67,7 @@ impl Schedule {
             starts_at: self.starts_at,
             ends_at: self.ends_at,
             count: self.count,
+            except: (!self.except.is_empty()).then(|| self.except.words().into_iter().map(Cow::Owned).collect()),
             ..Stored::default()
         };
         match &self.rule {
@@ -78,14 +85,26 @@ impl Schedule {
                 ..bounds
             },
             Rule::Cron(expr) => Stored { expr: Some(expr.as_str().into()), ..bounds },
-            Rule::Smart { text } => Stored { text: Some(text.as_str().into()), ..bounds },
+            Rule::Smart(smart) => Stored {
+                text: (!smart.text.is_empty()).then(|| smart.text.as_str().into()),
+                rules: Some(smart.rules.iter().map(|rule| rule.to_string().into()).collect()),
+                anchor: Some(smart.anchor.to_string().into()),
+                dates: (!smart.dates.is_empty()).then(|| smart.dates.clone()),
+                ..bounds
+            },
         }
     }
 }
 
 impl Stored<'_> {
     fn schedule(&self) -> Result<Schedule, String> {
-        Ok(Schedule { rule: self.rule()?, starts_at: self.starts_at, ends_at: self.ends_at, count: self.count })
+        let mut except = Exceptions::default();
+        for word in self.except.iter().flatten() {
+            except.read(word)?;
+        }
+        except.normalize();
+        let (starts_at, ends_at) = (self.starts_at, self.ends_at);
+        Ok(Schedule { rule: self.rule()?, starts_at, ends_at, count: self.count, except })
     }
 
     fn rule(&self) -> Result<Rule, String> {
@@ -108,9 +127,19 @@ impl Stored<'_> {
                 })?,
             },
             "cron" => Rule::Cron(CronExpr::parse(&need("expr", &self.expr)?).map_err(|error| error.to_string())?),
-            "smart" => Rule::Smart { text: need("text", &self.text)?.into_owned() },
+            "smart" => Rule::Smart(self.smart()?),
             kind => return Err(format!("unknown type `{kind}`")),
         })
+    }
+}
+
+impl Stored<'_> {
+    fn smart(&self) -> Result<Smart, String> {
+        let rules = need("rules", &self.rules)?.iter().map(|rule| rule.parse()).collect::<Result<_, _>>()?;
+        let anchor = need("anchor", &self.anchor)?;
+        let anchor = anchor.parse().map_err(|_| format!("`{anchor}` is not a local date and time"))?;
+        let text = self.text.clone().unwrap_or_default();
+        Ok(Smart { dates: self.dates.clone().unwrap_or_default(), ..Smart::new(text, rules, anchor) })
     }
 }
 
@@ -123,7 +152,7 @@ impl Rule {
             Self::Daily { .. } => "daily",
             Self::Weekly { .. } => "weekly",
             Self::Cron(_) => "cron",
-            Self::Smart { .. } => "smart",
+            Self::Smart(_) => "smart",
         }
     }
 }
@@ -158,7 +187,7 @@ pub(super) fn parse_day(word: &str) -> Option<Weekdays> {
     }
 }
 
-fn day_words(days: Weekdays) -> Vec<&'static str> {
+pub(super) fn day_words(days: Weekdays) -> Vec<&'static str> {
     match days {
         Weekdays::ALL => vec!["daily"],
         Weekdays::WEEKDAYS => vec!["weekdays"],
@@ -202,7 +231,11 @@ mod tests {
         check(json!({"type": "weekly", "time": "07:30", "days": ["weekend"]}));
         check(json!({"type": "weekly", "time": "07:30", "days": ["mon", "sun"]}));
         check(json!({"type": "cron", "expr": "0 8 * * 1-5"}));
-        check(json!({"type": "smart", "text": "workdays at \"8\""}));
+        check(json!({"type": "smart", "text": "mondays at \"8\"", "anchor": "2026-03-02T08:00:00",
+            "rules": ["FREQ=WEEKLY;UNTIL=20271231T235959;BYDAY=MO;BYHOUR=8;BYMINUTE=0"]}));
+        check(json!({"type": "smart", "anchor": "2026-03-02T08:00:00", "rules": ["FREQ=DAILY;INTERVAL=3"],
+            "dates": ["2026-05-01T09:00:00"], "except": ["weekend", "july", "2026-12-25", "2026-12-24T08:00",
+            "2026-12-24/2027-01-06"]}));
     }
 
     #[test]

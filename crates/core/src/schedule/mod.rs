@@ -4,12 +4,18 @@
 //! local time in the reminder's zone: a local time that does not exist is shifted forward by the length of the
 //! gap, and one that exists twice counts once, the first time. `interval` is elapsed time and ignores the zone.
 
+mod bits;
 mod cron;
+mod exceptions;
+mod ical;
 mod input;
 mod instant;
 mod json;
+mod local;
 mod next;
-mod summary;
+mod recurrence;
+mod say;
+mod smart;
 
 use std::time::Duration;
 
@@ -17,8 +23,11 @@ use jiff::Timestamp;
 use jiff::civil::{Time, Weekday};
 
 pub use cron::CronExpr;
+pub use exceptions::{Exceptions, Months};
 pub use instant::parse_instant;
 pub use next::Missed;
+pub use recurrence::{Freq, NthDay, Recurrence};
+pub use smart::Smart;
 
 use crate::invalid::Invalid;
 
@@ -38,12 +47,14 @@ pub struct Schedule {
     pub ends_at: Option<Timestamp>,
     /// How many runs there are at most.
     pub count: Option<u32>,
+    /// When nothing is due although the rule says so.
+    pub except: Exceptions,
 }
 
 impl Schedule {
     /// A rule without bounds.
     pub fn new(rule: Rule) -> Self {
-        Self { rule, starts_at: None, ends_at: None, count: None }
+        Self { rule, starts_at: None, ends_at: None, count: None, except: Exceptions::default() }
     }
 
     /// Whether it may be due more than once.
@@ -59,6 +70,7 @@ impl Schedule {
                     ("starts_at", self.starts_at.is_some()),
                     ("ends_at", self.ends_at.is_some()),
                     ("count", self.count.is_some()),
+                    ("except", !self.except.is_empty()),
                 ];
                 if let Some((bound, _)) = bounds.into_iter().find(|(_, is_set)| *is_set) {
                     return Err(Invalid::new(bound, "is for recurring schedules; a `once` has only `at`"));
@@ -73,15 +85,16 @@ impl Schedule {
             Rule::Weekly { days, .. } if days.is_empty() => {
                 return Err(Invalid::new("days", "is empty; name days such as mon and thu, or weekdays"));
             }
-            Rule::Smart { .. } => {
-                return Err(Invalid::new("type", "smart schedules are not available yet; use daily, weekly or cron"));
-            }
+            Rule::Smart(smart) => smart.validate()?,
             Rule::Interval { .. } | Rule::Daily { .. } | Rule::Weekly { .. } | Rule::Cron(_) => {}
         }
         if let (Some(starts_at), Some(ends_at)) = (self.starts_at, self.ends_at)
             && starts_at >= ends_at
         {
             return Err(Invalid::new("ends_at", "must be after starts_at"));
+        }
+        if self.except.leave_nothing() {
+            return Err(Invalid::new("except", "leaves no day on which anything could be due"));
         }
         if self.count == Some(0) {
             return Err(Invalid::new("count", "must be at least 1"));
@@ -121,11 +134,8 @@ pub enum Rule {
     },
     /// A cron expression.
     Cron(CronExpr),
-    /// Rules made from words. This version keeps the words and refuses to compute from them.
-    Smart {
-        /// The words.
-        text: String,
-    },
+    /// Recurrence rules, made from words or read from a calendar.
+    Smart(Smart),
 }
 
 /// What an interval is counted from.
@@ -139,7 +149,7 @@ pub enum Anchor {
 }
 
 /// A set of days of the week.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Weekdays(u8);
 
 impl Weekdays {
@@ -179,5 +189,11 @@ impl Weekdays {
         (0..7)
             .map(|day| Weekday::from_monday_zero_offset(day).expect("0 to 6 are days"))
             .filter(move |day| self.contains(*day))
+    }
+}
+
+impl FromIterator<Weekday> for Weekdays {
+    fn from_iter<T: IntoIterator<Item = Weekday>>(days: T) -> Self {
+        days.into_iter().fold(Self::NONE, Self::with)
     }
 }

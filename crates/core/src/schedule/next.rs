@@ -10,12 +10,16 @@ use std::time::Duration;
 use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Rule, Schedule, Weekdays};
+use super::{Anchor, Rule, Schedule, Weekdays};
 use crate::zone::Zone;
 
 /// The most missed instants that are counted one by one, a month of minutes. Where there are more, only the latest are
 /// looked for and the total is a lower bound. Intervals are always counted exactly.
 const MISSED_COUNTED_MAX: usize = 50_000;
+/// How many excepted stretches in a row are passed over, and how far ahead: all months of 400 years, after which the
+/// calendar repeats. A rule that has met nothing but exceptions until then is not due any more.
+const SKIPS_MAX: usize = 4800;
+const SKIPPED_MAX: SignedDuration = SignedDuration::from_hours(146_097 * 24);
 
 /// The instants of a schedule in a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +46,24 @@ impl Schedule {
     ///
     /// `None` when there is none. `count` is not looked at: only the caller knows how many runs there have been.
     pub fn next_after(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
-        let after = self.after_start(after);
-        let next = match &self.rule {
+        let mut after = self.after_start(after);
+        let mut first = None;
+        for _ in 0..SKIPS_MAX {
+            let next = self.next_by_rule(zone, after)?;
+            let is_over = self.ends_at.is_some_and(|ends_at| next > ends_at);
+            let is_far = next.duration_since(*first.get_or_insert(next)) > SKIPPED_MAX;
+            match self.except.end_if_excepted(zone, next) {
+                _ if is_over || is_far => return None,
+                None => return Some(next),
+                Some(end) => after = just_before(end).max(next),
+            }
+        }
+        None
+    }
+
+    /// The first instant strictly after `after` that the rule alone makes due.
+    fn next_by_rule(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
+        match &self.rule {
             Rule::Once { at } => Some(*at).filter(|at| after < *at),
             Rule::Interval { .. } => {
                 let grid = self.grid()?;
@@ -52,14 +72,21 @@ impl Schedule {
             Rule::Daily { time } => next_on(zone, *time, Weekdays::ALL, after),
             Rule::Weekly { time, days } => next_on(zone, *time, *days, after),
             Rule::Cron(expr) => expr.next_after(zone, after),
-            Rule::Smart { .. } => None,
-        };
-        next.filter(|next| self.ends_at.is_none_or(|ends_at| *next <= ends_at))
+            Rule::Smart(smart) => smart.next_after(zone, after),
+        }
+    }
+
+    /// When an interval that is counted from answers is due after an answer at `at`: once it has passed, and again for as
+    /// long as that is excepted.
+    pub(crate) fn after_answer(&self, zone: &Zone, every: Duration, at: Timestamp) -> Option<Timestamp> {
+        let rule = Rule::Interval { every, anchor: Anchor::Start, origin: at };
+        let counted = Self { ends_at: self.ends_at, except: self.except.clone(), ..Self::new(rule) };
+        counted.next_after(zone, at)
     }
 
     /// The `n`th instant after `after`; the last there is, if there are fewer; `after` itself for none.
     pub(crate) fn nth_after(&self, zone: &Zone, after: Timestamp, n: u32) -> Timestamp {
-        if let Some(grid) = self.grid() {
+        if let Some(grid) = self.grid().filter(|_| self.except.is_empty()) {
             let first = (grid.steps_at(self.after_start(after)) + 1).max(grid.first);
             let nth = grid.instant(first + i128::from(n) - 1).unwrap_or(Timestamp::MAX);
             return self.ends_at.map_or(nth, |ends_at| ends_at.min(nth)).max(after);
@@ -73,7 +100,7 @@ impl Schedule {
     ///
     /// Time and memory are bounded whatever the rule and however long the stretch.
     pub fn latest_between(&self, zone: &Zone, after: Timestamp, until: Timestamp, keep: usize) -> Missed {
-        if let Some(grid) = self.grid() {
+        if let Some(grid) = self.grid().filter(|_| self.except.is_empty()) {
             return self.latest_on(&grid, after, until, keep);
         }
         let mut latest = VecDeque::new();
@@ -98,8 +125,7 @@ impl Schedule {
 
     /// `starts_at` is inclusive, so nothing before the moment just before it needs to be looked at.
     fn after_start(&self, after: Timestamp) -> Timestamp {
-        let just_before = |at: Timestamp| at.checked_sub(SignedDuration::from_nanos(1)).ok();
-        self.starts_at.and_then(just_before).map_or(after, |start| start.max(after))
+        self.starts_at.map_or(after, |start| just_before(start).max(after))
     }
 
     fn grid(&self) -> Option<Grid> {
@@ -183,6 +209,10 @@ impl Grid {
     }
 }
 
+fn just_before(at: Timestamp) -> Timestamp {
+    at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN)
+}
+
 /// The first instant strictly after `after` at local `time` on one of `days`.
 fn next_on(zone: &Zone, time: Time, days: Weekdays, after: Timestamp) -> Option<Timestamp> {
     if days.is_empty() {
@@ -207,7 +237,7 @@ mod tests {
     use jiff::civil::Weekday;
     use proptest::prelude::*;
 
-    use super::super::{Anchor, CronExpr};
+    use super::super::{CronExpr, Exceptions, Smart};
     use super::*;
 
     fn instant(text: &str) -> Timestamp {
@@ -425,7 +455,18 @@ mod tests {
     fn the_ends_of_time_are_no_place_to_panic() {
         let zones = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin"];
         let cron = Schedule::new(Rule::Cron(CronExpr::parse("0 0 29 2 *").unwrap()));
+        let anchor = jiff::civil::date(2026, 1, 1).at(0, 0, 0, 0);
+        let rules = [
+            "FREQ=SECONDLY;INTERVAL=1000000000",
+            "FREQ=WEEKLY;INTERVAL=99;BYDAY=MO,FR;BYSETPOS=-1",
+            "FREQ=YEARLY;BYWEEKNO=53",
+        ];
+        let rules = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+        let smart = Schedule::new(Rule::Smart(Smart::new("", rules, anchor)));
+        let except = Exceptions { dates: vec![Date::MIN, Date::MAX], ..Exceptions::default() };
         for (schedule, zone) in [
+            Schedule { except: except.clone(), ..smart },
+            Schedule { except, ..daily("00:00") },
             daily("00:00"),
             daily("23:59"),
             weekly("12:00", &[Weekday::Friday]),
@@ -523,7 +564,7 @@ mod tests {
         ) {
             let at = |seconds: u32| Timestamp::new(seconds.into(), 123_000_001).unwrap();
             let schedule =
-                Schedule { rule, starts_at: starts.map(at), ends_at: ends.map(at), count };
+                Schedule { rule, starts_at: starts.map(at), ends_at: ends.map(at), count, except: Exceptions::default() };
             let json = schedule.to_json().to_string();
             prop_assert_eq!(Schedule::from_stored(&json), Ok(schedule));
         }

@@ -1,6 +1,6 @@
 //! The command line: parse, call the server, show what it says.
 //!
-//! Everything but `serve`, `next`, `migrate`, `bench` and `completions` talks to a running server
+//! Everything but `serve`, `parse`, `next`, `answer`, `migrate`, `bench` and `completions` talks to a running server
 //! through its API and has no way around it: what the command line can do, every program can do.
 
 /// Flags that say when.
@@ -11,6 +11,9 @@ mod client;
 
 /// Finding the reminder somebody means.
 mod find;
+
+/// Texts to understand, one by one or by the line.
+mod texts;
 
 /// Instants as people read them.
 mod when;
@@ -30,6 +33,7 @@ mod keys;
 mod list;
 mod migrate;
 mod next;
+mod parse;
 mod serve;
 mod show;
 mod update;
@@ -51,11 +55,13 @@ const EXAMPLES: &str = "\
 Examples:
   punctual serve
   punctual add \"take my medicine in 5 minutes\" --priority high --ack \"Did you take it?\"
+  punctual add \"every weekday at 7:30 stand up\"
   punctual add \"stand up\" --weekly weekdays --time 09:55
   punctual add \"deploy window opens\" --at 2026-03-02T08:00 --to webhook:https://example.org/hook
   punctual list
   punctual snooze \"stand up\" 15m
   punctual next --cron \"0 8 * * 1-5\" --tz Europe/Berlin --count 5
+  punctual parse \"morgen um 8\" --tz Europe/Berlin
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.";
 
@@ -122,6 +128,8 @@ enum Command {
     Channels(channels::Args),
     /// Keys that may use the API
     Keys(keys::Args),
+    /// Say what a text says about time, without a server
+    Parse(parse::Args),
     /// Say when a schedule is due, without a server
     Next(next::Args),
     /// Check that everything is in order, and say what to do if not
@@ -170,6 +178,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     let Cli { global, command } = cli;
     match command {
         Command::Completions(args) => completions::run(&args),
+        Command::Parse(args) => parse::run(&args, global.json),
         Command::Next(args) => next::run(&args, global.json),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),

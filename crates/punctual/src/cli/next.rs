@@ -22,6 +22,8 @@ const EXAMPLES: &str = "\
 Examples:
   punctual next --cron \"0 8 * * 1-5\" --tz Europe/Berlin --from 2026-03-27T00:00:00Z --count 5 --json
   punctual next --weekly mon,thu --time 07:30
+  punctual next --rrule \"RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=17;BYMINUTE=0\" --except 2026-12-25
+  punctual next --daily --time 08:00 --except weekends --ical
   punctual next --batch schedules.jsonl    # a line: {\"schedule\":{…},\"tz\",\"from\",\"count\"}";
 
 #[derive(Debug, clap::Args)]
@@ -38,6 +40,9 @@ pub(super) struct Args {
     /// How many to say
     #[arg(long, short = 'n', value_name = "N", default_value_t = COUNT_DEFAULT)]
     count: u64,
+    /// Say it as the lines of a calendar entry (RFC 5545) instead
+    #[arg(long, conflicts_with = "batch")]
+    ical: bool,
     /// Answer each line of this file, or of standard input (-), on a line of its own
     #[arg(long, value_name = "FILE", conflicts_with_all = ["when", "tz", "from"])]
     batch: Option<String>,
@@ -61,6 +66,10 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<()> {
         .into());
     };
     let schedule = Schedule::from_input(&input, &zone, from).map_err(|invalid| Usage(format!("schedule.{invalid}")))?;
+    if args.ical {
+        let lines = schedule.to_ical(&zone, from).map_err(|reason| Usage(format!("--ical: {reason}")))?;
+        return print(&format!("{lines}\n"));
+    }
     let instants = instants(&schedule, &zone, from, args.count);
     if json {
         let next: Vec<String> = instants.iter().map(|at| when::exact(*at, &zone)).collect();

@@ -25,6 +25,12 @@ pub(super) struct When {
     /// By a cron expression, such as "0 8 * * 1-5"
     #[arg(long, value_name = "EXPR", group = "when")]
     cron: Option<String>,
+    /// In words, such as "workdays at 8, weekends at 10"
+    #[arg(long, value_name = "WORDS", group = "when")]
+    smart: Option<String>,
+    /// By the lines of a calendar entry (RFC 5545), such as "RRULE:FREQ=MONTHLY;BYDAY=-1FR"; \n separates lines
+    #[arg(long, value_name = "TEXT", group = "when")]
+    rrule: Option<String>,
     /// The time of day for --daily and --weekly
     #[arg(long, value_name = "HH:MM", requires = "when")]
     time: Option<String>,
@@ -37,11 +43,14 @@ pub(super) struct When {
     /// Nothing after this
     #[arg(long, value_name = "TIME", requires = "when")]
     until: Option<String>,
+    /// Not on these: weekends, sat, july, 2026-12-25, 2026-12-24T08:00, 2026-12-24/2027-01-06
+    #[arg(long, value_name = "WHEN", requires = "when", value_delimiter = ',')]
+    except: Vec<String>,
 }
 
 /// What to say when nothing says when.
 pub(super) const NO_TIME: &str = "say when: --in 5m, --at 08:00, --every 2h, --daily --time 08:00, \
-     --weekly weekdays --time 09:55 or --cron \"0 8 * * 1-5\"; or end the text with \"in 5 minutes\"";
+     --weekly weekdays --time 09:55, --cron \"0 8 * * 1-5\" or --smart \"workdays at 8\"; or end the text with \"in 5 minutes\"";
 
 impl When {
     /// The schedule as the API takes it. `count` is how many runs there are at most.
@@ -55,6 +64,9 @@ impl When {
             if let Some(value) = value {
                 schedule.insert(field.into(), value.clone().into());
             }
+        }
+        if !self.except.is_empty() {
+            schedule.insert("except".into(), json!(self.except));
         }
         if let Some(count) = count {
             schedule.insert("count".into(), count.into());
@@ -74,6 +86,13 @@ impl When {
         }
         if let Some(expr) = &self.cron {
             return Some(json!({ "type": "cron", "expr": expr }));
+        }
+        if let Some(text) = &self.smart {
+            return Some(json!({ "type": "smart", "text": text }));
+        }
+        if let Some(text) = &self.rrule {
+            // A shell makes it hard to type a line break.
+            return Some(json!({ "type": "rrule", "ical": text.replace("\\n", "\n") }));
         }
         if self.daily {
             return Some(json!({ "type": "daily", "time": self.time }));

@@ -5,6 +5,8 @@ use punctual_core::span;
 use punctual_core::zone::Zone;
 use serde_json::Value;
 
+pub(super) use crate::understood::exact;
+
 /// An instant in a JSON document.
 pub(super) fn instant(value: &Value, field: &str) -> Option<Timestamp> {
     value.get(field)?.as_str()?.parse().ok()
@@ -32,11 +34,6 @@ pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
 /// Both, such as `Mon 2 Mar 08:00  in 4 min`.
 pub(super) fn both(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
     format!("{}  {}", local(at, zone, now), relative(at, now))
-}
-
-/// The instant with its local offset, as other programs read it.
-pub(super) fn exact(at: Timestamp, zone: &Zone) -> String {
-    at.to_zoned(zone.rules().clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string()
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod health;
 mod keys;
 mod metrics;
 mod occurrences;
+mod parse;
 mod reminders;
 mod stats;
 mod users;
@@ -46,8 +47,10 @@ use prometheus_client::registry::Registry;
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{Answered, ChangeError, Changed, ReminderView, StoreError};
+use punctual_core::user::User;
 use punctual_core::zone::Zone;
 use punctual_engine::{CreateError, Engine};
 use tokio::sync::Semaphore;
@@ -60,7 +63,7 @@ use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
 
-/// How long a user's zone, a key or a count is believed without asking again, in seconds.
+/// How long a user's zone and language, a key or a count is believed without asking again, in seconds.
 const BELIEVED_FOR_SECONDS: i64 = 10;
 
 /// How many batches are read at once; more wait their turn.
@@ -74,8 +77,8 @@ pub(crate) struct App {
     /// Retries of a reminder that does not say.
     retries_max: u32,
     auth: Auth,
-    /// Users' zones, because most creates ask for one.
-    zones: Recent<String, Option<Zone>>,
+    /// Users' zones and languages, because most creates ask for them.
+    people: Recent<String, Person>,
     /// Turns for reading batches.
     batches: Semaphore,
     stats: stats::Cached,
@@ -106,7 +109,7 @@ impl App {
             zone: parts.zone,
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key),
-            zones: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
+            people: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             batches: Semaphore::new(BATCHES_AT_ONCE),
             stats: stats::Cached::default(),
             probe: health::Probe::default(),
@@ -166,13 +169,32 @@ impl App {
 
     /// The zone of `user`, else the server's.
     async fn zone_of(&self, user: &str, now: Timestamp) -> Result<Zone, StoreError> {
-        if let Some(zone) = self.zones.get(user, now) {
-            return Ok(zone.unwrap_or_else(|| self.zone.clone()));
+        Ok(self.person(user, now).await?.zone.unwrap_or_else(|| self.zone.clone()))
+    }
+
+    /// What is needed to understand `user`; nothing is known of one without an entry.
+    async fn person(&self, user: &str, now: Timestamp) -> Result<Person, StoreError> {
+        if let Some(person) = self.people.get(user, now) {
+            return Ok(person);
         }
-        let generation = self.zones.generation();
-        let zone = self.engine.store().user(user).await?.and_then(|user| user.timezone);
-        self.zones.put(generation, user.to_owned(), zone.clone(), now);
-        Ok(zone.unwrap_or_else(|| self.zone.clone()))
+        let generation = self.people.generation();
+        let person = self.engine.store().user(user).await?.map_or_else(Person::default, Person::from);
+        self.people.put(generation, user.to_owned(), person.clone(), now);
+        Ok(person)
+    }
+}
+
+/// How somebody is understood.
+#[derive(Debug, Clone, Default)]
+struct Person {
+    zone: Option<Zone>,
+    /// Their language, if it is one that is understood.
+    lang: Option<Lang>,
+}
+
+impl From<User> for Person {
+    fn from(user: User) -> Self {
+        Self { zone: user.timezone, lang: user.language.and_then(|tag| tag.parse().ok()) }
     }
 }
 
@@ -185,6 +207,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/reminders/{id}/occurrences", get(occurrences::of_reminder))
         .route("/v1/reminders/{id}/{verb}", post(reminders::command))
         .route("/v1/occurrences/{id}", get(occurrences::show))
+        .route("/v1/parse", post(parse::parse))
         .route("/v1/users", get(users::list))
         .route("/v1/users/{id}", get(users::show).put(users::put).delete(users::delete))
         .route("/v1/keys", get(keys::list).post(keys::create))

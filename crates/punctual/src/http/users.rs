@@ -56,7 +56,7 @@ pub(super) async fn put(
         user.created_at = before.created_at;
     }
     app.engine.store().put_user(user.clone()).await?;
-    app.zones.forget();
+    app.people.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     Ok(wire::answer(status, &UserJson::from(&user)))
 }
@@ -71,7 +71,7 @@ pub(super) async fn delete(
     if !app.engine.store().delete_user(&id).await? {
         return Err(no_such_user());
     }
-    app.zones.forget();
+    app.people.forget();
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

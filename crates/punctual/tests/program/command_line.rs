@@ -50,6 +50,28 @@ fn next_says_when_without_a_server() {
 }
 
 #[test]
+fn next_takes_and_gives_the_lines_of_a_calendar() {
+    let home = Home::new();
+    let next = |args: &[&str]| {
+        let common = ["--tz", "Europe/Berlin", "--from", "2026-03-01T00:00:00Z", "-n", "2"];
+        home.run(&[&["next"], args, &common].concat())
+    };
+    let lines = "DTSTART:20260301T080000\\nRRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR";
+    let said = next(&["--rrule", lines, "--except", "2026-03-13"]).ok();
+    assert!(
+        said.starts_with(
+            "every 2 weeks on Mon, Fri at 08:00, except 13 March 2026, Europe/Berlin\n2026-03-09T08:00:00+01:00"
+        ) && said.contains("\n2026-03-23T08:00:00+01:00"),
+        "{said}"
+    );
+    let ical = next(&["--daily", "--time", "08:00", "--except", "weekends", "--ical"]).ok();
+    assert_eq!(ical, "DTSTART;TZID=Europe/Berlin:20260302T080000\nRRULE:FREQ=DAILY;BYDAY=MO,TU,WE,TH,FR\n");
+    next(&["--rrule", "RRULE:FREQ=WEEKLY;BYDAY=XX"]).fails(2, &["schedule.ical: line 1: RRULE: BYDAY: `XX`"]);
+    next(&["--daily", "--time", "08:00", "--except", "sometimes"]).fails(2, &["schedule.except[0]: `sometimes`"]);
+    next(&["--every", "2h", "--anchor", "ack", "--ical"]).fails(2, &["--ical", "when somebody answers"]);
+}
+
+#[test]
 fn a_batch_is_answered_line_by_line() {
     let home = Home::new();
     let mut file = tempfile::NamedTempFile::new().unwrap();

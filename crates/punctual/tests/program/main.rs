@@ -14,4 +14,5 @@ mod first_reminder;
 mod health;
 mod idempotency;
 mod lifecycle;
+mod phrases;
 mod reminders;

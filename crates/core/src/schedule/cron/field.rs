@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 
 use jiff::civil::{Date, Time};
 
+use super::super::bits::{Times, bits, has};
+
 /// What one field may hold.
 struct Spec {
     name: &'static str,
@@ -35,9 +37,7 @@ const NICKNAMES: [(&str, &str); 7] = [
 /// A parsed expression: one bit per value of each field.
 #[derive(Clone)]
 pub(super) struct Fields {
-    seconds: u64,
-    minutes: u64,
-    hours: u64,
+    times: Times,
     months: u64,
     /// `None`: any day.
     days_of_month: Option<DaysOfMonth>,
@@ -87,9 +87,7 @@ impl Fields {
         };
         let is_interval = |field: &str| field.contains(['*', '?', '-', '/']);
         Ok(Self {
-            seconds: SECOND.parse(second)?,
-            minutes: MINUTE.parse(minute)?,
-            hours: HOUR.parse(hour)?,
+            times: Times { seconds: SECOND.parse(second)?, minutes: MINUTE.parse(minute)?, hours: HOUR.parse(hour)? },
             days_of_month: DaysOfMonth::parse(day_of_month)?,
             months: MONTH.parse(month)?,
             days_of_week: DaysOfWeek::parse(day_of_week)?,
@@ -104,7 +102,7 @@ impl Fields {
 
     /// Whether no hour is left out.
     pub(super) fn every_hour(&self) -> bool {
-        self.hours == HOUR.all()
+        self.times.hours == HOUR.all()
     }
 
     pub(super) fn match_month(&self, date: Date) -> bool {
@@ -121,29 +119,33 @@ impl Fields {
             }
     }
 
+    pub(super) fn times(&self) -> Times {
+        self.times
+    }
+
+    pub(super) fn month_bits(&self) -> u64 {
+        self.months
+    }
+
+    /// Whether a day is given as the weekday nearest to another.
+    pub(super) fn has_nearest(&self) -> bool {
+        self.days_of_month.as_ref().is_some_and(|days| days.nearest | days.nearest_before_last != 0)
+    }
+
+    /// The days of the month, negative from the end, if any may be left out.
+    pub(super) fn month_days(&self) -> Option<Vec<i8>> {
+        let days = self.days_of_month.as_ref()?;
+        Some(bits(days.days).chain(bits(days.before_last).map(|before| -before - 1)).collect())
+    }
+
+    /// The weekdays (Sunday is 0) of which each is meant, the first, second, …, and the last, if any may be left out.
+    pub(super) fn week_day_bits(&self) -> Option<(u64, [u64; 5], u64)> {
+        self.days_of_week.as_ref().map(|days| (days.days, days.nth, days.last))
+    }
+
     /// The first matching time of day at or after `from`.
     pub(super) fn next_time(&self, from: Time) -> Option<Time> {
-        let (mut hour, mut minute, mut second) = (from.hour(), from.minute(), from.second());
-        if !has(self.hours, hour) {
-            (minute, second) = (0, 0);
-        }
-        hour = next_bit(self.hours, hour)?;
-        if !has(self.minutes, minute) {
-            second = 0;
-        }
-        // What is not found in this minute or hour is found at the start of the next.
-        let mut found = next_bit(self.minutes, minute).map(|minute| (hour, minute));
-        if let Some((hour, minute)) = found {
-            if let Some(second) = next_bit(self.seconds, second) {
-                return Time::new(hour, minute, second, 0).ok();
-            }
-            found = next_bit(self.minutes, minute + 1).map(|minute| (hour, minute));
-        }
-        let (hour, minute) = match found {
-            Some(found) => found,
-            None => (next_bit(self.hours, hour + 1)?, next_bit(self.minutes, 0)?),
-        };
-        Time::new(hour, minute, next_bit(self.seconds, 0)?, 0).ok()
+        self.times.next(from)
     }
 }
 
@@ -336,18 +338,4 @@ fn nearest_weekday(date: Date, day: i8, last: i8) -> Option<i8> {
         jiff::civil::Weekday::Sunday => day + 1,
         _ => day,
     })
-}
-
-fn has(bits: u64, value: i8) -> bool {
-    (0..64).contains(&value) && bits & (1 << value) != 0
-}
-
-/// The lowest set bit at or above `from`.
-fn next_bit(bits: u64, from: i8) -> Option<i8> {
-    let rest = bits.checked_shr(from.try_into().ok()?)?;
-    (rest != 0).then(|| from + rest.trailing_zeros() as i8)
-}
-
-fn bits(bits: u64) -> impl Iterator<Item = i8> {
-    std::iter::successors(next_bit(bits, 0), move |bit| next_bit(bits, bit + 1))
 }

@@ -1,0 +1,172 @@
+//! Finds the time phrases in a text.
+//!
+//! From each token on, the longest sequence of atoms that makes a whole plan is a phrase. How many sequences are tried
+//! is bounded by the length of the text.
+
+use super::action::Value;
+use super::atom::{Atom, Cal, Mark, Unit};
+use super::grammar::{Grammar, Match};
+use super::plan::Plan;
+use super::table::{Class, Part};
+
+/// How many atoms may be tried in all, besides some for each token.
+const TRIES_MIN: usize = 2000;
+const TRIES_PER_TOKEN: usize = 1;
+/// How many atoms may be tried from one token on.
+const TRIES_PER_START: usize = 600;
+/// How many atoms one phrase may have.
+const ATOMS_MAX: usize = 24;
+/// How many phrases of one text are looked at.
+const PHRASES_MAX: usize = 8;
+
+/// A time phrase in a text.
+#[derive(Debug, Clone)]
+pub(super) struct Phrase {
+    /// The tokens that it is made of.
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) atoms: Vec<Atom>,
+    pub(super) plan: Plan,
+    /// Whether it belongs to what the reminder is about: `about the 2 o'clock meeting`.
+    pub(super) is_topic: bool,
+}
+
+/// The parts of the grammar that phrases are made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    /// A piece of time.
+    pub(super) atom: Part,
+    /// Words between two pieces, or before the first.
+    pub(super) joint: Part,
+    /// What looks like a time and is none: `the second half`.
+    pub(super) not: Option<Part>,
+    /// The class of units, after which an ordinal is not a day: `the first week`.
+    pub(super) unit: Class,
+    /// The class of words that say what a reminder is about.
+    pub(super) topic: Option<Class>,
+    /// The class of articles: `a day` alone is no length.
+    pub(super) article: Class,
+}
+
+/// All phrases of a text, from left to right.
+pub(super) fn find(grammar: &mut Grammar<'_>, parts: Parts) -> Vec<Phrase> {
+    let mut search =
+        Search { parts, tries: TRIES_MIN + TRIES_PER_TOKEN * grammar.len(), left: 0, best: None, atoms: Vec::new() };
+    let mut phrases = Vec::new();
+    let mut at = 0;
+    while at < grammar.len() && phrases.len() < PHRASES_MAX && search.tries > 0 {
+        if let Some(end) = parts.not.and_then(|not| grammar.find(not, at).map(|index| grammar.get(index).end).max()) {
+            at = end;
+            continue;
+        }
+        match search.longest(grammar, at) {
+            Some(phrase) => {
+                at = phrase.to;
+                phrases.push(phrase);
+            }
+            None => at += 1,
+        }
+    }
+    if search.tries == 0 {
+        grammar.give_up();
+    }
+    phrases
+}
+
+struct Search {
+    parts: Parts,
+    /// How many atoms may still be tried, in all and from this token on.
+    tries: usize,
+    left: usize,
+    best: Option<Phrase>,
+    atoms: Vec<Atom>,
+}
+
+impl Search {
+    fn longest(&mut self, grammar: &mut Grammar<'_>, from: usize) -> Option<Phrase> {
+        self.left = TRIES_PER_START;
+        self.best = None;
+        self.atoms.clear();
+        self.extend(grammar, &Plan::default(), from, from);
+        self.best.take()
+    }
+
+    fn extend(&mut self, grammar: &mut Grammar<'_>, plan: &Plan, from: usize, at: usize) {
+        if self.atoms.len() >= ATOMS_MAX {
+            return;
+        }
+        self.extend_with(grammar, plan, from, at);
+        for index in grammar.find(self.parts.joint, at) {
+            let joint = grammar.get(index);
+            self.extend_with(grammar, plan, from, joint.end);
+        }
+    }
+
+    fn extend_with(&mut self, grammar: &mut Grammar<'_>, plan: &Plan, from: usize, at: usize) {
+        if self.parts.not.is_some_and(|not| !grammar.find(not, at).is_empty()) {
+            return;
+        }
+        let matches = grammar.find(self.parts.atom, at);
+        if matches.is_empty() {
+            return;
+        }
+        let mut order: Vec<Match> = matches.map(|index| grammar.get(index)).collect();
+        // The longest first; of two as long, a length last, because it says least.
+        order.sort_by_key(|found| (std::cmp::Reverse(found.end), matches!(found.value, Value::Atom(Atom::Length(_)))));
+        for found in order {
+            let Value::Atom(atom) = found.value else {
+                continue;
+            };
+            if self.left == 0 || self.tries == 0 {
+                return;
+            }
+            self.left -= 1;
+            self.tries -= 1;
+            let mut next = plan.clone();
+            if !next.push(atom) {
+                continue;
+            }
+            self.atoms.push(atom);
+            let is_all = from == 0 && found.end == grammar.len();
+            if (next.is_whole() || (is_all && next.is_whole_alone())) && self.is_better(grammar, &next, from, found.end)
+            {
+                let is_topic = self.parts.topic.is_some_and(|topic| from > 0 && grammar.has_class(from - 1, topic));
+                self.best =
+                    Some(Phrase { is_topic, from, to: found.end, atoms: self.atoms.clone(), plan: next.clone() });
+            }
+            self.extend(grammar, &next, from, found.end);
+            self.atoms.pop();
+        }
+    }
+
+    /// The longest is the best, and of two that are as long, the one found first.
+    fn is_better(&self, grammar: &Grammar<'_>, plan: &Plan, from: usize, end: usize) -> bool {
+        if grammar.is_cut(from, end) {
+            return false;
+        }
+        if matches!(self.atoms.last(), Some(Atom::Minutes(_))) && grammar.is_word(end) {
+            return false;
+        }
+        let is_length = matches!(self.atoms.as_slice(), [Atom::Length(_)]);
+        if is_length && end - from == 2 && grammar.has_class(from, self.parts.article) {
+            return false;
+        }
+        let is_ordinal =
+            matches!(self.atoms.last(), Some(Atom::Cal { cal: Cal { year: None, month: None, day: Some(_) }, .. }));
+        if is_ordinal && grammar.has_class(end, self.parts.unit) {
+            return false;
+        }
+        // A bare number after a day is a time only where nothing follows that it could count.
+        let is_bare = plan.when.clocks.iter().any(|clock| clock.is_weak && clock.finest == Unit::Hour);
+        let is_open = plan.to.is_none() || (plan.is_to_bare() && !plan.when.has_day());
+        if is_bare && is_open && plan.when.part.is_none() && grammar.is_word(end) {
+            return false;
+        }
+        let Some(best) = &self.best else {
+            return true;
+        };
+        // `6 jan - 6:37` is no stretch, but `from 3 to 4` is.
+        let is_right = |plan: &Plan| plan.to.is_some() == (plan.mark == Some(Mark::From));
+        end > best.to || (end == best.to && !is_right(&best.plan) && is_right(plan))
+    }
+}

@@ -1,0 +1,122 @@
+//! The languages: their tables, and which one a text is in.
+
+use std::sync::LazyLock;
+
+use super::find::Parts;
+use super::grammar::Grammar;
+use super::lang::Lang;
+use super::table::{Part, Table};
+use super::token::Tokens;
+use crate::zone::Zone;
+
+/// A language that is ready to be used.
+pub(super) struct Language {
+    pub(super) lang: Lang,
+    pub(super) table: Table,
+    pub(super) parts: Parts,
+    /// What asks for a reminder: `remind me to`.
+    pub(super) ask: Option<Part>,
+    /// What joins a time and what is to be done: the `to` of `tomorrow at 8 to call mom`.
+    pub(super) link: Option<Part>,
+    /// What is meant as a time and is none: `28pm`.
+    pub(super) broken: Option<Part>,
+    /// What makes a length need something after it: `5 hours before`.
+    pub(super) dangling: Option<Part>,
+    /// Whether the next Wednesday is the coming one.
+    pub(super) is_next_coming: bool,
+}
+
+const COMMON: (&str, &str) = ("common", include_str!("tables/common.table"));
+const EN: (&str, &str) = ("en", include_str!("tables/en.table"));
+const DE: (&str, &str) = ("de", include_str!("tables/de.table"));
+const SLAVIC: (&str, &str) = ("slavic", include_str!("tables/slavic.table"));
+const HR: (&str, &str) = ("hr", include_str!("tables/hr.table"));
+const SR: (&str, &str) = ("sr", include_str!("tables/sr.table"));
+const BS: (&str, &str) = ("bs", include_str!("tables/bs.table"));
+
+impl Language {
+    /// The language `lang`; its table is read when it is first asked for.
+    pub(super) fn of(lang: Lang) -> &'static Self {
+        static EN_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::En, &[COMMON, EN]));
+        static DE_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::De, &[COMMON, DE]));
+        static HR_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Hr, &[COMMON, SLAVIC, HR]));
+        static SR_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Sr, &[COMMON, SLAVIC, SR]));
+        static CYRILLIC: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::SrCyrl, &[COMMON, SLAVIC, SR]));
+        static BS_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Bs, &[COMMON, SLAVIC, BS]));
+        match lang {
+            Lang::En => &EN_,
+            Lang::De => &DE_,
+            Lang::Hr => &HR_,
+            Lang::Sr => &SR_,
+            Lang::SrCyrl => &CYRILLIC,
+            Lang::Bs => &BS_,
+        }
+    }
+
+    fn read(lang: Lang, files: &[(&str, &str)]) -> Self {
+        // The tables are part of the program, and a test reads each of them.
+        let table = Table::read(files).unwrap_or_else(|problem| panic!("the table of {lang}: {problem}"));
+        let part = |name: &str| table.find_part(name).unwrap_or_else(|| panic!("the table of {lang} has no <{name}>"));
+        let class = |name: &str| table.find_class(name).unwrap_or_else(|| panic!("the table of {lang} has no {name}"));
+        let parts = Parts {
+            atom: part("atom"),
+            joint: part("joint"),
+            not: table.find_part("not"),
+            unit: class("UNIT"),
+            topic: table.find_class("TOPIC"),
+            article: class("A"),
+        };
+        let (ask, link) = (table.find_part("ask"), table.find_part("link"));
+        let is_next_coming = table.setting("next weekday", "coming") == "coming";
+        let broken = table.find_part("broken");
+        let dangling = table.find_part("dangling");
+        Self { lang, parts, ask, link, broken, dangling, is_next_coming, table }
+    }
+}
+
+/// The language asked for, or the one that knows most of the words and makes most of them.
+pub(super) fn choose<'a>(lang: Option<Lang>, tokens: &'a Tokens, zone: &Zone) -> (&'static Language, Grammar<'a>) {
+    let with = |lang: Lang| {
+        let language = Language::of(lang);
+        (language, Grammar::new(&language.table, tokens))
+    };
+    if let Some(lang) = lang {
+        return with(lang);
+    }
+    if tokens.is_cyrillic {
+        return with(Lang::SrCyrl);
+    }
+    // These three share most of their words; where somebody lives decides.
+    let slavic = match zone.name() {
+        "Europe/Belgrade" | "Europe/Podgorica" => Lang::Sr,
+        "Europe/Sarajevo" => Lang::Bs,
+        _ => Lang::Hr,
+    };
+    let others = [Lang::Hr, Lang::Sr, Lang::Bs].into_iter().filter(|lang| *lang != slavic);
+    let all = [Lang::En, Lang::De, slavic].into_iter().chain(others).map(with);
+    let mut all: Vec<_> = all.map(|(language, grammar)| (grammar.known_words(), language, grammar)).collect();
+    let most = all.iter().map(|(known, ..)| *known).max().unwrap_or(0);
+    all.retain(|(known, ..)| *known + 1 >= most);
+    let mut best: Option<((usize, usize), &'static Language, Grammar<'a>)> = None;
+    for (known, language, mut grammar) in all {
+        let phrases = super::find::find(&mut grammar, language.parts);
+        let covered = phrases.iter().map(|phrase| phrase.to - phrase.from).sum::<usize>();
+        if best.as_ref().is_none_or(|(score, ..)| (covered, known) > *score) {
+            best = Some(((covered, known), language, grammar));
+        }
+    }
+    best.map_or_else(|| with(Lang::En), |(_, language, grammar)| (language, grammar))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_can_be_read() {
+        for lang in Lang::ALL {
+            let language = Language::of(lang);
+            assert!(language.ask.is_some() && language.link.is_some(), "{lang}");
+        }
+    }
+}

@@ -1,0 +1,771 @@
+//! Pieces of time put together to one thing that can be meant.
+//!
+//! A plan takes one atom after the other and refuses what does not go with what it has: two different days, a time
+//! of day after the end of a range. What it refuses belongs to another phrase, or to none.
+
+use super::atom::{Atom, Cal, Clock, DayPart, Dur, Mark, Unit, What, Which};
+
+/// How many times of day or ordinals one phrase may list.
+const LIST_MAX: usize = 12;
+
+/// A point in time, as far as it was said.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct When {
+    pub(super) is_now: bool,
+    pub(super) offset: Option<Dur>,
+    pub(super) rel: Option<i32>,
+    pub(super) days: Option<(u8, Which)>,
+    pub(super) ahead: Option<(i32, u8)>,
+    pub(super) cal: Cal,
+    pub(super) is_cal_weak: bool,
+    /// Whether month and day may be the other way round.
+    pub(super) is_swappable: bool,
+    /// Further days of the month: the 15th of `the 1st and 15th`.
+    pub(super) more_days: Vec<u8>,
+    pub(super) nths: Vec<(i32, What)>,
+    pub(super) period: Option<(Unit, i32)>,
+    /// What the rest is in: `of the month`.
+    pub(super) of: Option<Unit>,
+    pub(super) clocks: Vec<Clock>,
+    pub(super) part: Option<DayPart>,
+    /// Further parts of the day: `mornings and evenings`.
+    pub(super) more_parts: Vec<DayPart>,
+    pub(super) is_part_weak: bool,
+    pub(super) is_part_today: bool,
+    pub(super) zone: Option<i32>,
+    pub(super) feast: Option<i32>,
+    pub(super) shift: Option<Dur>,
+    pub(super) then: Option<Dur>,
+    pub(super) edge: Option<i32>,
+    /// Whether it names several days or times that are not a series: `monday and tuesday`.
+    pub(super) is_several: bool,
+}
+
+impl When {
+    /// Whether nothing has been said.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it names a day, however vaguely.
+    pub(super) fn has_day(&self) -> bool {
+        self.is_now
+            || self.offset.is_some()
+            || self.rel.is_some()
+            || self.days.is_some()
+            || self.ahead.is_some()
+            || self.cal != Cal::default()
+            || !self.nths.is_empty()
+            || self.period.is_some()
+            || self.feast.is_some()
+    }
+
+    /// Whether it names a time of day.
+    pub(super) fn has_time(&self) -> bool {
+        !self.clocks.is_empty() || self.part.is_some()
+    }
+
+    /// Whether it is a time for sure, and not only a word that can be one.
+    pub(super) fn is_sure(&self) -> bool {
+        let has_weak_clock = self.clocks.iter().any(|clock| clock.is_weak);
+        let has_clock = self.clocks.iter().any(|clock| !clock.is_weak);
+        let has_cal = self.cal != Cal::default() && !self.is_cal_weak;
+        let is_day_weak = matches!(self.days, Some((_, Which::Word)));
+        if is_day_weak && !has_clock && !has_cal || matches!(self.days, Some((_, Which::Range))) {
+            return false;
+        }
+        let has_other_day = self.is_now
+            || self.offset.is_some()
+            || self.rel.is_some()
+            || self.days.is_some()
+            || self.ahead.is_some()
+            || self.feast.is_some()
+            || self.period.is_some();
+        let has_part = self.part.is_some() && !self.is_part_weak;
+        let has_of = self.cal != Cal::default() || self.period.is_some() || self.of.is_some();
+        let has_nth = !self.nths.is_empty() && has_of;
+        let is_of_month = self.cal.day.is_some() && self.of == Some(Unit::Month);
+        // With a time of day, a day of the month is one; `Jan at 8` is still a man.
+        let is_cal_backed =
+            has_nth || (has_clock && self.cal.day.is_some()) || has_other_day || is_of_month || self.edge.is_some();
+        if self.cal != Cal::default() && self.is_cal_weak && !is_cal_backed {
+            return false;
+        }
+        if !self.nths.is_empty() && !has_nth {
+            return false;
+        }
+        if has_weak_clock && !(self.part.is_some() || self.days.is_some() || self.rel.is_some()) {
+            return false;
+        }
+        // Next week at 10 does not say on which day.
+        let is_of_week = matches!(self.period, Some((Unit::Week, _))) && self.days.is_none() && self.nths.is_empty();
+        if is_of_week && !self.clocks.is_empty() {
+            return false;
+        }
+        if self.shift.is_some() && !(has_other_day || has_cal || has_clock || has_nth) {
+            return false;
+        }
+        if self.edge.is_some() && !(has_other_day || self.of.is_some() || self.cal != Cal::default()) {
+            return false;
+        }
+        let is_edge = self.edge.is_some() && (self.of.is_some() || self.cal != Cal::default());
+        is_of_month || is_edge || has_clock || has_cal || has_other_day || has_part || has_nth
+    }
+
+    /// The same after a word such as `until`, where a month is a month.
+    fn into_bound(mut self) -> Self {
+        self.is_cal_weak = false;
+        self
+    }
+
+    /// Adds an atom, unless it contradicts what is there. In what recurs, and after an `and`, days and times may be lists.
+    fn push(&mut self, atom: Atom, is_recurring: bool, is_list: bool) -> bool {
+        let is_list = is_list || is_recurring;
+        match atom {
+            Atom::Now => {
+                let fits = self.is_empty();
+                self.is_now = true;
+                fits
+            }
+            Atom::Offset(dur) => {
+                let is_coarse = dur.finest >= Unit::Day;
+                let fits = self.offset.is_none()
+                    && !self.is_now
+                    && self.ahead.is_none()
+                    && self.cal == Cal::default()
+                    && self.period.is_none()
+                    && self.nths.is_empty()
+                    && self.rel.is_none_or(|rel| rel == 0)
+                    && (is_coarse || !self.has_time())
+                    && (self.days.is_none() || dur.finest == Unit::Week);
+                self.offset = Some(dur);
+                fits
+            }
+            Atom::Minutes(minutes) => {
+                let dur = Dur::of(f64::from(minutes), Unit::Minute);
+                let fits = self.is_empty() && dur.is_some();
+                self.offset = dur;
+                fits
+            }
+            Atom::Rel(rel) => {
+                let fits = self.rel.is_none_or(|known| known == rel)
+                    && !self.is_now
+                    && self.offset.is_none()
+                    && self.period.is_none()
+                    && self.ahead.is_none()
+                    && self.nths.is_empty()
+                    && self.feast.is_none()
+                    && (self.cal == Cal::default() || (self.cal.month.is_some() && self.cal.day.is_some()));
+                self.rel = Some(rel);
+                fits
+            }
+            Atom::Weekday { days, which } => self.push_days(days, which, is_list),
+            Atom::Ahead { n, days } => {
+                let fits = !self.has_day();
+                self.ahead = Some((n, days));
+                fits
+            }
+            Atom::Cal { cal, is_weak } => self.push_cal(cal, is_weak, is_list),
+            Atom::Swappable(cal) => {
+                self.is_swappable = true;
+                self.push_cal(cal, false, is_list)
+            }
+            Atom::Dashed(cal) => {
+                let fits = self.days.is_none() && self.rel.is_none();
+                self.is_swappable = cal.day.is_some_and(|day| day <= 12);
+                self.push_cal(cal, false, is_list) && fits
+            }
+            Atom::Nth { n, what } => {
+                // The `first` of `first and third friday` is a Friday too.
+                let is_list = is_list || !self.more_days.is_empty();
+                if is_list && self.is_cal_weak && self.cal.month.is_none() && self.cal.year.is_none() {
+                    let days = self.cal.day.take().into_iter().chain(std::mem::take(&mut self.more_days));
+                    self.nths.extend(days.map(|day| (i32::from(day), what)));
+                    self.is_cal_weak = false;
+                }
+                let fits = (self.nths.is_empty() || (is_list && self.nths.len() < LIST_MAX))
+                    && !self.is_now
+                    && self.offset.is_none()
+                    && self.rel.is_none()
+                    && self.days.is_none()
+                    && self.cal.day.is_none();
+                self.is_several |= !self.nths.is_empty();
+                self.nths.push((n, what));
+                fits
+            }
+            Atom::Of(unit) => {
+                let fits = self.of.is_none()
+                    && self.period.is_none()
+                    && (!self.nths.is_empty() || self.cal.day.is_some() || self.edge.is_some() || self.is_empty());
+                self.of = Some(unit);
+                fits
+            }
+            Atom::Period { unit, rel } => {
+                let is_week_of_day = self.days.is_some() && matches!(unit, Unit::Week);
+                let is_of = !self.nths.is_empty() || self.cal.day.is_some() || self.cal.month.is_some();
+                let fits = self.period.is_none()
+                    && !self.is_now
+                    && self.offset.is_none()
+                    && self.rel.is_none()
+                    && self.cal.year.is_none()
+                    && (self.days.is_none() || is_week_of_day || !self.nths.is_empty())
+                    && (self.feast.is_none() || unit == Unit::Year)
+                    && (is_of || self.cal == Cal::default());
+                self.period = Some((unit, rel));
+                fits
+            }
+            Atom::Clock(clock) => {
+                if self.clocks.contains(&clock) {
+                    return true;
+                }
+                let fits_offset = self.offset.is_none_or(|dur| dur.finest >= Unit::Day);
+                let is_first = self.clocks.is_empty();
+                let fits_list = is_first
+                    || (is_list && self.clocks.len() < LIST_MAX && !self.clocks.iter().any(|clock| clock.is_weak));
+                self.is_several |= !is_first;
+                // In a list of times a bare number is one too: at 10, 12 and 17.
+                let is_weak = clock.is_weak && is_first;
+                self.clocks.push(Clock { is_weak, ..clock });
+                fits_offset && fits_list && !self.is_now
+            }
+            // Every morning and evening.
+            Atom::Part { part, .. }
+                if is_list && self.clocks.is_empty() && self.part.is_some_and(|known| known != part) =>
+            {
+                self.more_parts.push(part);
+                self.is_several = true;
+                self.more_parts.len() < LIST_MAX
+            }
+            Atom::Part { part, is_weak } => {
+                let fits = self.part.is_none_or(|known| known == part)
+                    && !self.is_now
+                    && self.offset.is_none_or(|dur| dur.finest >= Unit::Day);
+                self.part = Some(part);
+                self.is_part_weak = is_weak;
+                // Beside anything that is a time for sure it is one too.
+                if is_weak && (self.has_day() || !self.clocks.is_empty()) {
+                    self.is_part_weak = false;
+                }
+                fits
+            }
+            Atom::RelPart { rel, part } => {
+                let is_same_day = self.rel.is_none_or(|known| known == rel) && self.days.is_none();
+                let fits = is_same_day
+                    && self.part.is_none_or(|known| known == part)
+                    && !self.is_now
+                    && self.offset.is_none()
+                    && self.period.is_none()
+                    && self.cal == Cal::default()
+                    && self.nths.is_empty();
+                self.is_part_today = self.rel.is_none();
+                (self.rel, self.part, self.is_part_weak) = (Some(rel), Some(part), false);
+                fits
+            }
+            Atom::Zone(minutes) => {
+                let fits = self.zone.is_none() && !self.clocks.is_empty();
+                self.zone = Some(minutes);
+                fits
+            }
+            Atom::Feast(feast) => {
+                let fits = self.feast.is_none()
+                    && !self.is_now
+                    && self.offset.is_none()
+                    && self.rel.is_none()
+                    && self.cal.month.is_none()
+                    && self.cal.day.is_none()
+                    && self.nths.is_empty();
+                self.feast = Some(feast);
+                fits
+            }
+            Atom::Shift(dur) => {
+                let fits = self.is_empty();
+                self.shift = Some(dur);
+                fits
+            }
+            Atom::Then(dur) => {
+                let fits = !self.is_empty() && self.then.is_none();
+                self.then = Some(dur);
+                fits
+            }
+            Atom::Edge(edge) => {
+                let fits = !self.has_day() && self.edge.is_none();
+                self.edge = Some(edge);
+                fits
+            }
+            Atom::Every { .. }
+            | Atom::WeekdayPart { .. }
+            | Atom::EdgeOf(..)
+            | Atom::Each(_)
+            | Atom::EachPart(_)
+            | Atom::Times(_)
+            | Atom::Length(_)
+            | Atom::Mark(_) => false,
+        }
+    }
+
+    fn push_days(&mut self, days: u8, which: Which, is_list: bool) -> bool {
+        let fits = !self.is_now
+            && self.ahead.is_none()
+            && self.offset.is_none_or(|dur| dur.finest == Unit::Week)
+            && self.period.is_none_or(|(unit, _)| unit == Unit::Week)
+            && self.nths.is_empty()
+            && self.feast.is_none()
+            // The 3rd Tuesday is not the third and a Tuesday; Tuesday the 3rd is.
+            && (self.cal.day.is_none() || self.cal.month.is_some());
+        match self.days {
+            None => {
+                self.days = Some((days, which));
+                fits
+            }
+            Some((known, known_which)) => {
+                let is_list = is_list || (known_which == Which::Each && which == Which::Each);
+                self.is_several |= known != days;
+                self.days = Some((known | days, known_which));
+                fits && (is_list || (known == days && which == Which::Bare)) && self.clocks.is_empty()
+            }
+        }
+    }
+
+    fn push_cal(&mut self, cal: Cal, is_weak: bool, is_list: bool) -> bool {
+        fn merge<T: PartialEq + Copy>(known: &mut Option<T>, new: Option<T>) -> bool {
+            match (*known, new) {
+                (Some(known), Some(new)) => known == new,
+                (None, Some(_)) => {
+                    *known = new;
+                    true
+                }
+                (_, None) => true,
+            }
+        }
+        let was_empty = self.cal == Cal::default();
+        // First, second and third.
+        let is_list = is_list || (is_weak && self.is_cal_weak);
+        if is_list
+            && let (Some(known), Some(day)) = (self.cal.day, cal.day)
+            && known != day
+            && (self.cal.month.is_none() || cal.month.is_none())
+            && self.more_days.len() < LIST_MAX
+        {
+            // The 1st and 15th of May.
+            self.more_days.push(day);
+            self.is_several = true;
+            self.is_cal_weak &= is_weak;
+            return self.push_cal(Cal { day: None, ..cal }, is_weak, false);
+        }
+        let is_whole = cal.month.is_some() && cal.day.is_some();
+        let fits = !self.is_now
+            && self.offset.is_none()
+            && self.ahead.is_none()
+            && (self.rel.is_none() || (is_whole && !is_weak))
+            && self.period.is_none_or(|(unit, _)| {
+                (unit == Unit::Month && cal.month.is_none()) || (unit == Unit::Year && cal.year.is_none())
+            })
+            && (self.nths.is_empty() || cal.day.is_none())
+            && (self.of.is_none() || cal.month.is_none())
+            && (self.feast.is_none() || (cal.month.is_none() && cal.day.is_none()))
+            && self.days.is_none_or(|_| cal.day.is_some() || !was_empty || is_list);
+        let merged = merge(&mut self.cal.year, cal.year)
+            && merge(&mut self.cal.month, cal.month)
+            && merge(&mut self.cal.day, cal.day);
+        let is_number = is_weak && cal.month.is_some() && cal.day.is_some();
+        let is_together = self.cal.month.is_some() && (self.cal.day.is_some() || self.cal.year.is_some()) && !is_number;
+        self.is_cal_weak = !is_together && is_weak && (was_empty || self.is_cal_weak);
+        fits && merged
+    }
+}
+
+/// What a phrase asks for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Plan {
+    pub(super) when: When,
+    /// The end of a stretch that begins with `when`.
+    pub(super) to: Option<When>,
+    /// How `when` is meant: until it, after it, from it.
+    pub(super) mark: Option<Mark>,
+    /// Every so manieth of the days named.
+    pub(super) each: Option<i32>,
+    /// Every so many of a unit.
+    pub(super) every: Option<(i32, Unit)>,
+    pub(super) start: Option<When>,
+    pub(super) until: Option<When>,
+    pub(super) except: Vec<When>,
+    pub(super) times: Option<i32>,
+    pub(super) length: Option<Dur>,
+    /// Further plans with the same bounds: `…, weekends at 10`.
+    pub(super) more: Vec<Plan>,
+    target: Target,
+    /// Whether something has to follow: after `and`, after `every`.
+    is_list_open: bool,
+    is_each_open: bool,
+    /// Whether the end of a stretch is a bare number.
+    is_to_bare: bool,
+    /// Whether it starts `from` something, so that `to` or `and` may follow.
+    start_is_from: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum Target {
+    #[default]
+    Main,
+    To,
+    Start,
+    Until,
+    Except,
+}
+
+impl Plan {
+    /// Whether it comes again and again.
+    pub(super) fn is_recurring(&self) -> bool {
+        let is_each = match self.when.days {
+            Some((_, Which::Each)) => true,
+            Some((_, Which::Range)) => self.when.has_time(),
+            _ => false,
+        };
+        is_each || self.each.is_some() || self.every.is_some()
+    }
+
+    /// Where something is wanted that comes again and again, days and dates that come again are meant each time.
+    pub(super) fn make_series(&mut self) {
+        let when = &self.when;
+        let is_of = when.of.is_some() && (!when.nths.is_empty() || when.cal.day.is_some() || when.edge.is_some());
+        let is_weekday =
+            matches!(when.days, Some((_, Which::Bare | Which::Each | Which::Range))) && when.cal == Cal::default();
+        let is_single = when.period.is_some() || when.rel.is_some() || when.offset.is_some() || self.to.is_some();
+        if (is_of || is_weekday) && !is_single && !self.is_recurring() {
+            self.each = Some(1);
+        }
+    }
+
+    /// Whether it can stand as it is.
+    pub(super) fn is_whole(&self) -> bool {
+        let is_open = self.is_list_open
+            || [&self.to, &self.start, &self.until].into_iter().flatten().any(|when| !when.is_sure())
+            || self.except.iter().any(|when| !when.is_sure());
+        if is_open || !self.more.iter().all(Self::is_whole) {
+            return false;
+        }
+        if self.is_recurring() {
+            return self.is_recurrence_whole();
+        }
+        if self.start.is_some() || !self.except.is_empty() || self.times.is_some() {
+            return false;
+        }
+        // The 9 of `9 to 11pm` is a time because 11pm is.
+        if let Some(to) = &self.to
+            && !to.clocks.is_empty()
+            && !self.when.clocks.is_empty()
+            && (to.cal.month.is_none() || to.cal.day.is_some())
+        {
+            return true;
+        }
+        // The 1st of `from the 1st to the 15th of July` is a day because the 15th is.
+        if let Some(to) = &self.to
+            && self.mark == Some(Mark::From)
+            && self.when.cal.day.is_some()
+            && self.when.clocks.is_empty()
+            && to.cal.day.is_some()
+        {
+            return true;
+        }
+        match self.length {
+            Some(_) => self.when.is_empty() || self.when.is_sure(),
+            None if self.mark == Some(Mark::Until) && self.when.cal.month.is_some() => {
+                self.when.clone().into_bound().is_sure()
+            }
+            None => self.when.is_sure() || self.is_stretch_sure(),
+        }
+    }
+
+    /// From 17 to 18 o'clock, and from the 13th to the 15th of July, the first is what the second is.
+    fn is_stretch_sure(&self) -> bool {
+        let (Some(to), mut from) = (&self.to, self.when.clone()) else {
+            return false;
+        };
+        if !to.clocks.is_empty() && !self.is_to_bare {
+            from.clocks.iter_mut().for_each(|clock| clock.is_weak = false);
+        }
+        from.is_cal_weak &= to.cal.month.is_none() || to.cal.day.is_none() || from.cal.day.is_none();
+        from.is_sure()
+    }
+
+    /// Whether the end of a stretch is a bare number: from 5 to 10 apples.
+    pub(super) fn is_to_bare(&self) -> bool {
+        self.is_to_bare
+    }
+
+    /// Whether it can stand as all that a text says: `so.`, `10.10`
+    pub(super) fn is_whole_alone(&self) -> bool {
+        let mut alone = self.clone();
+        if let Some((_, which @ Which::Word)) = &mut alone.when.days {
+            *which = Which::Bare;
+        }
+        if alone.when.cal.month.is_some() && alone.when.cal.day.is_some() {
+            alone.when.is_cal_weak = false;
+        }
+        alone.is_whole()
+    }
+
+    fn is_recurrence_whole(&self) -> bool {
+        let when = &self.when;
+        // Every second of March is a date; only days of the week are counted like that.
+        if self.each.is_some_and(|n| n > 1) && when.cal.month.is_some() && when.days.is_none() {
+            return false;
+        }
+        let is_weak = when.clocks.iter().any(|clock| clock.is_weak) && when.part.is_none();
+        let is_once = when.is_now || when.offset.is_some() || when.ahead.is_some() || when.rel.is_some();
+        if is_weak || is_once || when.period.is_some() {
+            return false;
+        }
+        self.every.is_some()
+            || matches!(when.days, Some(_))
+            || when.cal != Cal::default()
+            || !when.nths.is_empty()
+            || when.part.is_some()
+            || when.feast.is_some()
+    }
+
+    /// Adds an atom, unless it does not go with what is there; then the plan is of no more use.
+    pub(super) fn push(&mut self, atom: Atom) -> bool {
+        let begins_series = matches!(
+            atom,
+            Atom::Every { .. } | Atom::Each(_) | Atom::EachPart(_) | Atom::Weekday { which: Which::Each, .. }
+        );
+        if begins_series && !self.is_recurring() && !self.is_list_open {
+            self.bound_series();
+        }
+        match atom {
+            Atom::Mark(mark) => self.push_mark(mark),
+            Atom::Every { n, unit } => {
+                let fits = self.every.is_none() && self.each.is_none() && self.to.is_none() && self.length.is_none();
+                self.every = Some((n, unit));
+                self.is_list_open = false;
+                self.target = Target::Main;
+                fits
+            }
+            Atom::Each(n) => {
+                // `10 am on the 15th of every month` says the day first; `every month, every friday` is two things.
+                // `every monday at 8 and every tuesday at 9` says it again.
+                let is_same = self.each.is_none_or(|known| known == n);
+                let fits = is_same && self.every.is_none() && self.to.is_none() && self.length.is_none();
+                self.each = Some(n);
+                self.is_list_open = true;
+                self.is_each_open = true;
+                self.target = Target::Main;
+                fits
+            }
+            Atom::Times(times) => {
+                let fits = self.times.is_none() && !self.is_list_open;
+                self.times = Some(times);
+                self.target = Target::Main;
+                fits
+            }
+            Atom::Length(dur) => {
+                let fits = self.length.is_none()
+                    && !self.is_list_open
+                    && (self.is_recurring()
+                        || self.when.is_empty()
+                        || !self.when.clocks.is_empty()
+                        || self.mark.is_some());
+                self.length = Some(dur);
+                fits
+            }
+            Atom::WeekdayPart { days, which, part } => {
+                self.push(Atom::Weekday { days, which }) && self.push(Atom::Part { part, is_weak: false })
+            }
+            Atom::EdgeOf(edge, unit) => self.push(Atom::Edge(edge)) && self.push(Atom::Of(unit)),
+            Atom::EachPart(part) => {
+                self.each = self.each.or(if self.every.is_none() { Some(1) } else { None });
+                self.to.is_none() && self.length.is_none() && self.push_point(Atom::Part { part, is_weak: false })
+            }
+            atom => self.push_point(atom),
+        }
+    }
+
+    fn push_point(&mut self, atom: Atom) -> bool {
+        let is_weak_clock = matches!(atom, Atom::Clock(Clock { is_weak: true, .. }));
+        // Until May, except the 3rd: beside such a word, a date is one for sure.
+        let atom = match (self.target, atom) {
+            (Target::Main, atom) => atom,
+            (_, Atom::Cal { cal, .. }) => Atom::Cal { cal, is_weak: false },
+            // Of two bare numbers neither makes the other a time: 7 - 8.
+            (Target::To, Atom::Clock(clock)) if clock.is_weak => {
+                let has_strong = self.when.has_day() || self.when.clocks.iter().any(|clock| !clock.is_weak);
+                let is_hour_from = self.mark == Some(Mark::From) && clock.finest == Unit::Hour;
+                Atom::Clock(Clock { is_weak: !has_strong && !is_hour_from, ..clock })
+            }
+            (_, Atom::Clock(clock)) => Atom::Clock(Clock { is_weak: false, ..clock }),
+            (_, atom) => atom,
+        };
+        let is_each = matches!(atom, Atom::Weekday { which: Which::Each, .. });
+        let is_recurring = self.is_recurring() || is_each;
+        // `starting tomorrow on weekends`: what comes again and again is never a bound.
+        if is_each && matches!(self.target, Target::Start | Target::Until) {
+            self.target = Target::Main;
+        }
+        let was_open = std::mem::replace(&mut self.is_list_open, false);
+        if self.length.is_some() && !self.is_recurring() && self.target == Target::Main && self.when.is_empty() {
+            // `for 3 hours from 10 am`; but `20 minutes tomorrow` is two things.
+            if self.mark != Some(Mark::From) {
+                return false;
+            }
+        }
+        match self.target {
+            Target::Main => {
+                let mut next = self.when.clone();
+                if next.push(atom, is_recurring, was_open && !self.is_each_open) {
+                    self.when = next;
+                    self.is_each_open = false;
+                    return true;
+                }
+                self.push_beside(atom, is_recurring, was_open)
+            }
+            // `1-2-3` is not from the second of January to three.
+            Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
+            Target::To => {
+                self.is_to_bare |= is_weak_clock;
+                self.to.as_mut().is_some_and(|when| when.push(atom, false, false))
+            }
+            Target::Start => self.start.as_mut().is_some_and(|when| when.push(atom, false, false)),
+            Target::Until => self.until.as_mut().is_some_and(|when| when.push(atom, false, false)),
+            Target::Except => {
+                let Some(last) = self.except.last_mut() else {
+                    return false;
+                };
+                // Daily except in July at 8 is at 8 always; what is left out is a month, and no time of day.
+                let is_date = last.rel.is_some() || last.cal.day.is_some() || last.feast.is_some();
+                if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && !is_date && !self.when.has_time() {
+                    return self.when.push(atom, true, true);
+                }
+                let mut next = last.clone();
+                if next.push(atom, true, true) {
+                    *last = next;
+                    return true;
+                }
+                let mut another = When::default();
+                let fits = was_open && another.push(atom, true, true);
+                self.except.push(another);
+                fits
+            }
+        }
+    }
+
+    /// Days after a time of day begin another rule: `workdays at 8, weekends at 10`.
+    fn push_beside(&mut self, atom: Atom, is_recurring: bool, _was_open: bool) -> bool {
+        let begins_another = is_recurring
+            && matches!(atom, Atom::Weekday { .. } | Atom::Nth { .. })
+            && self.when.has_time()
+            && self.every.is_none_or(|(_, unit)| matches!(unit, Unit::Week | Unit::Month));
+        if !begins_another || self.more.len() >= LIST_MAX {
+            return false;
+        }
+        let mut another = Self { each: self.each, every: self.every, ..Self::default() };
+        if let Atom::Weekday { .. } = atom
+            && another.each.is_none()
+        {
+            another.each = Some(1);
+        }
+        let fits = another.when.push(atom, true, true);
+        let finished =
+            Self { when: std::mem::take(&mut self.when), each: self.each, every: self.every, ..Self::default() };
+        self.more.push(finished);
+        self.when = another.when;
+        self.each = self.each.or(another.each);
+        fits
+    }
+
+    fn push_mark(&mut self, mark: Mark) -> bool {
+        let was_open = std::mem::replace(&mut self.is_list_open, false);
+        if was_open && mark != Mark::Except {
+            return false;
+        }
+        let is_recurring = self.is_recurring();
+        match mark {
+            Mark::From if is_recurring => {
+                self.start_is_from = true;
+                self.begin_start()
+            }
+            Mark::From => {
+                let fits = self.mark.is_none() && self.to.is_none() && (!self.when.has_time() || self.length.is_some());
+                self.mark = Some(Mark::From);
+                self.is_list_open = true;
+                fits
+            }
+            Mark::To | Mark::And if self.target == Target::Start && self.start_is_from => self.begin_until(),
+            Mark::To | Mark::And
+                if self.target == Target::Main
+                    && !is_recurring
+                    && (mark == Mark::To || self.mark == Some(Mark::From)) =>
+            {
+                let fits = self.to.is_none()
+                    && (self.when.is_sure() || !self.when.clocks.is_empty() || self.when.cal != Cal::default());
+                self.target = Target::To;
+                self.to = Some(When::default());
+                fits
+            }
+            Mark::To => false,
+            Mark::Until if is_recurring => self.begin_until(),
+            Mark::Until if self.when.is_empty() => {
+                let fits = self.mark.is_none() && self.length.is_none();
+                self.mark = Some(Mark::Until);
+                self.is_list_open = true;
+                fits
+            }
+            Mark::Before if !is_recurring && self.when.is_empty() => {
+                let fits = self.mark.is_none() && self.length.is_none();
+                self.mark = Some(Mark::Before);
+                self.is_list_open = true;
+                fits
+            }
+            Mark::Before => self.push_mark(Mark::Until),
+            Mark::Until => self.push_mark(Mark::To),
+            Mark::After => {
+                let fits = self.when.is_empty() && self.mark.is_none() && self.length.is_none();
+                self.mark = Some(Mark::After);
+                self.is_list_open = true;
+                fits
+            }
+            Mark::Starting => self.begin_start(),
+            Mark::Except => {
+                self.except.push(When::default());
+                self.target = Target::Except;
+                is_recurring
+            }
+            Mark::And => {
+                self.is_list_open = true;
+                is_recurring
+                    || (self.to.is_none() && self.mark.is_none() && self.when.offset.is_none() && !self.when.is_now)
+            }
+        }
+    }
+
+    /// What was said before a series bounds it: `from monday every day at 8`, `until may every day`.
+    fn bound_series(&mut self) {
+        let is_bound = self.start.is_none() && self.until.is_none() && !self.when.has_time();
+        match self.mark {
+            Some(Mark::From | Mark::After) if is_bound => {
+                self.start = Some(std::mem::take(&mut self.when).into_bound());
+                self.until = self.to.take().map(When::into_bound);
+                (self.mark, self.target) = (None, Target::Main);
+            }
+            Some(Mark::Until) if is_bound => {
+                self.until = Some(std::mem::take(&mut self.when).into_bound());
+                (self.mark, self.target) = (None, Target::Main);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_start(&mut self) -> bool {
+        let fits = self.start.is_none();
+        self.start = Some(When::default());
+        self.target = Target::Start;
+        fits
+    }
+
+    fn begin_until(&mut self) -> bool {
+        let fits = self.until.is_none();
+        self.until = Some(When::default());
+        self.target = Target::Until;
+        fits
+    }
+}

@@ -1,0 +1,421 @@
+//! From what was said to come again and again to a schedule.
+
+use jiff::civil::{Date, DateTime, Time, Weekday};
+use jiff::{SignedDuration, Timestamp};
+
+use super::atom::{Cal, Dur, Unit, What, Which};
+use super::plan::{Plan, When};
+use super::resolve::{Here, MORNING, Said, Why, said, time_of, too_far};
+use super::{Grain, feast};
+use crate::schedule::{
+    Anchor, Exceptions, Freq, INTERVAL_MAX, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
+};
+use crate::zone::Zone;
+
+/// The schedule that a recurring plan asks for. `text` is kept with it.
+pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str) -> Result<Schedule, Why> {
+    if let Some(rules) = window(plan)? {
+        let from = here.local;
+        let rule = Rule::Smart(Smart::new(text, rules.clone(), anchor(&rules, from)));
+        let schedule = Schedule { except: exceptions(plan, here)?, ..Schedule::new(rule) };
+        schedule.validate().map_err(|invalid| invalid.problem)?;
+        return Ok(schedule);
+    }
+    let starts_at = plan.start.as_ref().map(|when| here.point(when)?.begin(here)).transpose()?;
+    let ends_at = ends_at(plan, here, starts_at)?;
+    let rule = match interval(plan) {
+        Some(dur) => {
+            let every = std::time::Duration::from_secs(u64::try_from(dur.elapsed_seconds()).unwrap_or(0));
+            if every.is_zero() || every > INTERVAL_MAX {
+                return Err("that is no interval that can be kept".into());
+            }
+            Rule::Interval { every, anchor: Anchor::Start, origin: starts_at.unwrap_or(here.now) }
+        }
+        None => local_rule(plan, here, zone, starts_at, text)?,
+    };
+    let count = plan.times.map(|times| u32::try_from(times).unwrap_or(1));
+    let mut schedule = Schedule { rule, starts_at, ends_at, count, except: exceptions(plan, here)? };
+    fold_weekdays(&mut schedule);
+    schedule.validate().map_err(|invalid| invalid.problem)?;
+    Ok(schedule)
+}
+
+/// Every two hours between 9 and 17: from the first on, each day.
+fn window(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
+    let (Some((n, unit @ (Unit::Minute | Unit::Hour))), Some(start), Some(until)) =
+        (plan.every, &plan.start, &plan.until)
+    else {
+        return Ok(None);
+    };
+    let ([from], [to]) = (start.clocks.as_slice(), until.clocks.as_slice()) else {
+        return Ok(None);
+    };
+    if start.has_day() || until.has_day() || plan.when.has_time() || plan.length.is_some() || plan.times.is_some() {
+        return Ok(None);
+    }
+    let part = until.part.or(start.part);
+    let minutes = |clock: &super::atom::Clock, after: i32| {
+        let clock = part.and_then(|part| super::action::in_part(*clock, part)).unwrap_or(*clock);
+        let times = said(clock).into_iter().map(|time| i32::from(time.hour) * 60 + i32::from(time.minute));
+        times.filter(|time| *time > after).min()
+    };
+    let step = n.checked_mul(if unit == Unit::Hour { 60 } else { 1 }).ok_or_else(too_far)?;
+    let first = minutes(from, -1).ok_or_else(too_far)?;
+    let last = minutes(to, first).ok_or("it ends before it begins")?;
+    let mut rules: Vec<Recurrence> = Vec::new();
+    let mut at = first;
+    let by_day = plan.when.days.map(|(days, _)| weekdays(days)).unwrap_or_default();
+    while at <= last.min(24 * 60 - 1) {
+        let (hour, minute) = ((at / 60) as i8, (at % 60) as i8);
+        match rules.iter_mut().find(|rule| rule.by_minute == [minute]) {
+            Some(rule) => rule.by_hour.push(hour),
+            None => {
+                let freq = if by_day.is_empty() { Freq::Daily } else { Freq::Weekly };
+                let rule = Recurrence { by_day: by_day.clone(), ..Recurrence::new(freq) };
+                rules.push(rule.at(Time::new(hour, minute, 0, 0).map_err(|_| too_far())?));
+            }
+        }
+        at += step;
+    }
+    Ok(Some(rules))
+}
+
+/// Seconds, minutes and hours are elapsed time.
+fn interval(plan: &Plan) -> Option<Dur> {
+    let (n, unit) = plan.every?;
+    let is_elapsed = unit < Unit::Day && !plan.when.has_time() && !plan.when.has_day() && plan.more.is_empty();
+    if is_elapsed { Dur::of(f64::from(n), unit) } else { None }
+}
+
+fn ends_at(plan: &Plan, here: &Here, starts_at: Option<Timestamp>) -> Result<Option<Timestamp>, Why> {
+    if let Some(until) = &plan.until {
+        let point = here.point(until)?;
+        return Ok(Some(match point.grain {
+            // Until Friday takes Friday in; until November does not take November in.
+            Grain::Day => point.end_of_day(here)?,
+            Grain::Second | Grain::Minute | Grain::Hour => point.at,
+            Grain::Week | Grain::Month | Grain::Quarter | Grain::Year => point.begin(here)?,
+        }));
+    }
+    // Every day at 8 for 20 minutes is how long it takes, not how long it goes on.
+    let Some(length) = plan.length.filter(|length| length.finest >= Unit::Day || interval(plan).is_some()) else {
+        return Ok(None);
+    };
+    let there = Here { now: starts_at.unwrap_or(here.now), ..here.clone() };
+    let when = When { offset: Some(length), ..When::default() };
+    Ok(Some(there.point(&when)?.at))
+}
+
+impl super::resolve::Point {
+    /// The beginning of its day, where no time was said.
+    fn begin(self, here: &Here) -> Result<Timestamp, Why> {
+        if self.grain < Grain::Day {
+            return Ok(self.at);
+        }
+        let date = here.zone.to_datetime(self.at).date();
+        here.zone.to_timestamp(date.to_datetime(Time::midnight())).map_err(|_| too_far())
+    }
+
+    fn end_of_day(self, here: &Here) -> Result<Timestamp, Why> {
+        let date = here.zone.to_datetime(self.at).date().tomorrow().map_err(|_| too_far())?;
+        let next = here.zone.to_timestamp(date.to_datetime(Time::midnight())).map_err(|_| too_far())?;
+        next.checked_sub(SignedDuration::from_secs(1)).map_err(|_| too_far())
+    }
+}
+
+/// A rule about local time: the simplest type that says it.
+fn local_rule(plan: &Plan, here: &Here, zone: &Zone, starts_at: Option<Timestamp>, text: &str) -> Result<Rule, Why> {
+    let mut rules = Vec::new();
+    for plan in plan.more.iter().chain([plan]) {
+        rules.extend(recurrences(plan, here)?);
+    }
+    if let [rule] = rules.as_slice()
+        && let Some(simple) = simple(rule)
+    {
+        return Ok(simple);
+    }
+    let from = here.zone.to_datetime(starts_at.unwrap_or(here.now));
+    let anchor = if is_from_today(plan) { first_today(&rules, from) } else { anchor(&rules, from) };
+    let rule = Rule::Smart(Smart::new(text, rules, anchor));
+    let probe = Schedule::new(rule.clone());
+    match probe.next_after(zone, here.now) {
+        Some(_) => Ok(rule),
+        None => Err("that never comes".into()),
+    }
+}
+
+/// Whether it is today that says which day it is: `every 6 months`, `every 2 weeks`.
+fn is_from_today(plan: &Plan) -> bool {
+    let is_bare = !plan.when.has_day() && plan.when.of.is_none() && plan.when.edge.is_none();
+    is_bare
+        && plan.start.is_none()
+        && matches!(plan.every, Some((_, Unit::Week | Unit::Month | Unit::Quarter | Unit::Year)))
+}
+
+fn first_today(rules: &[Recurrence], from: DateTime) -> DateTime {
+    let midnight = from.date().to_datetime(Time::midnight());
+    rules.iter().filter_map(|rule| rule.next_at_or_after(midnight, midnight)).min().unwrap_or(from)
+}
+
+/// Every second Friday counts from the first Friday to come, whatever week that is in.
+fn anchor(rules: &[Recurrence], from: DateTime) -> DateTime {
+    let first = rules.iter().filter_map(|rule| {
+        let every = Recurrence { interval: 1, ..rule.clone() };
+        every.next_at_or_after(from, from)
+    });
+    first.min().unwrap_or(from)
+}
+
+/// `daily` and `weekly` where they say the same.
+fn simple(rule: &Recurrence) -> Option<Rule> {
+    let [hour] = rule.by_hour.as_slice() else { return None };
+    let [minute] = rule.by_minute.as_slice() else { return None };
+    let [second] = rule.by_second.as_slice() else { return None };
+    let time = Time::new(*hour, *minute, *second, 0).ok()?;
+    let bare = Recurrence::new(rule.freq).at(time);
+    match rule.freq {
+        Freq::Daily if *rule == bare => Some(Rule::Daily { time }),
+        Freq::Weekly if !rule.by_day.is_empty() && *rule == (Recurrence { by_day: rule.by_day.clone(), ..bare }) => {
+            let days = rule.by_day.iter().fold(Weekdays::NONE, |days, day| days.with(day.day));
+            Some(Rule::Weekly { time, days })
+        }
+        _ => None,
+    }
+}
+
+/// One rule for each time of day; those that share their minutes share a rule.
+fn recurrences(plan: &Plan, here: &Here) -> Result<Vec<Recurrence>, Why> {
+    let dates = dates(plan, here)?;
+    let mut rules: Vec<Recurrence> = Vec::new();
+    for time in times(plan)? {
+        let rule = dates.clone().at(time);
+        match rules.iter_mut().find(|known| known.by_minute == rule.by_minute && known.by_second == rule.by_second) {
+            Some(known) => known.by_hour.extend(&rule.by_hour),
+            None => rules.push(rule),
+        }
+    }
+    Ok(rules)
+}
+
+/// The times of day, each at the half of the day in which people are awake.
+fn times(plan: &Plan) -> Result<Vec<Time>, Why> {
+    let when = &plan.when;
+    if when.zone.is_some() {
+        return Err("a series has the zone of its reminder; leave the zone out of the words".into());
+    }
+    // `every sunday starting next week at 10`: the time is that of every Sunday.
+    let bounds = [&plan.start, &plan.until].into_iter().flatten();
+    let bound = bounds.map(|bound| &bound.clocks).find(|clocks| !clocks.is_empty());
+    let clocks = if when.has_time() { &when.clocks } else { bound.unwrap_or(&when.clocks) };
+    if clocks.is_empty() {
+        let parts = when.part.iter().chain(&when.more_parts).map(|part| time_of(*part, true).time());
+        let times: Vec<Time> = parts.collect();
+        return Ok(if times.is_empty() { vec![MORNING] } else { times });
+    }
+    let awake = |clock: &super::atom::Clock| {
+        let clock = when.part.and_then(|part| super::action::in_part(*clock, part)).unwrap_or(*clock);
+        let times = said(clock);
+        times.iter().find(|time: &&Said| time.is_awake()).or(times.first()).map(|time| time.time())
+    };
+    Ok(clocks.iter().filter_map(awake).collect())
+}
+
+/// The days on which it comes, as a rule without a time.
+fn dates(plan: &Plan, here: &Here) -> Result<Recurrence, Why> {
+    let when = &plan.when;
+    let today = here.local.date();
+    let (n, unit) = match (plan.every, plan.each) {
+        (Some((n, unit)), _) => (n, Some(unit)),
+        (None, Some(n)) => (n, None),
+        (None, None) => (1, None),
+    };
+    let interval = u32::try_from(n).map_err(|_| too_far())?;
+    let rule = |freq: Freq| Recurrence { interval, ..Recurrence::new(freq) };
+    let weekdays = when.days.map(|(days, _)| weekdays(days));
+    match unit {
+        Some(Unit::Second | Unit::Minute | Unit::Hour) => {
+            Err("every so many hours cannot be on days or at a time of day".into())
+        }
+        Some(Unit::Day) => match weekdays {
+            Some(by_day) if n == 1 => Ok(Recurrence { by_day, ..rule(Freq::Weekly) }),
+            Some(by_day) => Ok(Recurrence { by_day, ..rule(Freq::Daily) }),
+            None => Ok(with_cal(rule(Freq::Daily), when.cal)),
+        },
+        Some(Unit::Workday) => Ok(Recurrence { by_day: self::weekdays(0b001_1111), ..rule(Freq::Weekly) }),
+        Some(Unit::Weekend) => Ok(Recurrence { by_day: self::weekdays(0b110_0000), ..rule(Freq::Weekly) }),
+        Some(Unit::Week) => {
+            let by_day = weekdays.unwrap_or_else(|| vec![NthDay::each(today.weekday())]);
+            Ok(Recurrence { by_day, ..rule(Freq::Weekly) })
+        }
+        Some(Unit::Month) => monthly(rule(Freq::Monthly), when, today),
+        Some(Unit::Quarter) => {
+            let interval = interval.checked_mul(3).ok_or_else(too_far)?;
+            monthly(Recurrence { interval, ..rule(Freq::Monthly) }, when, today)
+        }
+        Some(Unit::Year) => yearly(rule(Freq::Yearly), when, today),
+        None => {
+            // Every Monday, and every Monday in May.
+            if let Some(by_day) = weekdays
+                && when.cal.day.is_none()
+            {
+                return Ok(with_cal(Recurrence { by_day, ..rule(Freq::Weekly) }, when.cal));
+            }
+            if !when.nths.is_empty() {
+                return match (when.cal.month, when.of) {
+                    (Some(_), _) | (None, Some(Unit::Year)) => yearly(rule(Freq::Yearly), when, today),
+                    _ => monthly(rule(Freq::Monthly), when, today),
+                };
+            }
+            if when.feast.is_some() || when.cal.month.is_some() {
+                return yearly(rule(Freq::Yearly), when, today);
+            }
+            if when.cal.day.is_some() || when.of == Some(Unit::Month) {
+                return monthly(rule(Freq::Monthly), when, today);
+            }
+            // Every morning.
+            Ok(rule(Freq::Daily))
+        }
+    }
+}
+
+fn with_cal(rule: Recurrence, cal: Cal) -> Recurrence {
+    Recurrence { by_month: cal.month.map(|month| month as i8).into_iter().collect(), ..rule }
+}
+
+fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why> {
+    if let Some(rule) = with_nths(&rule, when)? {
+        return Ok(rule);
+    }
+    if let Some(day) = when.cal.day {
+        return Ok(Recurrence { by_month_day: all_days(day, when), ..rule });
+    }
+    if let Some((days, _)) = when.days {
+        return Ok(Recurrence { by_day: weekdays(days), ..rule });
+    }
+    if when.edge == Some(1) {
+        return Ok(Recurrence { by_month_day: vec![-1], ..rule });
+    }
+    if when.edge == Some(-1) {
+        return Ok(Recurrence { by_month_day: vec![1], ..rule });
+    }
+    Ok(on_day_of_month(rule, today.day()))
+}
+
+/// The days of the month that were listed.
+fn all_days(first: u8, when: &When) -> Vec<i8> {
+    [first].iter().chain(&when.more_days).map(|day| *day as i8).collect()
+}
+
+/// The 31st, or the last day of a shorter month.
+fn on_day_of_month(rule: Recurrence, day: i8) -> Recurrence {
+    if day <= 28 {
+        return Recurrence { by_month_day: vec![day], ..rule };
+    }
+    Recurrence { by_month_day: (28..=day).collect(), by_set_pos: vec![-1], ..rule }
+}
+
+fn yearly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why> {
+    if let Some(feast) = when.feast {
+        let date = feast::date(feast, today.year()).ok_or_else(too_far)?;
+        let is_fixed = (101..=1231).contains(&feast);
+        if !is_fixed {
+            return Err("a feast that moves cannot be a series; name its date each year".into());
+        }
+        return Ok(Recurrence { by_month: vec![date.month()], by_month_day: vec![date.day()], ..rule });
+    }
+    let by_month: Vec<i8> = when.cal.month.map(|month| month as i8).into_iter().collect();
+    let rule = Recurrence { by_month, ..rule };
+    if let Some(counted) = with_nths(&rule, when)? {
+        return Ok(counted);
+    }
+    match (when.cal.month, when.cal.day) {
+        (Some(_), Some(day)) => Ok(Recurrence { by_month_day: all_days(day, when), ..rule }),
+        (None, Some(day)) => Ok(Recurrence { by_year_day: vec![i16::from(day)], ..rule }),
+        (Some(_), None) => Ok(Recurrence { by_month_day: vec![1], ..rule }),
+        (None, None) => {
+            let rule = Recurrence { by_month: vec![today.month()], ..rule };
+            Ok(on_day_of_month(rule, today.day()))
+        }
+    }
+}
+
+/// The second Friday, the last day, each of several.
+fn with_nths(rule: &Recurrence, when: &When) -> Result<Option<Recurrence>, Why> {
+    if when.nths.is_empty() {
+        return Ok(None);
+    }
+    let is_yearly = rule.freq == Freq::Yearly && rule.by_month.is_empty();
+    let mut rule = rule.clone();
+    for (n, what) in &when.nths {
+        let nth = i8::try_from(*n).ok();
+        match what {
+            What::Weekday(days) => {
+                let nth = nth.filter(|n| (-53..=53).contains(n)).ok_or_else(too_far)?;
+                rule.by_day.extend(weekdays(*days).into_iter().map(|day| NthDay::nth(nth, day.day)));
+            }
+            What::Unit(Unit::Day) if is_yearly => rule.by_year_day.push(i16::try_from(*n).map_err(|_| too_far())?),
+            What::Unit(Unit::Day) => {
+                rule.by_month_day.push(nth.filter(|n| (-31..=31).contains(n)).ok_or_else(too_far)?)
+            }
+            What::Unit(Unit::Workday) if when.nths.len() == 1 => {
+                rule.by_day = weekdays(0b001_1111);
+                rule.by_set_pos = vec![i16::try_from(*n).map_err(|_| too_far())?];
+            }
+            What::Unit(_) => return Err("only days can be counted in a series".into()),
+        }
+    }
+    Ok(Some(rule))
+}
+
+fn weekdays(days: u8) -> Vec<NthDay> {
+    (0..7)
+        .filter(|day| days & (1 << day) != 0)
+        .filter_map(|day| Weekday::from_monday_zero_offset(day).ok())
+        .map(NthDay::each)
+        .collect()
+}
+
+fn exceptions(plan: &Plan, here: &Here) -> Result<Exceptions, Why> {
+    let mut except = Exceptions::default();
+    for when in &plan.except {
+        let is_only_days = When { days: None, period: None, is_several: false, ..when.clone() }.is_empty();
+        let weekend = if when.period == Some((Unit::Weekend, 0)) { Some((0b110_0000, Which::Each)) } else { None };
+        if let (Some((days, _)), true) = (when.days.or(weekend), is_only_days) {
+            let days = weekdays(days).iter().fold(Weekdays::NONE, |days, day| days.with(day.day));
+            except.weekdays = except.weekdays.union(days);
+        } else if let Cal { year: None, month: Some(month), day: None } = when.cal
+            && when.nths.is_empty()
+            && !when.has_time()
+        {
+            except.months = except.months.union(Months::default().with(month as i8));
+        } else {
+            let point = here.point(when)?;
+            let local = here.zone.to_datetime(point.at);
+            match point.grain {
+                Grain::Second | Grain::Minute | Grain::Hour => except.times.push(local),
+                Grain::Day => except.dates.push(local.date()),
+                Grain::Week | Grain::Month | Grain::Quarter | Grain::Year => {
+                    return Err("say which days or dates are left out".into());
+                }
+            }
+        }
+    }
+    let mut normal = Exceptions::default();
+    normal.extend(except);
+    Ok(normal)
+}
+
+/// Working days except Friday are Monday to Thursday.
+fn fold_weekdays(schedule: &mut Schedule) {
+    let except = schedule.except.weekdays;
+    let left = |days: Weekdays| days.iter().filter(|day| !except.contains(*day)).fold(Weekdays::NONE, Weekdays::with);
+    let folded = match &schedule.rule {
+        Rule::Daily { time } => Rule::Weekly { time: *time, days: left(Weekdays::ALL) },
+        Rule::Weekly { time, days } => Rule::Weekly { time: *time, days: left(*days) },
+        _ => return,
+    };
+    if !except.is_empty() {
+        schedule.rule = folded;
+        schedule.except.weekdays = Weekdays::NONE;
+    }
+}

@@ -1,0 +1,477 @@
+//! Reads a language's table: its words and its rules.
+//!
+//! A table is a text file in `tables/`. Lines beginning with `#` are comments. Sections:
+//!
+//! - `[settings]`: `name = value`.
+//! - `[words]`: `CLASS value = word word …` gives words a class and a value. A word may have several classes.
+//! - `[rules]`: `<name> = pattern => action arguments` makes a part of the grammar out of smaller ones. In a pattern,
+//!   `word` is that very word, `CLASS` any word of a class, `DIGITS` a number in digits, `<name>` a part, `'x` a sign,
+//!   `item?` may be absent, `(a|b c)` is a choice, `~item` must follow without a space, `!item` with one, `.item` must
+//!   have its dot. A digit after an item names what it means for the action: `$1`. A pattern may go on the next line,
+//!   indented.
+//!
+//! Patterns are expanded to plain sequences and kept as one tree per part, so that rules which begin alike are
+//! matched together. A part must not contain itself, so that a match can only be so long.
+
+use std::collections::HashMap;
+
+use super::action::Action;
+use super::token::fold;
+
+/// A kind of word, or one very word or sign; what a rule can ask of a token.
+pub(super) type Class = u16;
+/// A part of the grammar.
+pub(super) type Part = u16;
+
+/// The class of numbers in digits.
+pub(super) const DIGITS: Class = 0;
+
+/// How many expansions one rule may have; more is a mistake in a table.
+const EXPANSIONS_MAX: usize = 4096;
+
+/// A language: its words and the rules they follow.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    words: HashMap<Box<str>, Vec<Lexeme>>,
+    signs: HashMap<char, Class>,
+    classes: HashMap<String, Class>,
+    parts: HashMap<String, Part>,
+    pub(super) trees: Vec<Tree>,
+    settings: HashMap<String, String>,
+}
+
+/// One meaning of a word.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lexeme {
+    pub(super) class: Class,
+    pub(super) value: i32,
+}
+
+/// All the rules of one part, merged where they begin alike.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) nodes: Vec<Node>,
+    /// What a match can begin with.
+    pub(super) first: ClassSet,
+}
+
+/// A place in a tree: where one can go from here, and what it means to stop here.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// What can come next, tokens first and in the order of their classes.
+    pub(super) steps: Vec<(Step, usize)>,
+    /// How many of the steps are tokens.
+    pub(super) tokens: usize,
+    pub(super) accepts: Vec<Accept>,
+}
+
+impl Node {
+    /// The steps that a token of a class can take.
+    pub(super) fn steps_for(&self, class: Class) -> &[(Step, usize)] {
+        let tokens = &self.steps[..self.tokens];
+        let from = tokens.partition_point(|(step, _)| step.class() < Some(class));
+        let count = tokens[from..].iter().take_while(|(step, _)| step.class() == Some(class)).count();
+        &tokens[from..from + count]
+    }
+}
+
+/// What has to come next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Step {
+    Token { class: Class, gap: Gap, dotted: bool },
+    Part { part: Part, gap: Gap },
+}
+
+impl Step {
+    fn class(&self) -> Option<Class> {
+        if let Self::Token { class, .. } = self { Some(*class) } else { None }
+    }
+}
+
+/// Whether a space may stand before.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Gap {
+    #[default]
+    Any,
+    Glued,
+    Apart,
+}
+
+/// What a match means.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Accept {
+    pub(super) action: Action,
+    pub(super) arguments: Vec<Argument>,
+}
+
+/// What an action is given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Argument {
+    /// What the n-th step of the match meant.
+    Step(u8),
+    /// A number written in the rule.
+    Given(i32),
+    /// A step that this expansion of the rule leaves out.
+    Absent,
+}
+
+/// A set of classes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct ClassSet([u64; 8]);
+
+impl ClassSet {
+    const ROOM: usize = 512;
+
+    pub(super) fn insert(&mut self, class: Class) {
+        self.0[class as usize / 64] |= 1 << (class % 64);
+    }
+
+    pub(super) fn contains(&self, class: Class) -> bool {
+        self.0[class as usize / 64] & (1 << (class % 64)) != 0
+    }
+
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
+    fn add(&mut self, other: &Self) -> bool {
+        let before = *self;
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+        before != *self
+    }
+}
+
+impl Table {
+    /// Reads tables, the later adding to the earlier. An error says in which line of which file.
+    pub(super) fn read(files: &[(&str, &str)]) -> Result<Self, String> {
+        let mut table = Self::default();
+        table.classes.insert("DIGITS".into(), DIGITS);
+        let mut rules = Vec::new();
+        for (name, text) in files {
+            let read = table.read_file(name, text, &mut rules);
+            read.map_err(|(line, problem)| format!("{name}, line {line}: {problem}"))?;
+        }
+        for (_, part, ..) in &rules {
+            table.part(part);
+        }
+        table.trees.resize_with(table.parts.len(), || Tree { nodes: vec![Node::default()], ..Tree::default() });
+        for (place, part, pattern, outcome) in &rules {
+            table.add_rule(part, pattern, outcome).map_err(|problem| format!("{place}: {problem}"))?;
+        }
+        if table.classes.len() > ClassSet::ROOM {
+            return Err(format!("{} classes and single words are more than {}", table.classes.len(), ClassSet::ROOM));
+        }
+        table.find_first()?;
+        for node in table.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+            node.steps.sort_by_key(|(step, _)| step.class().unwrap_or(Class::MAX));
+            node.tokens = node.steps.iter().filter(|(step, _)| step.class().is_some()).count();
+        }
+        Ok(table)
+    }
+
+    /// What a folded word may mean.
+    pub(super) fn meanings(&self, word: &str) -> &[Lexeme] {
+        self.words.get(word).map_or(&[], Vec::as_slice)
+    }
+
+    /// The class of a sign that rules ask for.
+    pub(super) fn sign(&self, sign: char) -> Option<Class> {
+        self.signs.get(&sign).copied()
+    }
+
+    /// The number of a part by its name.
+    pub(super) fn find_part(&self, name: &str) -> Option<Part> {
+        self.parts.get(name).copied()
+    }
+
+    /// The number of a class by its name.
+    pub(super) fn find_class(&self, name: &str) -> Option<Class> {
+        self.classes.get(name).copied()
+    }
+
+    /// A setting, or what counts where the table says nothing.
+    pub(super) fn setting<'a>(&'a self, name: &str, otherwise: &'a str) -> &'a str {
+        self.settings.get(name).map_or(otherwise, String::as_str)
+    }
+
+    fn read_file(
+        &mut self,
+        name: &str,
+        text: &str,
+        rules: &mut Vec<(String, String, String, String)>,
+    ) -> Result<(), (usize, String)> {
+        let mut section = String::new();
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let is_continued = line.starts_with([' ', '\t']) && !line.trim().is_empty();
+            match lines.last_mut() {
+                Some((_, last)) if is_continued => {
+                    last.push(' ');
+                    last.push_str(line.trim());
+                }
+                _ => lines.push((number + 1, line.trim_end().to_owned())),
+            }
+        }
+        for (number, line) in lines {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(title) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                title.clone_into(&mut section);
+                continue;
+            }
+            let wrong = |problem: &str| (number, problem.to_owned());
+            let (left, right) = line.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
+            let (left, right) = (left.trim(), right.trim());
+            match section.as_str() {
+                "settings" => _ = self.settings.insert(left.to_owned(), right.to_owned()),
+                "words" => {
+                    let (class, value) = left.split_once(' ').unwrap_or((left, "0"));
+                    let value = value.trim().parse().map_err(|_| wrong("the value of a class is not a number"))?;
+                    let class = self.class(class);
+                    right.split_whitespace().for_each(|word| self.add_word(word, Lexeme { class, value }));
+                }
+                "rules" => {
+                    let part = left.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+                    let part = part.ok_or_else(|| wrong("a rule begins with `<name> =`"))?;
+                    let (pattern, outcome) = right.split_once("=>").ok_or_else(|| wrong("a rule needs `=>`"))?;
+                    let place = format!("{name}, line {number}");
+                    rules.push((place, part.to_owned(), pattern.trim().to_owned(), outcome.trim().to_owned()));
+                }
+                _ => return Err(wrong("is in no section; begin with [settings], [words] or [rules]")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a word as it is folded, and as it is written by those who have no umlauts on their keys.
+    fn add_word(&mut self, word: &str, lexeme: Lexeme) {
+        for word in spellings(word) {
+            let meanings = self.words.entry(word.into_boxed_str()).or_default();
+            if !meanings.contains(&lexeme) {
+                meanings.push(lexeme);
+            }
+        }
+    }
+
+    fn class(&mut self, name: &str) -> Class {
+        let next = self.classes.len() as Class;
+        *self.classes.entry(name.to_owned()).or_insert(next)
+    }
+
+    fn part(&mut self, name: &str) -> Part {
+        let next = self.parts.len() as Part;
+        *self.parts.entry(name.to_owned()).or_insert(next)
+    }
+
+    fn add_rule(&mut self, part: &str, pattern: &str, outcome: &str) -> Result<(), String> {
+        let mut outcome = outcome.split_whitespace();
+        let name = outcome.next().ok_or("no action after `=>`")?;
+        let action = Action::named(name).ok_or_else(|| format!("there is no action `{name}`"))?;
+        let arguments: Vec<&str> = outcome.collect();
+        let tree = self.part(part) as usize;
+        let expansions = Pattern { table: self, rest: pattern }.read_all()?;
+        for expansion in expansions {
+            if expansion.is_empty() {
+                return Err("a rule must not match nothing".into());
+            }
+            let arguments = arguments
+                .iter()
+                .map(|argument| argument_of(argument, &expansion))
+                .collect::<Result<Vec<_>, String>>()?;
+            let mut node = 0;
+            for (step, _) in &expansion {
+                let nodes = &mut self.trees[tree].nodes;
+                node = match nodes[node].steps.iter().find(|(known, _)| known == step) {
+                    Some((_, next)) => *next,
+                    None => {
+                        nodes.push(Node::default());
+                        let next = nodes.len() - 1;
+                        nodes[node].steps.push((*step, next));
+                        next
+                    }
+                };
+            }
+            let accept = Accept { action, arguments };
+            let accepts = &mut self.trees[tree].nodes[node].accepts;
+            if !accepts.contains(&accept) {
+                accepts.push(accept);
+            }
+        }
+        Ok(())
+    }
+
+    /// Works out what each part can begin with, and refuses parts that contain themselves.
+    fn find_first(&mut self) -> Result<(), String> {
+        let parts_of = |nodes: &[Node]| {
+            let steps = nodes.iter().flat_map(|node| &node.steps);
+            steps.filter_map(|(step, _)| if let Step::Part { part, .. } = step { Some(*part) } else { None }).collect()
+        };
+        let contains: Vec<Vec<Part>> = self.trees.iter().map(|tree| parts_of(&tree.nodes)).collect();
+        let begins_with: Vec<Vec<Part>> = self.trees.iter().map(|tree| parts_of(&tree.nodes[..1])).collect();
+        for part in 0..self.trees.len() {
+            let mut seen = vec![false; self.trees.len()];
+            let mut open = contains[part].clone();
+            while let Some(next) = open.pop() {
+                if next as usize == part {
+                    let name = self.parts.iter().find(|(_, number)| **number as usize == part).map(|(name, _)| name);
+                    return Err(format!("<{}> contains itself", name.map_or("?", String::as_str)));
+                }
+                if !std::mem::replace(&mut seen[next as usize], true) {
+                    open.extend(&contains[next as usize]);
+                }
+            }
+        }
+        for tree in &mut self.trees {
+            for (step, _) in &tree.nodes[0].steps {
+                if let Step::Token { class, .. } = step {
+                    tree.first.insert(*class);
+                }
+            }
+        }
+        let mut is_growing = true;
+        while is_growing {
+            is_growing = false;
+            for (part, parts) in begins_with.iter().enumerate() {
+                for other in parts {
+                    let first = self.trees[*other as usize].first;
+                    is_growing |= self.trees[part].first.add(&first);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn argument_of(argument: &str, expansion: &[(Step, Option<char>)]) -> Result<Argument, String> {
+    if let Some(name) = argument.strip_prefix('$') {
+        let name = name.chars().next();
+        let step = expansion.iter().position(|(_, named)| named.is_some() && *named == name);
+        return Ok(step.map_or(Argument::Absent, |step| Argument::Step(step as u8)));
+    }
+    argument.parse().map(Argument::Given).map_err(|_| format!("`{argument}` is neither $n nor a number"))
+}
+
+/// The folded forms under which a word is kept: `ä` as `a` and as `ae`, `đ` as `d` and as `dj`.
+fn spellings(word: &str) -> Vec<String> {
+    let folded = |word: &str| {
+        let mut folded = String::new();
+        word.chars().for_each(|c| fold(c, &mut folded));
+        folded
+    };
+    let mut spellings = vec![folded(word)];
+    let spelt_out = word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue").replace('đ', "dj");
+    if spelt_out != word {
+        spellings.push(folded(&spelt_out));
+    }
+    spellings
+}
+
+/// The steps of one way to match, each with the name its meaning goes by.
+type Expansion = Vec<(Step, Option<char>)>;
+
+struct Pattern<'a> {
+    table: &'a mut Table,
+    rest: &'a str,
+}
+
+impl Pattern<'_> {
+    fn read_all(mut self) -> Result<Vec<Expansion>, String> {
+        let all = self.choices()?;
+        match self.rest.is_empty() {
+            true => Ok(all),
+            false => Err(format!("cannot read `{}`", self.rest)),
+        }
+    }
+
+    fn choices(&mut self) -> Result<Vec<Expansion>, String> {
+        let mut all = self.sequence()?;
+        while let Some(rest) = self.rest.strip_prefix('|') {
+            self.rest = rest;
+            all.extend(self.sequence()?);
+        }
+        Ok(all)
+    }
+
+    fn sequence(&mut self) -> Result<Vec<Expansion>, String> {
+        let mut all: Vec<Expansion> = vec![Vec::new()];
+        loop {
+            self.rest = self.rest.trim_start();
+            if self.rest.is_empty() || self.rest.starts_with([')', '|']) {
+                return Ok(all);
+            }
+            let mut items = self.item()?;
+            if let Some(rest) = self.rest.strip_prefix('?') {
+                self.rest = rest;
+                items.push(Vec::new());
+            }
+            let joined = |before: &Expansion| {
+                items.iter().map(|item| before.iter().chain(item).copied().collect()).collect::<Vec<Expansion>>()
+            };
+            all = all.iter().flat_map(joined).collect();
+            if all.len() > EXPANSIONS_MAX {
+                return Err(format!("has more than {EXPANSIONS_MAX} ways to match"));
+            }
+        }
+    }
+
+    fn item(&mut self) -> Result<Vec<Expansion>, String> {
+        let mut gap = Gap::Any;
+        let mut dotted = false;
+        loop {
+            let first = self.rest.chars().next();
+            match first {
+                Some('~') => gap = Gap::Glued,
+                Some('!') => gap = Gap::Apart,
+                Some('.') => dotted = true,
+                _ => break,
+            }
+            self.rest = &self.rest[1..];
+        }
+        if let Some(rest) = self.rest.strip_prefix('(') {
+            self.rest = rest;
+            let mut all = self.choices()?;
+            self.rest = self.rest.strip_prefix(')').ok_or("a `(` is not closed")?;
+            for (step, _) in all.iter_mut().filter_map(|choice| choice.first_mut()) {
+                match step {
+                    Step::Token { gap: inner, .. } | Step::Part { gap: inner, .. } if gap != Gap::Any => *inner = gap,
+                    _ => {}
+                }
+            }
+            return Ok(all);
+        }
+        let step = if let Some(rest) = self.rest.strip_prefix('<') {
+            let (name, rest) = rest.split_once('>').ok_or("a `<` is not closed")?;
+            self.rest = rest;
+            let part = self.table.find_part(name).ok_or_else(|| format!("there is no <{name}>"))?;
+            Step::Part { part, gap }
+        } else if let Some(rest) = self.rest.strip_prefix('\'') {
+            let sign = rest.chars().next().ok_or("no sign after `'`")?;
+            self.rest = &rest[sign.len_utf8()..];
+            let class = self.table.class(&format!("'{sign}"));
+            self.table.signs.insert(sign, class);
+            Step::Token { class, gap, dotted }
+        } else {
+            let end =
+                self.rest.find(|c: char| !(c.is_alphabetic() || c == '\'' || c == '_')).unwrap_or(self.rest.len());
+            let (word, rest) = self.rest.split_at(end);
+            if word.is_empty() {
+                return Err(format!("cannot read `{}`", self.rest));
+            }
+            self.rest = rest;
+            let class = if word.chars().all(|c| c.is_uppercase() || c == '_') {
+                self.table.find_class(word).ok_or_else(|| format!("no word has the class {word}"))?
+            } else {
+                let class = self.table.class(word);
+                self.table.add_word(word, Lexeme { class, value: 0 });
+                class
+            };
+            Step::Token { class, gap, dotted }
+        };
+        let name = self.rest.chars().next().filter(char::is_ascii_digit);
+        if name.is_some() {
+            self.rest = &self.rest[1..];
+        }
+        Ok(vec![vec![(step, name)]])
+    }
+}
