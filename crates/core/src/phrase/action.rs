@@ -116,6 +116,8 @@ actions! {
     WeekdayPart = "weekday_part",
     /// `weekdays $1 $2 which`: from one day of the week to another.
     Weekdays = "weekdays",
+    /// `weekday_set $1 $2 $3`: two or three days of the week.
+    WeekdaySet = "weekday_set",
     /// `dayset bits which`: days of the week as bits.
     DaySet = "dayset",
     /// `date year month day`: parts of a date; those left out are unknown.
@@ -166,6 +168,8 @@ actions! {
     EdgeOf = "edge_of",
     /// `every $1 unit`
     Every = "every",
+    /// `per $1 unit`: so often in a unit.
+    Per = "per",
     /// `each $1`: every so manieth of what follows.
     Each = "each",
     /// `times $1`
@@ -285,6 +289,11 @@ impl Action {
                 }
                 atom(Atom::Weekday { days, which: Which::of(int(2)?)? })
             }
+            Self::WeekdaySet => {
+                let third = some_int(2)?.map_or(Some(0), weekday_bit)?;
+                let days = weekday_bit(int(0)?)? | weekday_bit(int(1)?)? | third;
+                atom(Atom::Weekday { days, which: Which::Bare })
+            }
             Self::DaySet => {
                 let days = u8::try_from(int(0)?).ok()?;
                 atom(Atom::Weekday { days, which: Which::of(int(1)?)? })
@@ -364,6 +373,10 @@ impl Action {
                 let n = some_int(0)?.unwrap_or(1);
                 let unit = Unit::of(int(1)?)?;
                 (1..=10_000).contains(&n).then_some(Value::Atom(Atom::Every { n, unit }))
+            }
+            Self::Per => {
+                let (n, unit) = (int(0)?, Unit::of(int(1)?)?);
+                (1..=24).contains(&n).then_some(Value::Atom(Atom::Per { n, unit }))
             }
             Self::Each => {
                 let n = some_int(0)?.unwrap_or(1);

@@ -304,6 +304,8 @@ pub(super) enum Atom {
     EdgeOf(i32, Unit),
     /// Every so many of a unit.
     Every { n: i32, unit: Unit },
+    /// So often in a unit: twice a day.
+    Per { n: i32, unit: Unit },
     /// That part of every day.
     EachPart(DayPart),
     /// Every so manieth of the days or dates that follow.

@@ -9,6 +9,7 @@
 //! is none, with a reason, and never a guess.
 
 mod action;
+mod answer;
 mod atom;
 mod feast;
 mod find;
@@ -25,6 +26,7 @@ mod understand;
 
 use jiff::Timestamp;
 
+pub use answer::{ANSWER_MAX, Answer, answer};
 pub use lang::Lang;
 
 use self::resolve::Here;

@@ -296,6 +296,7 @@ impl When {
             | Atom::WeekdayPart { .. }
             | Atom::EdgeOf(..)
             | Atom::Each(_)
+            | Atom::Per { .. }
             | Atom::EachPart(_)
             | Atom::Times(_)
             | Atom::Length(_)
@@ -315,10 +316,12 @@ impl When {
         match self.days {
             None => {
                 self.days = Some((days, which));
+                self.is_several |= which == Which::Bare && days.count_ones() > 1;
                 fits
             }
             Some((known, known_which)) => {
-                let is_list = is_list || (known_which == Which::Each && which == Which::Each);
+                // Monday, Wednesday and Friday.
+                let is_list = is_list || (known_which == which && matches!(which, Which::Each | Which::Bare));
                 self.is_several |= known != days;
                 self.days = Some((known | days, known_which));
                 fits && (is_list || (known == days && which == Which::Bare)) && self.clocks.is_empty()
@@ -386,6 +389,8 @@ pub(super) struct Plan {
     pub(super) each: Option<i32>,
     /// Every so many of a unit.
     pub(super) every: Option<(i32, Unit)>,
+    /// How often in that unit: twice a day.
+    per: Option<i32>,
     pub(super) start: Option<When>,
     pub(super) until: Option<When>,
     pub(super) except: Vec<When>,
@@ -512,6 +517,10 @@ impl Plan {
             return false;
         }
         let is_weak = when.clocks.iter().any(|clock| clock.is_weak) && when.part.is_none();
+        let is_one_day = matches!(when.days, Some((_, Which::This | Which::Next | Which::Last | Which::AfterNext)));
+        if is_one_day || self.per.is_some_and(|n| n > 1 && n as usize != when.clocks.len().max(when.more_parts.len() + 1)) {
+            return false;
+        }
         let is_once = when.is_now || when.offset.is_some() || when.ahead.is_some() || when.rel.is_some();
         if is_weak || is_once || when.period.is_some() {
             return false;
@@ -541,6 +550,10 @@ impl Plan {
                 self.is_list_open = false;
                 self.target = Target::Main;
                 fits
+            }
+            Atom::Per { n, unit } => {
+                self.per = Some(n);
+                self.push(Atom::Every { n: 1, unit })
             }
             Atom::Each(n) => {
                 // `10 am on the 15th of every month` says the day first; `every month, every friday` is two things.

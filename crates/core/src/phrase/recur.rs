@@ -287,7 +287,9 @@ fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why
         return Ok(rule);
     }
     if let Some(day) = when.cal.day {
-        return Ok(Recurrence { by_month_day: all_days(day, when), ..rule });
+        // Every Friday the 13th is both.
+        let by_day = when.days.map(|(days, _)| weekdays(days)).unwrap_or_default();
+        return Ok(Recurrence { by_month_day: all_days(day, when), by_day, ..rule });
     }
     if let Some((days, _)) = when.days {
         return Ok(Recurrence { by_day: weekdays(days), ..rule });
