@@ -30,7 +30,7 @@ const OTHER_CLOCKS_MAX: usize = 40;
 
 #[test]
 fn near_every_change_of_the_clocks_all_zones_agree_with_zoneinfo() {
-    let n_compared = compare(|zone, schedule, digests| {
+    let n_compared = compare(false, |zone, schedule, digests| {
         let spans = near(&changes(zone));
         let instants = spans.iter().flat_map(|(begin, end)| instants(schedule, zone, *begin, *end));
         (digest(instants), digests.split(',').next().unwrap().to_owned())
@@ -41,7 +41,7 @@ fn near_every_change_of_the_clocks_all_zones_agree_with_zoneinfo() {
 #[test]
 #[ignore = "takes minutes in a debug build"]
 fn every_instant_of_48_years_agrees_with_zoneinfo_in_all_zones() {
-    let n_compared = compare(|zone, schedule, digests| {
+    let n_compared = compare(true, |zone, schedule, digests| {
         let all = digests.split(',').nth(1).unwrap();
         match all {
             "-" => ("-".into(), "-".into()),
@@ -77,7 +77,7 @@ fn rules_in_floating_time_agree_with_dateutil() {
 }
 
 /// Compares every case in every zone; `work` gives our digest and theirs. Says what was compared.
-fn compare(work: impl Fn(&Zone, &Schedule, &str) -> (String, String) + Sync) -> String {
+fn compare(is_thorough: bool, work: impl Fn(&Zone, &Schedule, &str) -> (String, String) + Sync) -> String {
     let cases: Vec<&str> =
         ZONES.lines().filter_map(|line| line.strip_prefix("# case ")?.split_once(": ")).map(|(_, case)| case).collect();
     let lines: Vec<&str> = ZONES.lines().filter(|line| !line.starts_with('#')).collect();
@@ -86,13 +86,22 @@ fn compare(work: impl Fn(&Zone, &Schedule, &str) -> (String, String) + Sync) -> 
     let wrong = std::sync::Mutex::new(Vec::new());
     let one = |line: &str| {
         let [names, clocks, digests] = line.split('|').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        for name in names.split(' ') {
+        for (alias, name) in names.split(' ').enumerate() {
             let Some(zone) = Zone::named(name).ok().filter(|zone| clocks_of(zone) == clocks) else {
                 other_clocks.lock().unwrap().push(name.to_owned());
                 continue;
             };
             n_zones.fetch_add(1, Ordering::Relaxed);
             for (number, (case, digests)) in cases.iter().zip(digests.split(' ')).enumerate() {
+                // Other names of the same clocks share the cases among them, and some clocks do without those that are
+                // due many times a day: they take most of the time.
+                let is_left_out = match alias {
+                    0 => digests.ends_with('-') && names.len() % 3 != 0,
+                    alias => (number + alias) % 7 != 0,
+                };
+                if is_left_out && !is_thorough {
+                    continue;
+                }
                 let (ours, theirs) = work(&zone, &schedule(case), digests);
                 n_cases.fetch_add(usize::from(theirs != "-"), Ordering::Relaxed);
                 if ours != theirs {

@@ -562,7 +562,8 @@ pub(super) fn said(clock: Clock) -> Vec<Said> {
         hour,
         minute: clock.minute,
         second: clock.second,
-        grain: grain_of(clock.finest),
+        // Eight o'clock is 8:00.
+        grain: grain_of(clock.finest.min(Unit::Minute)),
         is_guess,
     };
     match clock.half {

@@ -110,11 +110,20 @@ pub(super) fn doubt(
     if grammar.is_exhausted() {
         return Some("the text is too long and tangled to find the one time in it");
     }
+    // A thirtieth of February right before a time was meant to be its day.
+    if let Some(broken) = language.broken {
+        let begins = used.iter().flat_map(|(from, _)| (from.saturating_sub(4)..*from).map(|at| (at, *from)));
+        for (at, from) in begins.collect::<Vec<_>>() {
+            if grammar.find(broken, at).any(|index| grammar.get(index).end == from) {
+                return Some("it names a date that does not exist");
+            }
+        }
+    }
     let mut follows = |part: Option<super::table::Part>| {
         part.is_some_and(|part| used.iter().any(|(_, end)| !grammar.find(part, *end).is_empty()))
     };
     if follows(language.broken) {
-        return Some("it names a time of day that does not exist");
+        return Some("it names a date or a time of day that does not exist");
     }
     if matches!(meaning, Meaning::Duration { .. }) && follows(language.dangling) {
         return Some("it does not say before or after what");
@@ -180,6 +189,7 @@ fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
     from.cal.year = from.cal.year.or(if from.cal.month.is_some() { to.cal.year } else { None });
     if !from.has_day() && to.has_day() {
         from = When { clocks: from.clocks.clone(), part: from.part, ..to.clone() };
+        to = When { clocks: to.clocks, part: to.part, zone: to.zone, ..When::default() };
     }
     if from.zone.is_none() && !from.clocks.is_empty() {
         from.zone = to.zone;

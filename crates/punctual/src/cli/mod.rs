@@ -25,6 +25,7 @@ mod table;
 mod style;
 
 mod add;
+mod answer;
 mod change;
 mod channels;
 mod completions;
@@ -130,6 +131,8 @@ enum Command {
     Keys(keys::Args),
     /// Say what a text says about time, without a server
     Parse(parse::Args),
+    /// Say what a text answers to a reminder, without a server
+    Answer(answer::Args),
     /// Say when a schedule is due, without a server
     Next(next::Args),
     /// Check that everything is in order, and say what to do if not
@@ -179,6 +182,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     match command {
         Command::Completions(args) => completions::run(&args),
         Command::Parse(args) => parse::run(&args, global.json),
+        Command::Answer(args) => answer::run(&args, global.json),
         Command::Next(args) => next::run(&args, global.json),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),

@@ -114,6 +114,35 @@ fn a_batch_of_texts_is_answered_line_by_line() {
     assert_eq!(answers[7]["at"], "2026-03-02T08:00:00+00:00", "a zone that nobody says is UTC");
 }
 
+#[test]
+fn an_answer_is_recognised_and_ordinary_talk_is_left_alone() {
+    let home = Home::new();
+    let answer = |text: &str, more: &[&str]| home.run(&[&["answer", text], more].concat());
+    for (text, lang, expect) in [
+        ("5 more minutes", "en", json!({ "response": "snooze", "minutes": 5 })),
+        ("done", "en", json!({ "response": "ack" })),
+        ("hab ich", "de", json!({ "response": "ack" })),
+        ("not yet", "en", json!({ "response": "snooze" })),
+        ("ne treba", "hr", json!({ "response": "dismiss" })),
+        ("the weather is nice today", "en", json!({ "response": null })),
+    ] {
+        assert_eq!(answer(text, &["--lang", lang, "--json"]).json(), expect, "{text}");
+    }
+    assert_eq!(answer("done", &[]).ok(), "ack\n");
+    let shown = answer("5 more minutes", &SUNDAY).ok();
+    assert_eq!(shown, "snooze until 2026-03-01T10:05:00+01:00  in 5 min\n");
+    answer("the weather is nice today", &[]).fails(1, &["no answer"]);
+    answer("done", &["--lang", "fr"]).fails(2, &["--lang", "`fr`"]);
+
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let lines =
+        [r#"{"text":"5 more minutes","lang":"en"}"#, "{}", r#"{"text":"the weather is nice today","lang":"en"}"#];
+    file.write_all(lines.join("\n").as_bytes()).unwrap();
+    let out = home.run(&["answer", "--batch", file.path().to_str().unwrap()]).ok();
+    let expect = [r#"{"response":"snooze","minutes":5}"#, r#"{"error":"text: is missing"}"#, r#"{"response":null}"#];
+    assert_eq!(out.lines().collect::<Vec<_>>(), expect);
+}
+
 #[tokio::test]
 async fn the_api_knows_the_language_and_the_zone_of_the_user() {
     let home = Home::new();
