@@ -16,10 +16,9 @@ use crate::zone::Zone;
 /// The most missed instants that are counted one by one, a month of minutes. Where there are more, only the latest are
 /// looked for and the total is a lower bound. Intervals are always counted exactly.
 const MISSED_COUNTED_MAX: usize = 50_000;
-/// How many excepted stretches in a row are passed over, and how far ahead: all months of 400 years, after which the
-/// calendar repeats. A rule that has met nothing but exceptions until then is not due any more.
+/// How many excepted stretches in a row are passed over: all months of 400 years, after which the calendar repeats. A
+/// rule that has met nothing but exceptions until then is not due any more.
 const SKIPS_MAX: usize = 4800;
-const SKIPPED_MAX: SignedDuration = SignedDuration::from_hours(146_097 * 24);
 
 /// The instants of a schedule in a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,13 +46,11 @@ impl Schedule {
     /// `None` when there is none. `count` is not looked at: only the caller knows how many runs there have been.
     pub fn next_after(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
         let mut after = self.after_start(after);
-        let mut first = None;
         for _ in 0..SKIPS_MAX {
             let next = self.next_by_rule(zone, after)?;
             let is_over = self.ends_at.is_some_and(|ends_at| next > ends_at);
-            let is_far = next.duration_since(*first.get_or_insert(next)) > SKIPPED_MAX;
             match self.except.end_if_excepted(zone, next) {
-                _ if is_over || is_far => return None,
+                _ if is_over => return None,
                 None => return Some(next),
                 Some(end) => after = just_before(end).max(next),
             }

@@ -1,70 +1,81 @@
 //! English.
 
 use super::super::Freq;
-use super::super::json::clock;
-use super::words::Words;
-use crate::span;
+use super::words::{Counted, Words, list, month, name, names};
+
+const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const AND: &str = " and ";
 
 pub(super) const WORDS: Words = Words {
-    days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-    months: [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ],
-    workday: "weekday",
-    weekend_day: "weekend day",
-    day: "day",
-    every: |freq, n| match n {
-        1 => format!("every {}", unit(freq)),
-        n => format!("every {n} {}s", unit(freq)),
+    and: AND,
+    also: AND,
+    length: |unit, n| match n {
+        1 => format!("1 {}", word(unit)),
+        n => format!("{n} {}s", word(unit)),
     },
-    of_every: |freq, n| match n {
-        1 => format!("of every {}", unit(freq)),
-        n => format!("of every {n} {}s", unit(freq)),
+    every: |unit, n| match n {
+        1 => format!("every {}", word(unit)),
+        n => format!("every {n} {}s", word(unit)),
     },
-    every_one_of: |days| format!("every {days}"),
-    on: |what| format!("on {what}"),
-    only_on: |what| format!("only on {what}"),
-    the_nth: |nth, what| format!("the {} {what}", ordinal(nth)),
-    the_day: |day| format!("the {}", ordinal(day.into())),
-    date: |day, month| format!("{day} {month}"),
-    of_months: |months| format!("of {months}"),
-    in_months: |months| format!("in {months}"),
+    every_workday: "every weekday",
+    every_one_of: |days| format!("every {}", list(names(days, DAYS), AND)),
+    on_days: |days| format!("on {}", list(names(days, DAYS), AND)),
+    on_nth: |nths| {
+        let nth = |(n, what): &(i16, Counted)| format!("{} {}", ordinal(*n), counted(*what));
+        format!("on the {}", list(nths.iter().map(nth), AND))
+    },
+    on_month_days: |days| {
+        let day = |day: &i8| match *day {
+            1.. => ordinal((*day).into()),
+            _ => format!("{} day", ordinal((*day).into())),
+        };
+        format!("on the {}", list(days.iter().map(day), AND))
+    },
+    on_day_or_last: |day| format!("on the {} (or last day)", ordinal(day.into())),
+    of_every_month: "of every month",
+    of_the_month: "of the month",
+    dates: |days, of| format!("{} {}", list(days.iter().map(i8::to_string), AND), month(of, MONTHS)),
+    on_date: "on ",
+    in_months: |months| format!("in {}", list(months.iter().map(|of| month(*of, MONTHS)), AND)),
     in_weeks: |weeks| format!("in week {weeks}"),
     on_year_days: |days| format!("on day {days} of the year"),
     in_hours: |hours| format!("in the hours {hours}"),
-    only_the: |places| {
-        let places: Vec<String> = places.iter().map(|place| ordinal(*place)).collect();
-        format!("only the {} of them", places.join(", "))
-    },
+    only_the: |places| format!("only the {} of them", list(places.iter().map(|place| ordinal(*place)), AND)),
+    only: "only ",
     at: |times| format!("at {times}"),
-    at_many: |n, first, last| format!("at {n} times from {first} to {last}"),
-    and: " and ",
+    at_many: |n| format!("at {n} times"),
+    between: |first, last| format!("from {first} to {last}"),
     once: |moment| format!("once on {moment}"),
-    each_span: |every| format!("every {}", span::format(every)),
-    after_answer: |every| format!("{} after each answer", span::format(every)),
-    moment: |time| format!("{} at {}", time.strftime("%a %-d %b %Y"), clock(time.time())),
+    after_answer: |length| format!("{length} after each answer"),
+    from_now: |length| format!("{length} from now"),
+    day: |date| date.strftime("%a %-d %b %Y").to_string(),
+    date: |date| format!("{} {} {}", date.day(), month(date.month(), MONTHS), date.year()),
     from: |moment| format!("from {moment}"),
     until: |moment| format!("until {moment}"),
+    from_to: |from, to| format!("from {from} to {to}"),
     times: |n| match n {
-        1 => "1 time".into(),
+        1 => "once".into(),
         n => format!("{n} times"),
     },
     except: |what| format!("except {what}"),
 };
 
-fn unit(freq: Freq) -> &'static str {
-    match freq {
+fn word(unit: Freq) -> &'static str {
+    match unit {
         Freq::Secondly => "second",
         Freq::Minutely => "minute",
         Freq::Hourly => "hour",
@@ -75,7 +86,16 @@ fn unit(freq: Freq) -> &'static str {
     }
 }
 
-/// `1st`, `22nd`, `last`, `2nd last`.
+fn counted(what: Counted) -> &'static str {
+    match what {
+        Counted::Day => "day",
+        Counted::Workday => "weekday",
+        Counted::WeekendDay => "weekend day",
+        Counted::Weekday(day) => name(day, DAYS),
+    }
+}
+
+/// `1st`, `22nd`, `last`, `2nd to last`.
 fn ordinal(n: i16) -> String {
     let ending = match (n.unsigned_abs() % 10, n.unsigned_abs() % 100) {
         (_, 11..=13) => "th",
@@ -86,7 +106,7 @@ fn ordinal(n: i16) -> String {
     };
     match n {
         -1 => "last".into(),
-        ..-1 => format!("{}{ending} last", n.unsigned_abs()),
+        ..-1 => format!("{}{ending} to last", n.unsigned_abs()),
         _ => format!("{n}{ending}"),
     }
 }

@@ -3,19 +3,30 @@
 //! What is said is what was understood, not what was typed: that is how somebody sees that a phrase was taken otherwise.
 //! Every language is one table of words.
 
+mod bs;
+mod de;
 mod en;
+mod hr;
+mod moment;
 mod rule;
+mod slavic;
+mod sr;
 mod words;
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
+use std::time::Duration;
 
-use self::rule::{class, list, month_name, names};
-use self::words::Words;
+use jiff::Timestamp;
+use jiff::civil::{DateTime, Time};
+
+use self::rule::{every_one_of, together};
+use self::words::{Words, list};
 use super::json::clock;
-use super::{Anchor, Exceptions, Rule, Schedule, Smart};
+use super::{Anchor, Exceptions, Freq, Rule, Schedule, Smart};
 use crate::phrase::Lang;
 use crate::zone::Zone;
+
+/// The last second of a day: `until Friday` takes Friday in.
+const END_OF_DAY: Time = Time::constant(23, 59, 59, 0);
 
 impl Schedule {
     /// Says in English when it is due, such as `every weekday at 07:30, Europe/Berlin`.
@@ -23,62 +34,96 @@ impl Schedule {
         self.summary_in(Lang::En, zone)
     }
 
-    /// Says in words when it is due, such as `every weekday at 07:30, Europe/Berlin`.
+    /// Says in words when it is due, such as `jeden Werktag um 07:30 Uhr, Europe/Berlin`.
     pub fn summary_in(&self, lang: Lang, zone: &Zone) -> String {
         let words = words_of(lang);
-        let moment = |at: Timestamp| (words.moment)(zone.rules().to_datetime(at));
-        let mut parts = vec![match &self.rule {
-            Rule::Once { at } => (words.once)(&moment(*at)),
-            Rule::Interval { every, anchor: Anchor::Start, .. } => (words.each_span)(*every),
-            Rule::Interval { every, anchor: Anchor::Ack, .. } => (words.after_answer)(*every),
-            Rule::Daily { time } => {
-                format!("{} {}", (words.every_one_of)(words.day), (words.at)(&clock(*time)))
-            }
-            Rule::Weekly { time, days } => {
-                format!("{} {}", (words.every_one_of)(&class(*days, words)), (words.at)(&clock(*time)))
-            }
-            Rule::Cron(expr) => format!("cron `{expr}`"),
-            Rule::Smart(smart) => smart_words(smart, words),
-        }];
-        if !self.except.is_empty() {
-            parts.push((words.except)(&except_words(&self.except, words)));
-        }
-        // Elapsed time is the same everywhere, but the dates beside it are not.
-        if !matches!(self.rule, Rule::Interval { .. }) || !self.except.is_empty() {
-            parts.push(zone.to_string());
-        }
-        parts.extend(self.starts_at.map(|at| (words.from)(&moment(at))));
-        parts.extend(self.ends_at.map(|at| (words.until)(&moment(at))));
+        let local = |at: Timestamp| zone.rules().to_datetime(at);
+        let mut parts = vec![rule_words(&self.rule, zone, words)];
+        parts.extend(except_words(&self.except, words));
+        parts.extend(self.starts_at.map(|at| (words.from)(&bound(local(at), Time::midnight(), words))));
+        parts.extend(self.ends_at.map(|at| (words.until)(&bound(local(at), END_OF_DAY, words))));
         parts.extend(self.count.map(|count| (words.times)(count)));
-        parts.join(", ")
+        let said = parts.join(", ");
+        // Elapsed time is the same everywhere, but the dates beside it are not.
+        let is_elapsed = matches!(self.rule, Rule::Interval { .. }) && parts.len() == 1;
+        written(lang, &said, (!is_elapsed).then_some(zone))
     }
 }
 
 /// The table of a language.
 fn words_of(lang: Lang) -> &'static Words {
     match lang {
-        // Those that have no table yet are answered in English.
-        Lang::En | Lang::De | Lang::Hr | Lang::Sr | Lang::SrCyrl | Lang::Bs => &en::WORDS,
+        Lang::En => &en::WORDS,
+        Lang::De => &de::WORDS,
+        Lang::Hr => &hr::WORDS,
+        Lang::Sr | Lang::SrCyrl => &sr::WORDS,
+        Lang::Bs => &bs::WORDS,
+    }
+}
+
+/// What is said, in the letters of the language, and the zone as everybody writes it.
+fn written(lang: Lang, said: &str, zone: Option<&Zone>) -> String {
+    let said = if lang == Lang::SrCyrl { sr::cyrillic(said) } else { said.to_owned() };
+    match zone {
+        Some(zone) => format!("{said}, {zone}"),
+        None => said,
+    }
+}
+
+fn rule_words(rule: &Rule, zone: &Zone, words: &Words) -> String {
+    match rule {
+        Rule::Once { at } => (words.once)(&moment(zone.rules().to_datetime(*at), words)),
+        Rule::Interval { every, anchor: Anchor::Start, .. } => elapsed(*every, words.every),
+        Rule::Interval { every, anchor: Anchor::Ack, .. } => (words.after_answer)(&elapsed(*every, words.length)),
+        Rule::Daily { time } => format!("{} {}", (words.every)(Freq::Daily, 1), (words.at)(&clock(*time))),
+        Rule::Weekly { time, days } => format!("{} {}", every_one_of(*days, words), (words.at)(&clock(*time))),
+        Rule::Cron(expr) => format!("cron `{expr}`"),
+        Rule::Smart(smart) => smart_words(smart, words),
     }
 }
 
 fn smart_words(smart: &Smart, words: &Words) -> String {
-    let rules = smart.rules.iter().map(|rule| rule::rule(rule, smart.anchor, words));
-    let dates: Vec<String> = smart.dates.iter().map(|date| (words.moment)(*date)).collect();
-    let dates = (!dates.is_empty()).then(|| (words.on)(&list(dates)));
-    rules.chain(dates).collect::<Vec<_>>().join(words.and)
+    let rules = together(&smart.rules, smart.anchor).into_iter().map(|rule| rule.words(words));
+    let dates = list(smart.dates.iter().map(|date| moment(*date, words)), words.and);
+    let dates = (!dates.is_empty()).then(|| format!("{}{dates}", words.on_date));
+    rules.chain(dates).collect::<Vec<_>>().join(words.also)
 }
 
-fn except_words(except: &Exceptions, words: &Words) -> String {
-    let date = |date: jiff::civil::Date| {
-        format!("{} {}", (words.date)(date.day(), month_name(date.month(), words)), date.year())
-    };
-    let time = |time: &DateTime| format!("{} {}", date(time.date()), (words.at)(&clock(time.time())));
-    let days = (!except.weekdays.is_empty()).then(|| names(except.weekdays, words));
-    let months = except.months.iter().map(|month| month_name(month, words).to_owned());
-    let ranges = except.ranges.iter().map(|(first, last)| format!("{}–{}", date(*first), date(*last)));
-    let dates = except.dates.iter().map(|day| date(*day));
-    list(days.into_iter().chain(months).chain(dates).chain(except.times.iter().map(time)).chain(ranges))
+/// What is left out, each kind by itself: `except on Sunday, except in July`.
+fn except_words(except: &Exceptions, words: &Words) -> Vec<String> {
+    let days = (!except.weekdays.is_empty()).then(|| (words.on_days)(except.weekdays));
+    let months: Vec<i8> = except.months.iter().collect();
+    let months = (!months.is_empty()).then(|| (words.in_months)(&months));
+    let time = |time: &DateTime| format!("{} {}", (words.date)(time.date()), (words.at)(&clock(time.time())));
+    let dates = except.dates.iter().map(|date| (words.date)(*date)).chain(except.times.iter().map(time));
+    let dates = list(dates, words.and);
+    let dates = (!dates.is_empty()).then(|| format!("{}{dates}", words.on_date));
+    let range = |(first, last): &(_, _)| (words.from_to)(&(words.date)(*first), &(words.date)(*last));
+    let ranges = list(except.ranges.iter().map(range), words.and);
+    let ranges = (!ranges.is_empty()).then_some(ranges);
+    [days, months, dates, ranges].into_iter().flatten().map(|what| (words.except)(&what)).collect()
+}
+
+/// `Mon 2 Mar 2026 at 08:00`: a moment by its weekday, date and clock.
+fn moment(time: DateTime, words: &Words) -> String {
+    format!("{} {}", (words.day)(time.date()), (words.at)(&clock(time.time())))
+}
+
+/// The same without the clock where it is what a bare day means.
+fn bound(time: DateTime, bare: Time, words: &Words) -> String {
+    if time.time() == bare { (words.day)(time.date()) } else { moment(time, words) }
+}
+
+/// A span in the biggest unit that says it whole. Days are not elapsed time: those have 23 hours at times, or 25.
+fn elapsed(span: Duration, say: fn(Freq, u64) -> String) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        // Decimals take the form of many.
+        _ if span.subsec_nanos() > 0 => say(Freq::Secondly, 5).replacen('5', &span.as_secs_f64().to_string(), 1),
+        _ if seconds.is_multiple_of(3600) => say(Freq::Hourly, seconds / 3600),
+        _ if seconds.is_multiple_of(60) => say(Freq::Minutely, seconds / 60),
+        _ => say(Freq::Secondly, seconds),
+    }
 }
 
 #[cfg(test)]

@@ -1,53 +1,82 @@
 //! A recurrence rule in words.
 
-use jiff::civil::{DateTime, Weekday};
+use jiff::civil::{DateTime, Time};
 
 use super::super::json::clock;
-use super::super::recurrence::{Freq, NthDay, Recurrence};
+use super::super::recurrence::{Freq, Recurrence};
 use super::super::{Weekdays, bits};
-use super::words::Words;
+use super::words::{Counted, Words, list};
 
 /// As many times of day or dates as are said one by one.
 const LISTED_MAX: usize = 6;
 
-/// Says when `rule` is due, such as `every 2 weeks on Mon, Fri at 08:00`.
-pub(super) fn rule(rule: &Recurrence, anchor: DateTime, words: &Words) -> String {
-    let mut left = rule.clone().filled(anchor);
-    let mut parts = vec![cadence(&mut left, words)];
-    parts.extend(limits(&left, words));
-    parts.extend(times(&left, words));
-    if let Some(until) = left.until {
-        parts.push((words.until)(&(words.moment)(until)));
+/// A rule with everything in it that it takes from its anchor, and the times of day of all that differ in nothing else.
+pub(super) struct Said {
+    rule: Recurrence,
+    times: Vec<bits::Times>,
+}
+
+/// The rules as they are said: `every day at 08:00 and 09:30` is two of them.
+pub(super) fn together(rules: &[Recurrence], anchor: DateTime) -> Vec<Said> {
+    let mut said: Vec<Said> = Vec::new();
+    for rule in rules {
+        let mut rule = rule.clone().filled(anchor);
+        let set = |values: &[i8]| bits::set_of(values, 0);
+        let times = bits::Times { hours: set(&rule.by_hour), minutes: set(&rule.by_minute), seconds: set(&rule.by_second) };
+        if rule.freq < Freq::Daily {
+            said.push(Said { rule, times: Vec::new() });
+            continue;
+        }
+        (rule.by_hour, rule.by_minute, rule.by_second) = (Vec::new(), Vec::new(), Vec::new());
+        // A place in the set counts the times of one rule only.
+        let known = said.iter_mut().find(|known| known.rule == rule && rule.by_set_pos.is_empty());
+        match known {
+            Some(known) => known.times.push(times),
+            None => said.push(Said { rule, times: vec![times] }),
+        }
     }
-    parts.join(" ")
+    said
+}
+
+impl Said {
+    /// Says when it is due, such as `every 2 weeks on Monday and Friday at 08:00`.
+    pub(super) fn words(&self, words: &Words) -> String {
+        let mut left = self.rule.clone();
+        let mut parts = vec![cadence(&mut left, words)];
+        parts.extend(limits(&left, words));
+        parts.extend(if self.times.is_empty() { minutes(&left, words) } else { Some(times(&self.times, words)) });
+        if let Some(until) = left.until {
+            parts.push((words.until)(&super::moment(until, words)));
+        }
+        parts.join(" ")
+    }
 }
 
 /// How often, and on which days. What has been said is taken out of the rule.
 fn cadence(rule: &mut Recurrence, words: &Words) -> String {
     let n = rule.interval;
-    let every = (words.every)(rule.freq, n);
-    let has_nth = rule.by_day.iter().any(|day| day.nth.is_some());
-    let has_each = rule.by_day.iter().any(|day| day.nth.is_none());
+    let every = (words.every)(rule.freq, n.into());
     let days = rule.each_day();
+    let is_each_only = !days.is_empty() && !has_nth(rule) && rule.by_set_pos.is_empty() && rule.by_month_day.is_empty();
     match rule.freq {
-        Freq::Weekly | Freq::Daily if n == 1 && has_each => {
+        Freq::Weekly | Freq::Daily if n == 1 && !days.is_empty() => {
             rule.by_day.clear();
-            (words.every_one_of)(&class(days, words))
+            every_one_of(days, words)
         }
-        Freq::Weekly if has_each => {
+        Freq::Weekly if !days.is_empty() => {
             rule.by_day.clear();
-            format!("{every} {}", (words.on)(&names(days, words)))
+            format!("{every} {}", (words.on_days)(days))
         }
-        Freq::Monthly => match monthly(rule, words) {
-            Some(days) => format!("{days} {}", (words.of_every)(rule.freq, n)),
-            None if has_each && !has_nth && rule.by_set_pos.is_empty() && rule.by_month_day.is_empty() => {
+        Freq::Monthly => match days_of_month(rule, words) {
+            Some(days) if n == 1 => format!("{days} {}", words.of_every_month),
+            Some(days) => format!("{every} {days} {}", words.of_the_month),
+            None if is_each_only => {
                 rule.by_day.clear();
-                let each = (words.every_one_of)(&class(days, words));
-                if n == 1 { each } else { format!("{each} {}", (words.of_every)(rule.freq, n)) }
+                if n == 1 { every_one_of(days, words) } else { format!("{every} {}", (words.on_days)(days)) }
             }
             None => every,
         },
-        Freq::Yearly => match yearly(rule, words) {
+        Freq::Yearly => match days_of_year(rule, words) {
             Some(days) => format!("{every} {days}"),
             None => every,
         },
@@ -55,147 +84,138 @@ fn cadence(rule: &mut Recurrence, words: &Words) -> String {
     }
 }
 
-/// `on the last day`, `on the 2nd Tue`, `on the last weekday`.
-fn monthly(rule: &mut Recurrence, words: &Words) -> Option<String> {
-    let has_each = rule.by_day.iter().any(|day| day.nth.is_none());
-    let said = if !rule.by_day.is_empty() && rule.by_month_day.is_empty() && rule.by_set_pos.is_empty() && !has_each {
-        nth_days(&std::mem::take(&mut rule.by_day), words)
-    } else if !rule.by_day.is_empty()
-        && rule.by_day.iter().all(|day| day.nth.is_none())
-        && rule.by_month_day.is_empty()
-        && !rule.by_set_pos.is_empty()
-    {
-        let class = match rule.each_day() {
-            Weekdays::WEEKEND => words.weekend_day.into(),
-            days => class(days, words),
-        };
-        rule.by_day.clear();
-        let places = std::mem::take(&mut rule.by_set_pos);
-        list(places.iter().map(|place| (words.the_nth)(*place, &class)))
-    } else if !rule.by_month_day.is_empty() && rule.by_set_pos.is_empty() {
-        let days = std::mem::take(&mut rule.by_month_day);
-        list(from_the_start(&days).map(|day| match day {
-            1.. => (words.the_day)(day),
-            _ => (words.the_nth)(day.into(), words.day),
-        }))
-    } else {
-        return None;
-    };
-    Some((words.on)(&said))
+fn has_nth(rule: &Recurrence) -> bool {
+    rule.by_day.iter().any(|day| day.nth.is_some())
 }
 
-/// `on 4 July`, `on the 4th Thu of November`.
-fn yearly(rule: &mut Recurrence, words: &Words) -> Option<String> {
-    if rule.by_month.is_empty() || !rule.by_set_pos.is_empty() {
+/// `on the last day`, `on the 2nd Tuesday`, `on the last weekday`.
+fn days_of_month(rule: &mut Recurrence, words: &Words) -> Option<String> {
+    let days = rule.each_day();
+    let has_month_days = !rule.by_month_day.is_empty();
+    if has_nth(rule) && days.is_empty() && !has_month_days && rule.by_set_pos.is_empty() {
+        let counted = nths(rule);
+        rule.by_day.clear();
+        return Some((words.on_nth)(&counted));
+    }
+    if !days.is_empty() && !has_nth(rule) && !has_month_days && !rule.by_set_pos.is_empty() {
+        let what = match days {
+            Weekdays::ALL => Counted::Day,
+            Weekdays::WEEKDAYS => Counted::Workday,
+            Weekdays::WEEKEND => Counted::WeekendDay,
+            days if days.iter().count() == 1 => Counted::Weekday(days.iter().next()?),
+            _ => return None,
+        };
+        rule.by_day.clear();
+        let places: Vec<_> = std::mem::take(&mut rule.by_set_pos).into_iter().map(|place| (place, what)).collect();
+        return Some((words.on_nth)(&places));
+    }
+    if !has_month_days {
         return None;
     }
-    let months = list(rule.by_month.iter().map(|month| month_name(*month, words).to_owned()));
+    // The 31st, or the last day of a shorter month.
+    let last = rule.by_month_day.last().copied().unwrap_or(0);
+    if rule.by_set_pos == [-1] && last > 28 && rule.by_month_day.iter().copied().eq(28..=last) && days.is_empty() {
+        rule.by_month_day.clear();
+        rule.by_set_pos.clear();
+        return Some((words.on_day_or_last)(last));
+    }
+    if !rule.by_set_pos.is_empty() {
+        return None;
+    }
+    let days = std::mem::take(&mut rule.by_month_day);
+    Some((words.on_month_days)(&from_the_start(&days)))
+}
+
+/// `on 4 July`, `on the 4th Thursday in November`.
+fn days_of_year(rule: &mut Recurrence, words: &Words) -> Option<String> {
+    if rule.by_month.is_empty() {
+        return None;
+    }
     let n_dates = rule.by_month.len() * rule.by_month_day.len();
-    let has_each = rule.by_day.iter().any(|day| day.nth.is_none());
-    if (1..=LISTED_MAX).contains(&n_dates) && rule.by_month_day.iter().all(|day| *day > 0) {
-        let (in_months, days) = (std::mem::take(&mut rule.by_month), std::mem::take(&mut rule.by_month_day));
-        let dates = in_months.iter().flat_map(|month| days.iter().map(|day| (*day, *month)));
-        let said = list(dates.map(|(day, month)| (words.date)(day, month_name(month, words))));
-        return Some((words.on)(&said));
+    let has_dates = (1..=LISTED_MAX).contains(&n_dates) && rule.by_month_day.iter().all(|day| *day > 0);
+    if has_dates && rule.by_set_pos.is_empty() {
+        let (months, days) = (std::mem::take(&mut rule.by_month), std::mem::take(&mut rule.by_month_day));
+        let dates = list(months.iter().map(|month| (words.dates)(&days, *month)), words.and);
+        return Some(format!("{}{dates}", words.on_date));
     }
-    if !rule.by_month_day.is_empty() {
-        let said = monthly(rule, words)?;
-        rule.by_month.clear();
-        return Some(format!("{said} {}", (words.of_months)(&months)));
+    // Counted days are counted in the year then, and the months only narrow them down.
+    if !rule.by_set_pos.is_empty() && rule.by_month.len() > 1 {
+        return None;
     }
-    if !rule.by_day.is_empty() && !has_each {
-        rule.by_month.clear();
-        let said = nth_days(&std::mem::take(&mut rule.by_day), words);
-        return Some(format!("{} {}", (words.on)(&said), (words.of_months)(&months)));
-    }
-    None
+    let days = days_of_month(rule, words)?;
+    let months = std::mem::take(&mut rule.by_month);
+    Some(format!("{days} {}", (words.in_months)(&months)))
 }
 
 /// What narrows the rule down and has not been said.
 fn limits(rule: &Recurrence, words: &Words) -> Vec<String> {
     let mut said = Vec::new();
-    if !rule.by_day.is_empty() {
-        let each = rule.each_day();
-        let nth: Vec<NthDay> = rule.by_day.iter().copied().filter(|day| day.nth.is_some()).collect();
-        let days = [(!each.is_empty()).then(|| names(each, words)), (!nth.is_empty()).then(|| nth_days(&nth, words))];
-        said.push((words.only_on)(&list(days.into_iter().flatten())));
+    let numbers = |numbers: Vec<String>| list(numbers, words.and);
+    let days = rule.each_day();
+    if !days.is_empty() {
+        said.push(format!("{}{}", words.only, (words.on_days)(days)));
+    }
+    if has_nth(rule) {
+        said.push(format!("{}{}", words.only, (words.on_nth)(&nths(rule))));
     }
     if !rule.by_month_day.is_empty() {
-        let day = |day: i8| match day {
-            1.. => (words.the_day)(day),
-            _ => (words.the_nth)(day.into(), words.day),
-        };
-        said.push((words.only_on)(&list(from_the_start(&rule.by_month_day).map(day))));
+        said.push(format!("{}{}", words.only, (words.on_month_days)(&from_the_start(&rule.by_month_day))));
     }
     if !rule.by_month.is_empty() {
-        said.push((words.in_months)(&list(rule.by_month.iter().map(|month| month_name(*month, words).to_owned()))));
+        said.push((words.in_months)(&rule.by_month));
     }
     if !rule.by_week_no.is_empty() {
-        said.push((words.in_weeks)(&list(rule.by_week_no.iter().map(i8::to_string))));
+        said.push((words.in_weeks)(&numbers(rule.by_week_no.iter().map(i8::to_string).collect())));
     }
     if !rule.by_year_day.is_empty() {
-        said.push((words.on_year_days)(&list(rule.by_year_day.iter().map(i16::to_string))));
+        said.push((words.on_year_days)(&numbers(rule.by_year_day.iter().map(i16::to_string).collect())));
     }
     if !rule.by_set_pos.is_empty() {
         said.push((words.only_the)(&rule.by_set_pos));
     }
-    if rule.freq < Freq::Daily && !rule.by_hour.is_empty() {
-        said.push((words.in_hours)(&list(rule.by_hour.iter().map(i8::to_string))));
+    if !rule.by_hour.is_empty() {
+        said.push((words.in_hours)(&numbers(rule.by_hour.iter().map(i8::to_string).collect())));
     }
     said
 }
 
-/// The times of day, or of the hour.
-fn times(rule: &Recurrence, words: &Words) -> Option<String> {
-    if rule.freq == Freq::Hourly {
-        let minutes = list(rule.by_minute.iter().map(|minute| format!(":{minute:02}")));
-        return (rule.by_minute != [0]).then(|| (words.at)(&minutes));
-    }
-    if rule.freq < Freq::Hourly {
-        let minutes = list(rule.by_minute.iter().map(|minute| format!(":{minute:02}")));
-        return (!rule.by_minute.is_empty()).then(|| (words.at)(&minutes));
-    }
-    let set = |values: &[i8]| bits::set_of(values, 0);
-    let times = bits::Times { hours: set(&rule.by_hour), minutes: set(&rule.by_minute), seconds: set(&rule.by_second) };
-    let nth = |n: usize| times.nth(n).map(clock).unwrap_or_default();
-    match times.count() {
-        n @ ..=LISTED_MAX => Some((words.at)(&list((0..n).map(nth)))),
-        n => Some((words.at_many)(n, &nth(0), &nth(n - 1))),
-    }
+/// The times of the hour.
+fn minutes(rule: &Recurrence, words: &Words) -> Option<String> {
+    let is_plain = rule.by_minute.is_empty() || (rule.freq == Freq::Hourly && rule.by_minute == [0]);
+    let minutes = rule.by_minute.iter().map(|minute| format!(":{minute:02}"));
+    (!is_plain).then(|| (words.at)(&list(minutes, words.and)))
 }
 
-/// `weekday`, or the days by name.
-pub(super) fn class(days: Weekdays, words: &Words) -> String {
+/// The times of day.
+fn times(of: &[bits::Times], words: &Words) -> String {
+    let count = of.iter().map(bits::Times::count).sum();
+    if count <= LISTED_MAX {
+        let all = of.iter().flat_map(|times| (0..times.count()).filter_map(|n| times.nth(n)));
+        let mut all: Vec<Time> = all.collect();
+        all.sort_unstable();
+        all.dedup();
+        return (words.at)(&list(all.into_iter().map(clock), words.and));
+    }
+    let first = of.iter().filter_map(|times| times.nth(0)).min().map(clock).unwrap_or_default();
+    let last = of.iter().filter_map(|times| times.nth(times.count().saturating_sub(1))).max();
+    format!("{} {}", (words.at_many)(count), (words.between)(&first, &last.map(clock).unwrap_or_default()))
+}
+
+/// `every weekday`, or the days by name.
+pub(super) fn every_one_of(days: Weekdays, words: &Words) -> String {
     match days {
-        Weekdays::ALL => words.day.into(),
-        Weekdays::WEEKDAYS => words.workday.into(),
-        days => names(days, words),
+        Weekdays::ALL => (words.every)(Freq::Daily, 1),
+        Weekdays::WEEKDAYS => words.every_workday.into(),
+        days => (words.every_one_of)(days),
     }
 }
 
-/// The days by name.
-pub(super) fn names(days: Weekdays, words: &Words) -> String {
-    list(days.iter().map(|day| day_name(day, words).to_owned()))
-}
-
-pub(super) fn month_name(month: i8, words: &Words) -> &'static str {
-    words.months[usize::from(month.clamp(1, 12).unsigned_abs()) - 1]
-}
-
-pub(super) fn list(items: impl IntoIterator<Item = String>) -> String {
-    items.into_iter().collect::<Vec<_>>().join(", ")
-}
-
-fn day_name(day: Weekday, words: &Words) -> &'static str {
-    words.days[usize::from(day.to_monday_zero_offset().unsigned_abs())]
-}
-
-fn nth_days(days: &[NthDay], words: &Words) -> String {
-    list(days.iter().map(|day| (words.the_nth)(day.nth.unwrap_or(1).into(), day_name(day.day, words))))
+fn nths(rule: &Recurrence) -> Vec<(i16, Counted)> {
+    rule.by_day.iter().filter_map(|day| Some((day.nth?.into(), Counted::Weekday(day.day)))).collect()
 }
 
 /// Days of the month in the order in which they come: those from the end last.
-fn from_the_start(days: &[i8]) -> impl Iterator<Item = i8> {
+fn from_the_start(days: &[i8]) -> Vec<i8> {
     let (from_end, from_start): (Vec<i8>, Vec<i8>) = days.iter().partition(|day| **day < 0);
-    from_start.into_iter().chain(from_end)
+    from_start.into_iter().chain(from_end).collect()
 }

@@ -1,0 +1,50 @@
+//! What a phrase says about time, in words.
+
+use jiff::Timestamp;
+
+use super::super::Freq;
+use super::super::json::clock;
+use super::words::{Words, list};
+use super::{moment, words_of, written};
+use crate::phrase::{Meaning, Parsed};
+use crate::zone::Zone;
+
+impl Parsed {
+    /// Says in the language of the text what was understood, such as `Mon 9 Mar 2026 at 09:00, Europe/Berlin`.
+    ///
+    /// The time of day is always said, because it may be one that nobody named. For none it is the reason, in English.
+    pub fn summary(&self, zone: &Zone) -> String {
+        let words = words_of(self.lang);
+        let local = |at: Timestamp| zone.rules().to_datetime(at);
+        let said = match &self.meaning {
+            Meaning::Instant { at, .. } => moment(local(*at), words),
+            Meaning::Interval { from, to, .. } => {
+                let (from, to) = (local(*from), local(*to));
+                if from.date() == to.date() {
+                    let between = (words.between)(&clock(from.time()), &clock(to.time()));
+                    format!("{} {between}", (words.day)(from.date()))
+                } else {
+                    (words.from_to)(&moment(from, words), &moment(to, words))
+                }
+            }
+            Meaning::Duration { seconds, at } => {
+                format!("{}, {}", (words.from_now)(&length(*seconds, words)), moment(local(*at), words))
+            }
+            Meaning::Recurring(schedule) => return schedule.summary_in(self.lang, zone),
+            Meaning::None { reason } => return reason.clone(),
+        };
+        written(self.lang, &said, Some(zone))
+    }
+}
+
+/// `1 hour and 30 minutes`.
+fn length(seconds: u64, words: &Words) -> String {
+    let parts = [
+        (Freq::Daily, seconds / 86_400),
+        (Freq::Hourly, seconds / 3600 % 24),
+        (Freq::Minutely, seconds / 60 % 60),
+        (Freq::Secondly, seconds % 60),
+    ];
+    let parts = parts.into_iter().filter(|(_, n)| *n > 0).map(|(unit, n)| (words.length)(unit, n));
+    list(parts, words.and)
+}

@@ -1,0 +1,246 @@
+//! What a schedule says in words is read back as the same schedule, in every language.
+
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
+use std::time::Duration;
+
+use jiff::civil::{DateTime, Time, Weekday};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use punctual_core::phrase::{self, Lang};
+use punctual_core::schedule::{
+    Anchor, Exceptions, Freq, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
+};
+use punctual_core::zone::Zone;
+
+/// The days on which something comes, without a time of day, and the times.
+type Timed = (Recurrence, Vec<Time>);
+
+/// A schedule, and where and when its words are read back.
+#[derive(Debug, Clone)]
+struct Case {
+    schedule: Schedule,
+    zone: Zone,
+    now: Timestamp,
+}
+
+fn any_time() -> impl Strategy<Value = Time> {
+    (0..24_i8, select(vec![0_i8, 0, 0, 15, 30, 45, 7, 59])).prop_map(|(hour, minute)| Time::constant(hour, minute, 0, 0))
+}
+
+fn any_times() -> impl Strategy<Value = Vec<Time>> {
+    prop_oneof![3 => proptest::collection::vec(any_time(), 1), 1 => proptest::collection::vec(any_time(), 2..4)].prop_map(
+        |mut times| {
+            times.sort_unstable();
+            times.dedup();
+            times
+        },
+    )
+}
+
+fn all_days() -> Vec<Weekday> {
+    Weekdays::ALL.iter().collect()
+}
+
+fn each(days: Vec<Weekday>) -> Vec<NthDay> {
+    days.into_iter().map(NthDay::each).collect()
+}
+
+fn rule(freq: Freq, interval: u32) -> Recurrence {
+    Recurrence { interval, ..Recurrence::new(freq) }
+}
+
+fn weekly() -> impl Strategy<Value = Recurrence> {
+    (1..6_u32, subsequence(all_days(), 1..7))
+        .prop_map(|(n, days)| Recurrence { by_day: each(days), ..rule(Freq::Weekly, n) })
+}
+
+fn daily() -> impl Strategy<Value = Recurrence> {
+    (prop_oneof![1..30_u32, Just(1)]).prop_map(|n| rule(Freq::Daily, n))
+}
+
+fn days_of_month() -> impl Strategy<Value = Recurrence> {
+    let nth = (select(vec![1_i8, 2, 3, 4, -1, -2]), select(all_days())).prop_map(|(n, day)| NthDay::nth(n, day));
+    let days: Vec<i8> = (1..=31).collect();
+    let month = || rule(Freq::Monthly, 1);
+    prop_oneof![
+        nth.prop_map(move |day| Recurrence { by_day: vec![day], ..month() }),
+        subsequence(days, 1..4).prop_map(move |by_month_day| Recurrence { by_month_day, ..month() }),
+        select(vec![-1_i8, -2, -3, -5]).prop_map(move |day| Recurrence { by_month_day: vec![day], ..month() }),
+        (1..=28_i8).prop_map(move |day| Recurrence { by_month_day: vec![day, -1], ..month() }),
+        select(vec![1_i16, 3, -1]).prop_map(move |place| Recurrence {
+            by_day: each(Weekdays::WEEKDAYS.iter().collect()),
+            by_set_pos: vec![place],
+            ..month()
+        }),
+    ]
+}
+
+fn monthly() -> impl Strategy<Value = Recurrence> {
+    (prop_oneof![Just(1), 2..13_u32], days_of_month()).prop_map(|(interval, days)| Recurrence { interval, ..days })
+}
+
+fn yearly() -> impl Strategy<Value = Recurrence> {
+    let dates = (1..=12_i8, subsequence((1..=28_i8).collect::<Vec<_>>(), 1..3));
+    let dates = dates.prop_map(|(month, by_month_day)| Recurrence {
+        by_month: vec![month],
+        by_month_day,
+        ..rule(Freq::Yearly, 1)
+    });
+    let nth = (1..=12_i8, select(vec![1_i8, 2, 4, -1]), select(all_days()));
+    let nth = nth.prop_map(|(month, n, day)| Recurrence {
+        by_month: vec![month],
+        by_day: vec![NthDay::nth(n, day)],
+        ..rule(Freq::Yearly, 1)
+    });
+    let last = (1..=12_i8)
+        .prop_map(|month| Recurrence { by_month: vec![month], by_month_day: vec![-1], ..rule(Freq::Yearly, 1) });
+    (prop_oneof![Just(1), 2..5_u32], prop_oneof![3 => dates, 1 => nth, 1 => last])
+        .prop_map(|(interval, days)| Recurrence { interval, ..days })
+}
+
+/// Two rules: one for some days of the week, another for others.
+fn two_weekly() -> impl Strategy<Value = Vec<Timed>> {
+    (subsequence(all_days(), 1..7), any_times(), any_times()).prop_map(|(days, first, second)| {
+        let others = all_days().into_iter().filter(|day| !days.contains(day)).collect();
+        let on = |days| Recurrence { by_day: each(days), ..rule(Freq::Weekly, 1) };
+        vec![(on(days), first), (on(others), second)]
+    })
+}
+
+fn any_local() -> impl Strategy<Value = Vec<Timed>> {
+    let one = prop_oneof![daily(), weekly(), monthly(), yearly()];
+    prop_oneof![5 => (one, any_times()).prop_map(|timed| vec![timed]), 1 => two_weekly()]
+}
+
+fn any_interval() -> impl Strategy<Value = Duration> {
+    prop_oneof![1..100_u64, (1..300_u64).prop_map(|n| n * 60), (1..200_u64).prop_map(|n| n * 3600)]
+        .prop_map(Duration::from_secs)
+}
+
+/// As the words are read: one rule for each minute, and the simplest type that says it.
+fn rule_of(local: &[Timed], zone: &Zone, now: Timestamp) -> Rule {
+    let mut rules: Vec<Recurrence> = Vec::new();
+    for (dates, times) in local {
+        let first = rules.len();
+        for time in times {
+            match rules[first..].iter_mut().find(|rule| rule.by_minute == [time.minute()]) {
+                Some(rule) => rule.by_hour.push(time.hour()),
+                None => rules.push(dates.clone().at(*time)),
+            }
+        }
+    }
+    if let ([(dates, times)], 1) = (local, rules.len())
+        && let ([time], 1) = (times.as_slice(), dates.interval)
+    {
+        match dates.freq {
+            Freq::Daily => return Rule::Daily { time: *time },
+            Freq::Weekly => return Rule::Weekly { time: *time, days: dates.by_day.iter().map(|day| day.day).collect() },
+            _ => {}
+        }
+    }
+    // An interval counts from the first day to come, whatever it leaves out after that.
+    let begin: DateTime = zone.rules().to_datetime(now);
+    let every = rules.iter().map(|rule| Recurrence { interval: 1, ..rule.clone() }).collect();
+    let first = Schedule::new(Rule::Smart(Smart::new("", every, begin)));
+    let first = first.next_after(zone, now.checked_sub(SignedDuration::from_secs(1)).unwrap()).unwrap();
+    Rule::Smart(Smart::new("", rules, zone.rules().to_datetime(first)))
+}
+
+fn any_rule() -> impl Strategy<Value = Option<Vec<Timed>>> {
+    prop_oneof![1 => Just(None), 6 => any_local().prop_map(Some)]
+}
+
+fn any_bounds() -> impl Strategy<Value = (Option<i64>, Option<i64>, Option<u32>)> {
+    // Whole minutes from now.
+    (
+        prop::option::weighted(0.15, 1..100_000_i64),
+        prop::option::weighted(0.3, 200_000..900_000_i64),
+        prop::option::weighted(0.2, 1..30_u32),
+    )
+}
+
+fn any_except() -> impl Strategy<Value = (Vec<Weekday>, Vec<i8>)> {
+    let months: Vec<i8> = (1..=12).collect();
+    prop_oneof![
+        5 => Just((Vec::new(), Vec::new())),
+        1 => subsequence(all_days(), 1..4).prop_map(|days| (days, Vec::new())),
+        1 => subsequence(months.clone(), 1..3).prop_map(|months| (Vec::new(), months)),
+        1 => (subsequence(all_days(), 1..3), subsequence(months, 1..3)),
+    ]
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    let zones = select(vec!["Europe/Berlin", "Europe/Belgrade", "Europe/Zagreb", "America/New_York", "Asia/Kolkata"]);
+    let now = (1_767_225_600_i64..1_830_000_000).prop_map(|second| Timestamp::from_second(second / 60 * 60).unwrap());
+    (any_rule(), any_interval(), any_bounds(), any_except(), zones, now)
+        .prop_map(|(local, every, (starts, ends, count), (days, months), zone, now)| {
+            let zone = Zone::named(zone).unwrap();
+            let later = |minutes: i64| now.checked_add(SignedDuration::from_mins(minutes)).unwrap();
+            let starts_at = starts.map(later);
+            let rule = match &local {
+                None => Rule::Interval { every, anchor: Anchor::Start, origin: starts_at.unwrap_or(now) },
+                Some(local) => rule_of(local, &zone, starts_at.unwrap_or(now)),
+            };
+            let is_simple = matches!(rule, Rule::Daily { .. } | Rule::Weekly { .. });
+            let except = Exceptions {
+                // Working days except Friday are read as Monday to Thursday.
+                weekdays: if is_simple { Weekdays::NONE } else { days.into_iter().collect() },
+                months: months.into_iter().fold(Months::NONE, Months::with),
+                ..Exceptions::default()
+            };
+            Case { schedule: Schedule { rule, starts_at, ends_at: ends.map(later), count, except }, zone, now }
+        })
+        .prop_filter("a schedule that is due", |case| {
+            case.schedule.validate().is_ok() && case.schedule.next_after(&case.zone, case.now).is_some()
+        })
+}
+
+/// What must be the same, as text: all but the words it was made from, and the anchor where the first instants tell.
+fn shape(case: &Case, schedule: &Schedule) -> String {
+    let rule = match &schedule.rule {
+        Rule::Smart(smart) => {
+            let mut rules: Vec<String> = smart.rules.iter().map(ToString::to_string).collect();
+            rules.sort_unstable();
+            rules.join(" and ")
+        }
+        rule => format!("{rule:?}"),
+    };
+    let next = |at: &Timestamp| schedule.next_after(&case.zone, *at);
+    let next: Vec<String> = std::iter::successors(next(&case.now), next).take(20).map(|at| at.to_string()).collect();
+    let bounds = (schedule.starts_at, schedule.ends_at, schedule.count, &schedule.except);
+    format!("{rule}\n{bounds:?}\n{}", next.join(" "))
+}
+
+fn check(lang: Lang, case: &Case) -> Result<(), String> {
+    let said = case.schedule.summary_in(lang, &case.zone);
+    let read = phrase::series(&said, Some(lang), &case.zone, case.now)
+        .map_err(|reason| format!("`{said}` is not understood: {reason}"))?;
+    let (want, got) = (shape(case, &case.schedule), shape(case, &read));
+    if want == got { Ok(()) } else { Err(format!("`{said}` is read as something else\nwant {want}\ngot  {got}")) }
+}
+
+#[test]
+fn explore() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::{Config, TestRunner};
+    let mut runner = TestRunner::new_with_rng(Config::default(), proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha));
+    let strategy = any_case();
+    let lang: Option<Lang> = std::env::var("L").ok().map(|l| l.parse().unwrap());
+    let n: usize = std::env::var("N").ok().map_or(300, |n| n.parse().unwrap());
+    let show = std::env::var("SHOW").is_ok();
+    let mut bad = std::collections::BTreeMap::<String, usize>::new();
+    for _ in 0..n {
+        let case = strategy.new_tree(&mut runner).unwrap().current();
+        for l in Lang::ALL {
+            if lang.is_some_and(|x| x != l) { continue; }
+            if show { println!("{l}: {}", case.schedule.summary_in(l, &case.zone)); }
+            if let Err(e) = check(l, &case) {
+                *bad.entry(l.to_string()).or_default() += 1;
+                println!("{l} now={} {}\n", case.now, e);
+            }
+        }
+    }
+    println!("{bad:?} of {n}");
+}
