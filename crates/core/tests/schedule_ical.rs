@@ -261,6 +261,15 @@ fn every_recurring_type_is_written_and_means_the_same_when_it_is_read() {
 }
 
 #[test]
+fn a_run_that_was_shifted_out_of_a_gap_is_not_lost_when_asked_just_before_it() {
+    let berlin = zone("Europe/Berlin");
+    let schedule = Schedule::from_input(&json!({"type": "daily", "time": "02:30"}), &berlin, now()).unwrap();
+    // 03:10, and 02:30 is still to come, at 03:30.
+    let written = schedule.to_ical(&berlin, "2026-03-29T01:10:00Z".parse().unwrap()).unwrap();
+    assert_eq!(written, "DTSTART;TZID=Europe/Berlin:20260329T023000\nRRULE:FREQ=DAILY");
+}
+
+#[test]
 fn what_was_read_is_written_as_it_was() {
     for ical in [
         "DTSTART;TZID=Europe/Berlin:20260302T080000\nRRULE:FREQ=MONTHLY;BYDAY=1MO",

@@ -318,14 +318,18 @@ proptest! {
         schedule in any_schedule(), zone in any_zone(), at in any_instant(), count in prop::option::weighted(0.2, 1..40_u32),
     ) {
         let from = near_change(&zone, at);
-        let schedule = Schedule { count, ..schedule };
+        // The ends of single rules are local times, which cannot say between which two of a gap's shifted runs they lie.
+        let is_union = matches!(&schedule.rule, Rule::Smart(smart) if smart.rules.len() + smart.dates.len() > 1);
+        let schedule = Schedule { count: count.filter(|_| !is_union), ..schedule };
         let Ok(ical) = schedule.to_ical(&zone, from) else { return Ok(()) };
         let input = json!({ "type": "rrule", "ical": ical });
         let read = Schedule::from_input(&input, &zone, from).map_err(|error| TestCaseError::fail(format!("{error}\n{ical}")))?;
         let some = |schedule: &Schedule| {
             let n = schedule.count.map_or(30, |count| count.min(30));
             let next = |at: &Timestamp| schedule.next_after(&zone, *at);
-            std::iter::successors(next(&from), next).take(n as usize).collect::<Vec<_>>()
+            // A search gives up after so many exceptions in a row, and may do so on one of the two only.
+            let is_near = |at: &Timestamp| at.duration_since(from) < SignedDuration::from_hours(80 * 366 * 24);
+            std::iter::successors(next(&from), next).take(n as usize).take_while(is_near).collect::<Vec<_>>()
         };
         let (expected, got) = (some(&schedule), some(&read));
         prop_assert_eq!(&got, &expected, "{} in {}\n{}", schedule.to_json(), zone, ical);

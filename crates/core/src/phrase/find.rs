@@ -96,6 +96,10 @@ impl Search {
             return;
         }
         self.extend_with(grammar, plan, from, at);
+        // A preposition may lead, a sign may not: `-5m` is not five minutes.
+        if self.atoms.is_empty() && !grammar.is_word(at) {
+            return;
+        }
         for index in grammar.find(self.parts.joint, at) {
             let joint = grammar.get(index);
             self.extend_with(grammar, plan, from, joint.end);

@@ -129,8 +129,11 @@ pub fn parse(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Par
 /// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. What names days without saying `every`
 /// is taken to mean each of them: `last day of the month at 9`. The error is a sentence.
 pub fn series(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
-    match read(text, lang, zone, now, true).meaning {
-        Meaning::Recurring(schedule) => Ok(*schedule),
+    let Parsed { meaning, rest, .. } = read(text, lang, zone, now, true);
+    match meaning {
+        // A zone at the end is that of the summary it was copied from.
+        Meaning::Recurring(schedule) if rest.is_empty() || rest == zone.name() => Ok(*schedule),
+        Meaning::Recurring(_) => Err(format!("`{rest}` in it does not say when")),
         Meaning::None { reason } => Err(reason),
         Meaning::Instant { .. } | Meaning::Interval { .. } | Meaning::Duration { .. } => {
             Err("it names one time; say how often, such as `every day at 8`".into())

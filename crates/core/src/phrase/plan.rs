@@ -518,7 +518,9 @@ impl Plan {
         }
         let is_weak = when.clocks.iter().any(|clock| clock.is_weak) && when.part.is_none();
         let is_one_day = matches!(when.days, Some((_, Which::This | Which::Next | Which::Last | Which::AfterNext)));
-        if is_one_day || self.per.is_some_and(|n| n > 1 && n as usize != when.clocks.len().max(when.more_parts.len() + 1)) {
+        if is_one_day
+            || self.per.is_some_and(|n| n > 1 && n as usize != when.clocks.len().max(when.more_parts.len() + 1))
+        {
             return false;
         }
         let is_once = when.is_now || when.offset.is_some() || when.ahead.is_some() || when.rel.is_some();

@@ -10,7 +10,7 @@ use super::instant::{parse_clock, parse_instant};
 use super::json::parse_day;
 use super::{Anchor, CronExpr, Exceptions, Recurrence, Rule, Schedule, Smart, Weekdays};
 use crate::invalid::Invalid;
-use crate::phrase::{self, Meaning};
+use crate::phrase;
 use crate::span;
 use crate::zone::Zone;
 
@@ -145,14 +145,8 @@ impl<'a> Input<'a> {
     /// A schedule that is said in words.
     fn said(&self) -> Result<Schedule, Invalid> {
         let text = self.need("text", "workdays at 8")?;
-        match phrase::parse(text, None, self.zone, self.now).meaning {
-            Meaning::Recurring(schedule) => Ok(*schedule),
-            Meaning::None { reason } => Err(Invalid::new("text", format!("`{text}` is not understood: {reason}"))),
-            _ => {
-                let hint = "say how often, as in \"every monday at 8\", or use the type once";
-                Err(Invalid::new("text", format!("`{text}` does not come again; {hint}")))
-            }
-        }
+        phrase::series(text, None, self.zone, self.now)
+            .map_err(|reason| Invalid::new("text", format!("`{text}` is not understood: {reason}")))
     }
 
     /// A smart schedule by its rules.

@@ -4,11 +4,12 @@ use jiff::civil::{DateTime, Time};
 use jiff::{Timestamp, Zoned};
 
 use super::{Rule, Schedule};
+use crate::phrase::{self, Meaning};
 use crate::span;
 use crate::zone::Zone;
 
 /// Reads an instant: a timestamp (`2026-03-02T08:00:00+01:00`), a local date and time in `zone` (`2026-03-02 08:00`), a span
-/// from `now` (`5m`, `in 5m`), or a clock time (`08:00`), which means the next such local time.
+/// from `now` (`5m`, `in 5m`), a clock time (`08:00`), which means the next such local time, or a phrase (`tomorrow at 8`).
 ///
 /// The error is a fragment that says what would be right.
 pub fn parse_instant(text: &str, zone: &Zone, now: Timestamp) -> Result<Timestamp, String> {
@@ -17,8 +18,10 @@ pub fn parse_instant(text: &str, zone: &Zone, now: Timestamp) -> Result<Timestam
     if text.is_empty() {
         return Err("is empty; write a timestamp, or a span such as 5m".into());
     }
-    if let Some(written) = text.strip_prefix("in ").or_else(|| text.strip_prefix("In ")) {
-        return now.checked_add(span::parse(written)?).map_err(|_| out_of_range());
+    if let Some(written) = text.strip_prefix("in ").or_else(|| text.strip_prefix("In "))
+        && let Ok(span) = span::parse(written)
+    {
+        return now.checked_add(span).map_err(|_| out_of_range());
     }
     if let Some(instant) = exact(text) {
         return Ok(instant);
@@ -32,11 +35,26 @@ pub fn parse_instant(text: &str, zone: &Zone, now: Timestamp) -> Result<Timestam
     }
     match span::parse(text) {
         Ok(span) => now.checked_add(span).map_err(|_| out_of_range()),
-        Err(problem) if is_like_a_span(text) => Err(problem),
-        Err(_) => Err(format!(
-            "`{text}` is not a time; write a timestamp such as 2026-03-02T08:00:00+01:00, \
-             a span such as 5m, or a clock time such as 08:00"
-        )),
+        Err(problem) => match said(text, zone, now) {
+            Err(_) if is_like_a_span(text) => Err(problem),
+            said => said,
+        },
+    }
+}
+
+/// An instant in words, and nothing besides.
+fn said(text: &str, zone: &Zone, now: Timestamp) -> Result<Timestamp, String> {
+    let hint = "write `tomorrow at 8`, a span such as 5m, or a timestamp such as 2026-03-02T08:00:00+01:00";
+    let parsed = phrase::parse(text, None, zone, now);
+    if !matches!(parsed.meaning, Meaning::None { .. }) && !parsed.rest.is_empty() {
+        return Err(format!("`{text}` says more than a time: `{}`; {hint}", parsed.rest));
+    }
+    match parsed.meaning {
+        Meaning::Instant { at, .. } | Meaning::Duration { at, .. } => Ok(at),
+        Meaning::Interval { from, .. } if from > now => Ok(from),
+        Meaning::Interval { .. } => Err(format!("`{text}` says until when, but not when; {hint}")),
+        Meaning::Recurring(_) => Err(format!("`{text}` comes again and again; make it a smart schedule")),
+        Meaning::None { .. } => Err(format!("`{text}` is not a time; {hint}")),
     }
 }
 
@@ -115,6 +133,11 @@ mod tests {
             ("11:00", "2026-03-01T10:00:00Z"),
             ("10:00", "2026-03-02T09:00:00Z"),
             ("8:00", "2026-03-02T07:00:00Z"),
+            ("tomorrow at 8", "2026-03-02T07:00:00Z"),
+            ("in half an hour", "2026-03-01T09:30:00Z"),
+            ("morgen um 8", "2026-03-02T07:00:00Z"),
+            ("sutra u 8", "2026-03-02T07:00:00Z"),
+            ("20 minutes", "2026-03-01T09:20:00Z"),
         ] {
             check(text, Ok(at));
         }
@@ -132,15 +155,18 @@ mod tests {
             ("5", "`5` has no unit"),
             ("-5m", "is negative"),
             ("", "is empty"),
-            ("tomorrow", "write a timestamp such as"),
+            ("soon", "write `tomorrow at 8`"),
             ("2026-03-02", "has no time of day"),
             ("20260302", "has no time of day"),
             ("25:00", "is not a time of day"),
             ("8:5:", "is not a time of day"),
-            ("2026-02-30T08:00", "write a timestamp such as"),
-            ("2026-03-02T08:00+99:00", "write a timestamp such as"),
+            ("2026-02-30T08:00", "write `tomorrow at 8`"),
+            ("2026-03-02T08:00+99:00", "write `tomorrow at 8`"),
+            ("tomorrow at 8 call mom", "says more than a time: `call mom`"),
+            ("every day at 8", "comes again and again"),
+            ("by friday", "says until when"),
             ("500000w", "further away than the calendar"),
-            ("äöüäöüäöü", "write a timestamp such as"),
+            ("äöüäöüäöü", "write `tomorrow at 8`"),
         ] {
             check(text, Err(part));
         }

@@ -116,7 +116,7 @@ impl Entry {
         }
         let mut rules: Vec<Recurrence> = self.rules.into_iter().map(|(rule, ..)| rule).collect();
         let end = ends.first().copied().flatten();
-        // One end for all is the schedule's own, where people see it; several stay with their rules.
+        // One end for all is the schedule's own, an instant that people see; several stay with their rules, as local times.
         let has_one_end = self.dates.is_empty() && ends.iter().all(|other| *other == end);
         if !has_one_end {
             for (rule, end) in rules.iter_mut().zip(ends) {

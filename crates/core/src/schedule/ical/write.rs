@@ -40,7 +40,7 @@ impl Schedule {
                 export.compare_around_changes()?;
                 export
             }
-            Rule::Smart(smart) => Export::new(self, smart.clone(), zone, from)?,
+            Rule::Smart(smart) => Export::new(self, smart.clone(), zone, from, self.starts_at)?,
         };
         export.lines()
     }
@@ -60,12 +60,19 @@ struct Export<'a> {
 impl<'a> Export<'a> {
     /// Rules that begin nowhere, from `from` on.
     fn open(schedule: &'a Schedule, rules: Vec<Recurrence>, zone: &'a Zone, from: Timestamp) -> Result<Self, String> {
-        let from_second = from.checked_add(SignedDuration::from_secs(1)).map_err(far)?;
-        let anchor = zone.rules().to_datetime(schedule.starts_at.map_or(from_second, |at| at.max(from_second)));
-        Self::new(schedule, Smart::new("", rules, anchor), zone, from)
+        let next_second = from.checked_add(SignedDuration::from_secs(1)).map_err(far)?;
+        let earliest = schedule.starts_at.map_or(next_second, |at| at.max(next_second));
+        Self::new(schedule, Smart::new("", rules, local_by_both(zone, earliest)), zone, from, Some(earliest))
     }
 
-    fn new(schedule: &'a Schedule, mut smart: Smart, zone: &'a Zone, from: Timestamp) -> Result<Self, String> {
+    /// Rules that begin at their anchor, but not before `earliest`.
+    fn new(
+        schedule: &'a Schedule,
+        mut smart: Smart,
+        zone: &'a Zone,
+        from: Timestamp,
+        earliest: Option<Timestamp>,
+    ) -> Result<Self, String> {
         let Exceptions { weekdays, months, .. } = schedule.except;
         let has_several = smart.rules.len() > 1;
         if has_several || !weekdays.is_empty() || !months.is_empty() {
@@ -79,7 +86,7 @@ impl<'a> Export<'a> {
             smart.dates.retain(|date| !weekdays.contains(date.weekday()) && !months.contains(date.month()));
         }
         let mut export = Self { schedule, zone, written_in: zone.clone(), smart, from };
-        export.move_anchor()?;
+        export.move_anchor(earliest)?;
         if !weekdays.is_empty() || !months.is_empty() {
             export.compare_around_changes()?;
         }
@@ -109,24 +116,30 @@ impl<'a> Export<'a> {
         let written_in = Zone::utc();
         let smart = Smart::new("", vec![rule], written_in.rules().to_datetime(first));
         if is_utc(zone) {
-            return Self::new(schedule, smart, zone, from);
+            return Self::new(schedule, smart, zone, from, None);
         }
         Ok(Self { schedule, zone, written_in, smart, from })
     }
 
     /// Lets the rules begin with the first time that they name, as RFC 5545 wants it.
-    fn move_anchor(&mut self) -> Result<(), String> {
-        let smart = &self.smart;
-        let starts_at = self.schedule.starts_at.map(|at| self.zone.rules().to_datetime(at));
-        let from = starts_at.map_or(smart.anchor, |starts_at| starts_at.max(smart.anchor));
+    fn move_anchor(&mut self, earliest: Option<Timestamp>) -> Result<(), String> {
         let end = self.end();
-        let is_in_time = |date: &DateTime| match end {
-            Some(end) => self.zone.rules().to_timestamp(*date).is_ok_and(|date| date <= end),
-            None => true,
+        let is_in_time = |date: &DateTime| {
+            let at = self.zone.rules().to_timestamp(*date).ok();
+            at.is_some_and(|at| earliest.is_none_or(|earliest| earliest <= at) && end.is_none_or(|end| at <= end))
         };
-        self.smart.dates.retain(|date| starts_at.is_none_or(|starts_at| *date >= starts_at) && is_in_time(date));
+        self.smart.dates.retain(is_in_time);
         let smart = &self.smart;
-        let first = smart.rules.iter().filter_map(|rule| rule.next_at_or_after(smart.anchor, from)).min();
+        let from = earliest.map_or(smart.anchor, |earliest| local_by_both(self.zone, earliest).max(smart.anchor));
+        let next =
+            |from: DateTime| smart.rules.iter().filter_map(|rule| rule.next_at_or_after(smart.anchor, from)).min();
+        let is_early = |time: &DateTime| {
+            earliest.is_some_and(|earliest| self.zone.rules().to_timestamp(*time).is_ok_and(|at| at < earliest))
+        };
+        let mut first = next(from);
+        while let Some(early) = first.filter(is_early) {
+            first = next(early.checked_add(SignedDuration::from_secs(1)).map_err(far)?);
+        }
         let Some(first) = first else {
             // Without rules the first of the dates is the beginning.
             self.smart.rules.clear();
@@ -277,6 +290,17 @@ impl<'a> Export<'a> {
         }
         Ok(())
     }
+}
+
+/// The local time at `at`, or that by the clock before the last change if it is earlier: from then on, what is skipped is
+/// shifted to `at` or later.
+fn local_by_both(zone: &Zone, at: Timestamp) -> DateTime {
+    let rules = zone.rules();
+    let shown = rules.to_datetime(at);
+    let is_recent = |change: &Timestamp| at.duration_since(*change) <= SignedDuration::from_hours(25);
+    let change = rules.preceding(at).next().map(|change| change.timestamp()).filter(is_recent);
+    let before = change.and_then(|change| change.checked_sub(SignedDuration::from_nanos(1)).ok());
+    before.map_or(shown, |before| rules.to_offset(before).to_datetime(at).min(shown))
 }
 
 /// The name by which calendars know a zone.
