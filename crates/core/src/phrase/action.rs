@@ -437,7 +437,7 @@ fn decimal(whole: Value, part: Value) -> Option<Value> {
 
 fn fraction(above: Value, below: Value) -> Option<Value> {
     let (above, below) = (above.num()?, below.num()?);
-    (below >= 2.0 && below <= 10.0 && above < below).then_some(Value::Num(above / below))
+    ((2.0..=10.0).contains(&below) && above < below).then_some(Value::Num(above / below))
 }
 
 /// `26` is 2026 and `74` is 1974: what people write with two digits is rarely far ahead.

@@ -110,7 +110,10 @@ impl<'a> Grammar<'a> {
             && (is_solid(from - 1) || (joins(from - 1) && from > 1 && goes_on(from - 1) && is_solid(from - 2)));
         // A number after a minus is not that number: -5m.
         let is_number = token(from).is_some_and(|token| matches!(token.kind, Kind::Number { .. }));
-        let is_negative = from > 0 && is_number && goes_on(from) && token(from - 1).is_some_and(|token| token.kind == Kind::Sign('-'));
+        let is_negative = from > 0
+            && is_number
+            && goes_on(from)
+            && token(from - 1).is_some_and(|token| token.kind == Kind::Sign('-'));
         is_cut_after || is_cut_before || is_negative
     }
 

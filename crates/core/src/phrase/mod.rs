@@ -20,9 +20,11 @@ mod plan;
 mod recur;
 mod resolve;
 mod rest;
+mod stretch;
 mod table;
 mod token;
 mod understand;
+mod when;
 
 use jiff::Timestamp;
 

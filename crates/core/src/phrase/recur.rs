@@ -4,8 +4,9 @@ use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{SignedDuration, Timestamp};
 
 use super::atom::{Cal, Dur, Unit, What, Which};
-use super::plan::{Plan, When};
+use super::plan::Plan;
 use super::resolve::{Here, MORNING, Said, Why, said, time_of, too_far};
+use super::when::When;
 use super::{Grain, feast};
 use crate::schedule::{
     Anchor, Exceptions, Freq, INTERVAL_MAX, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,

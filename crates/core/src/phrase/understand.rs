@@ -4,9 +4,10 @@ use super::atom::{Clock, Half, Mark, Unit};
 use super::find::Phrase;
 use super::grammar::Grammar;
 use super::language::Language;
-use super::plan::{Plan, When};
+use super::plan::Plan;
 use super::resolve::{Here, Point, Why, too_long};
 use super::token::Tokens;
+use super::when::When;
 use super::{Grain, Meaning, recur};
 use crate::zone::Zone;
 
