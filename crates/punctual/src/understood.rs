@@ -1,11 +1,8 @@
 //! What a text says about time, as the command line and the API answer it.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use punctual_core::phrase::{Meaning, Parsed};
 use punctual_core::schedule::Schedule;
-use punctual_core::span;
 use punctual_core::zone::Zone;
 use serde::Serialize;
 use serde_json::Value;
@@ -63,7 +60,7 @@ pub(crate) struct Words {
 impl Understood {
     /// `parsed` as it is shown to somebody in `zone` at `now`.
     pub(crate) fn of(parsed: Parsed, zone: &Zone, now: Timestamp) -> Self {
-        let summary = summary(&parsed, zone);
+        let summary = parsed.summary(zone);
         let words = Words { rest: parsed.rest, summary, lang: parsed.lang.tag() };
         match parsed.meaning {
             Meaning::Instant { at, grain } => Self::Instant { at: exact(at, zone), grain: grain.word(), words },
@@ -86,30 +83,6 @@ pub(crate) fn runs(schedule: &Schedule, zone: &Zone, now: Timestamp) -> impl Ite
     let count = schedule.count.map_or(NEXT_MAX, |count| NEXT_MAX.min(usize::try_from(count).unwrap_or(NEXT_MAX)));
     let next = move |after: &Timestamp| schedule.next_after(zone, *after);
     std::iter::successors(next(&now), next).take(count)
-}
-
-/// Says back what was understood, so that somebody who meant something else sees it.
-pub(crate) fn summary(parsed: &Parsed, zone: &Zone) -> String {
-    let local = |at: Timestamp| at.to_zoned(zone.rules().clone());
-    let clock = |at: Timestamp| {
-        let at = local(at);
-        at.strftime(if at.second() == 0 { "%H:%M" } else { "%H:%M:%S" }).to_string()
-    };
-    let date = |at: Timestamp| local(at).strftime("%a %-d %b %Y").to_string();
-    let moment = |at: Timestamp| format!("{} at {}", date(at), clock(at));
-    match &parsed.meaning {
-        Meaning::Instant { at, .. } => format!("{}, {zone}", moment(*at)),
-        Meaning::Recurring(schedule) => schedule.summary(zone),
-        Meaning::Interval { from, to, .. } => {
-            let to = if date(*from) == date(*to) { clock(*to) } else { moment(*to) };
-            format!("from {} to {to}, {zone}", moment(*from))
-        }
-        Meaning::Duration { seconds, at } => {
-            let length = span::format(Duration::from_secs(*seconds));
-            format!("{length} from now, {}, {zone}", moment(*at))
-        }
-        Meaning::None { reason } => reason.clone(),
-    }
 }
 
 /// The instant with its local offset, as other programs read it.

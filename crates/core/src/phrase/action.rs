@@ -56,6 +56,8 @@ actions! {
     Fraction = "fraction",
     /// `small $1 min max`: a number within bounds, as it is.
     Small = "small",
+    /// `undotted $1 min max`: the same, and no ordinal: `18.` is a day, not an hour.
+    Undotted = "undotted",
     /// `five $1`: a multiple of five below thirty.
     Five = "five",
     /// `dotted $1`: digits with a dot, or refused.
@@ -204,6 +206,10 @@ impl Action {
                 let number = int(0)?;
                 (int(1)?..=int(2)?).contains(&number).then_some(Value::Int(number))
             }
+            Self::Undotted => match value(0) {
+                Value::Digits { has_dot: true, .. } => None,
+                number => Self::Small.apply(&[number, value(1), value(2)]),
+            },
             Self::Five => matches!(int(0)?, 5 | 10 | 15 | 20 | 25).then_some(Value::Int(int(0)?)),
             Self::DottedOrdinal => match value(0) {
                 Value::Digits { value, digits: 1..=2, has_dot: true } => Some(Value::Int(i32::try_from(value).ok()?)),

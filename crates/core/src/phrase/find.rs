@@ -10,10 +10,10 @@ use super::plan::Plan;
 use super::table::{Class, Part};
 
 /// How many atoms may be tried in all, besides some for each token.
-const TRIES_MIN: usize = 2000;
+const TRIES_MIN: usize = 6000;
 const TRIES_PER_TOKEN: usize = 1;
 /// How many atoms may be tried from one token on.
-const TRIES_PER_START: usize = 600;
+const TRIES_PER_START: usize = 3000;
 /// How many atoms one phrase may have.
 const ATOMS_MAX: usize = 24;
 /// How many phrases of one text are looked at.
@@ -88,6 +88,10 @@ impl Search {
         self.best = None;
         self.atoms.clear();
         self.extend(grammar, &Plan::default(), from, from);
+        // What could not be looked at to its end may mean something else.
+        if self.left == 0 {
+            grammar.give_up();
+        }
         self.best.take()
     }
 

@@ -268,13 +268,17 @@ impl Plan {
                 if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && !is_date && !self.when.has_time() {
                     return self.when.push(atom, true, true);
                 }
+                let is_month = matches!(atom, Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. });
                 let mut next = last.clone();
-                if next.push(atom, true, true) {
+                if !(is_month && last.days.is_some()) && next.push(atom, true, true) {
                     *last = next;
                     return true;
                 }
+                // June, July and August; Saturdays and July.
+                let is_listed =
+                    was_open || matches!(atom, Atom::Cal { .. } | Atom::Weekday { .. } | Atom::Rel(_) | Atom::Feast(_));
                 let mut another = When::default();
-                let fits = was_open && another.push(atom, true, true);
+                let fits = is_listed && self.except.len() < LIST_MAX && another.push(atom, true, true);
                 self.except.push(another);
                 fits
             }

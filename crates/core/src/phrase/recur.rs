@@ -188,9 +188,13 @@ fn simple(rule: &Recurrence) -> Option<Rule> {
 fn recurrences(plan: &Plan, here: &Here) -> Result<Vec<Recurrence>, Why> {
     let dates = dates(plan, here)?;
     let mut rules: Vec<Recurrence> = Vec::new();
-    for time in times(plan)? {
+    for time in times(plan, here)? {
         let rule = dates.clone().at(time);
-        match rules.iter_mut().find(|known| known.by_minute == rule.by_minute && known.by_second == rule.by_second) {
+        // `the last working day at 8 and 20` is two rules: each has its own last.
+        let joins = |known: &&mut Recurrence| {
+            known.by_set_pos.is_empty() && known.by_minute == rule.by_minute && known.by_second == rule.by_second
+        };
+        match rules.iter_mut().find(joins) {
             Some(known) => known.by_hour.extend(&rule.by_hour),
             None => rules.push(rule),
         }
@@ -199,9 +203,10 @@ fn recurrences(plan: &Plan, here: &Here) -> Result<Vec<Recurrence>, Why> {
 }
 
 /// The times of day, each at the half of the day in which people are awake.
-fn times(plan: &Plan) -> Result<Vec<Time>, Why> {
+fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
     let when = &plan.when;
-    if when.zone.is_some() {
+    let own_minutes = here.zone.to_fixed_offset().ok().map(|offset| offset.seconds() / 60);
+    if when.zone.is_some() && when.zone != own_minutes {
         return Err("a series has the zone of its reminder; leave the zone out of the words".into());
     }
     // `every sunday starting next week at 10`: the time is that of every Sunday.
@@ -238,15 +243,19 @@ fn dates(plan: &Plan, here: &Here) -> Result<Recurrence, Why> {
             Err("every so many hours cannot be on days or at a time of day".into())
         }
         Some(Unit::Day) => match weekdays {
-            Some(by_day) if n == 1 => Ok(Recurrence { by_day, ..rule(Freq::Weekly) }),
-            Some(by_day) => Ok(Recurrence { by_day, ..rule(Freq::Daily) }),
+            Some(by_day) if n == 1 => Ok(with_cal(Recurrence { by_day, ..rule(Freq::Weekly) }, when.cal)),
+            Some(by_day) => Ok(with_cal(Recurrence { by_day, ..rule(Freq::Daily) }, when.cal)),
             None => Ok(with_cal(rule(Freq::Daily), when.cal)),
         },
-        Some(Unit::Workday) => Ok(Recurrence { by_day: self::weekdays(0b001_1111), ..rule(Freq::Weekly) }),
-        Some(Unit::Weekend) => Ok(Recurrence { by_day: self::weekdays(0b110_0000), ..rule(Freq::Weekly) }),
+        Some(Unit::Workday) => {
+            Ok(with_cal(Recurrence { by_day: self::weekdays(0b001_1111), ..rule(Freq::Weekly) }, when.cal))
+        }
+        Some(Unit::Weekend) => {
+            Ok(with_cal(Recurrence { by_day: self::weekdays(0b110_0000), ..rule(Freq::Weekly) }, when.cal))
+        }
         Some(Unit::Week) => {
             let by_day = weekdays.unwrap_or_else(|| vec![NthDay::each(today.weekday())]);
-            Ok(Recurrence { by_day, ..rule(Freq::Weekly) })
+            Ok(with_cal(Recurrence { by_day, ..rule(Freq::Weekly) }, when.cal))
         }
         Some(Unit::Month) => monthly(rule(Freq::Monthly), when, today),
         Some(Unit::Quarter) => {

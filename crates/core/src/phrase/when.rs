@@ -343,7 +343,7 @@ impl When {
         if is_list
             && let (Some(known), Some(day)) = (self.cal.day, cal.day)
             && known != day
-            && (self.cal.month.is_none() || cal.month.is_none())
+            && (self.cal.month.is_none() || cal.month.is_none() || self.cal.month == cal.month)
             && self.more_days.len() < LIST_MAX
         {
             // The 1st and 15th of May.

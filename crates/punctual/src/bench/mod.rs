@@ -22,6 +22,9 @@ mod idle;
 /// Whether anything is lost when the server is killed.
 mod crash;
 
+/// How fast phrases are understood.
+mod phrases;
+
 /// What the machine can do without punctual.
 mod limit;
 
@@ -97,6 +100,8 @@ enum Workload {
     Idle(idle::Args),
     /// Kill the server under load, again and again, and see that nothing is lost
     Crash(crash::Args),
+    /// How fast phrases such as `tomorrow at 8` are understood
+    Phrases(phrases::Args),
     /// Take messages until standard input ends; used by the other workloads
     #[command(hide = true)]
     Receiver,
@@ -151,6 +156,7 @@ async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),
         Workload::Crash(args) => crash::run(args, common).await.map(Some),
+        Workload::Phrases(args) => phrases::run(args).map(Some),
         Workload::Receiver => receiver::run().await.map(|()| None),
     }
 }

@@ -7,7 +7,7 @@ use punctual_core::phrase::{self, Meaning, Parsed};
 use super::style::neutral;
 use super::texts::{Speaker, Texts};
 use super::{print, when};
-use crate::understood::{Understood, exact, runs, summary};
+use crate::understood::{Understood, exact, runs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +52,7 @@ fn shown(parsed: &Parsed, speaker: &Speaker) -> String {
         Meaning::Recurring(schedule) => runs(schedule, &speaker.zone, speaker.now).collect(),
         Meaning::None { .. } => Vec::new(),
     };
-    let mut text = format!("{}\n", summary(parsed, &speaker.zone));
+    let mut text = format!("{}\n", parsed.summary(&speaker.zone));
     for at in instants {
         text.push_str(&format!("{}  {}\n", exact(at, &speaker.zone), when::relative(at, speaker.now)));
     }
@@ -83,7 +83,7 @@ mod tests {
             ),
             (
                 "every day at 8 for 2 days",
-                "every day at 08:00, Europe/Berlin, until Tue 3 Mar 2026 at 10:00\n2026-03-02T08:00:00+01:00  in 22 h\n\
+                "every day at 08:00, until Tue 3 Mar 2026 at 10:00, Europe/Berlin\n2026-03-02T08:00:00+01:00  in 22 h\n\
                  2026-03-03T08:00:00+01:00  in 2 days\n",
             ),
         ] {

@@ -55,13 +55,13 @@ pub(super) async fn create(
     }
     let Some(repeatable) = repeatable else {
         let views = app.create(reminders, &caller, None).await.map_err(named)?;
-        return Ok(wire::answer(StatusCode::CREATED, &Created::of(&views)));
+        return Ok(wire::answer(StatusCode::CREATED, &Created::of(&app, &views).await));
     };
     let mut views: Vec<ReminderView> = Vec::with_capacity(reminders.len());
     for (index, reminder) in reminders.into_iter().enumerate() {
         views.push(app.first_view(reminder).map_err(|invalid| Problem::from(invalid).in_batch(index))?);
     }
-    let answer = serde_json::to_string(&Created::of(&views)).expect("reminders always become JSON");
+    let answer = serde_json::to_string(&Created::of(&app, &views).await).expect("reminders always become JSON");
     let reminders = views.into_iter().map(|view| view.reminder).collect();
     match app.create(reminders, &caller, Some(repeatable.with(&answer))).await {
         Ok(_) => Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes())),
@@ -77,8 +77,8 @@ struct Created<'a> {
 }
 
 impl<'a> Created<'a> {
-    fn of(views: &'a [ReminderView]) -> Self {
-        Self { created: views.len(), reminders: views.iter().map(ReminderJson).collect() }
+    async fn of(app: &App, views: &'a [ReminderView]) -> Self {
+        Self { created: views.len(), reminders: app.shown(views).await }
     }
 }
 

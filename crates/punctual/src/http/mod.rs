@@ -172,6 +172,20 @@ impl App {
         Ok(self.person(user, now).await?.zone.unwrap_or_else(|| self.zone.clone()))
     }
 
+    /// The language that `user` is answered in; English for one who has none, or who cannot be read just now.
+    async fn lang_of(&self, user: &str) -> Lang {
+        self.person(user, self.now()).await.ok().and_then(|person| person.lang).unwrap_or(Lang::En)
+    }
+
+    /// The reminders, each with the language that its user is answered in.
+    async fn shown<'a>(&self, views: &'a [ReminderView]) -> Vec<wire::ReminderJson<'a>> {
+        let mut shown = Vec::with_capacity(views.len());
+        for view in views {
+            shown.push(wire::ReminderJson(view, self.lang_of(&view.reminder.user).await));
+        }
+        shown
+    }
+
     /// What is needed to understand `user`; nothing is known of one without an entry.
     async fn person(&self, user: &str, now: Timestamp) -> Result<Person, StoreError> {
         if let Some(person) = self.people.get(user, now) {

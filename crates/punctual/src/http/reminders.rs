@@ -42,12 +42,13 @@ pub(super) async fn create(
     let Some(repeatable) = repeatable else {
         let views = app.create(vec![reminder], &caller, None).await?;
         return match views.first() {
-            Some(view) => Ok(wire::answer(StatusCode::CREATED, &ReminderJson(view))),
+            Some(view) => Ok(answer(&app, StatusCode::CREATED, view).await),
             None => Err(Problem::internal("the reminder was made and cannot be shown")),
         };
     };
     let view = app.first_view(reminder)?;
-    let answer = serde_json::to_string(&ReminderJson(&view)).expect("a reminder always becomes JSON");
+    let shown = ReminderJson(&view, app.lang_of(&view.reminder.user).await);
+    let answer = serde_json::to_string(&shown).expect("a reminder always becomes JSON");
     let answered = Some(repeatable.with(&answer));
     match app.create(vec![view.reminder], &caller, answered).await {
         Ok(_) => Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes())),
@@ -117,7 +118,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         reminders: Vec<ReminderJson<'a>>,
         next_cursor: Option<String>,
     }
-    Ok(wire::answer(StatusCode::OK, &Page { reminders: views.iter().map(ReminderJson).collect(), next_cursor }))
+    Ok(wire::answer(StatusCode::OK, &Page { reminders: app.shown(&views).await, next_cursor }))
 }
 
 pub(super) async fn show(
@@ -126,7 +127,7 @@ pub(super) async fn show(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     let view = seen(&app, &caller, id_from(&id)?).await?;
-    Ok(wire::answer(StatusCode::OK, &ReminderJson(&view)))
+    Ok(answer(&app, StatusCode::OK, &view).await)
 }
 
 pub(super) async fn update(
@@ -199,7 +200,11 @@ async fn snooze(value: Value, app: &App, caller: &Caller, id: ReminderId) -> Res
 
 async fn change(app: &App, caller: &Caller, id: ReminderId, change: Change) -> Result<Response, Problem> {
     let changed = app.change(id, change, caller).await?;
-    Ok(wire::answer(StatusCode::OK, &ReminderJson(&changed.view)))
+    Ok(answer(app, StatusCode::OK, &changed.view).await)
+}
+
+async fn answer(app: &App, status: StatusCode, view: &ReminderView) -> Response {
+    wire::answer(status, &ReminderJson(view, app.lang_of(&view.reminder.user).await))
 }
 
 /// A reminder the caller may see; another's is not found.

@@ -156,6 +156,7 @@ async fn the_api_knows_the_language_and_the_zone_of_the_user() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!((answer["at"].as_str(), answer["lang"].as_str()), (Some("2026-03-02T08:00:00+01:00"), Some("hr")));
     assert_eq!(answer["rest"], "nazovi mamu");
+    assert_eq!(answer["summary"], "pon 2. ožujka 2026. u 08:00, Europe/Zagreb");
     let (_, answer) = parse(json!({ "text": "sutra u 8", "now": now, "user": "alice", "tz": "-02:00" })).await;
     assert_eq!(answer["at"], "2026-03-02T08:00:00-02:00");
     let (status, answer) = parse(json!({ "text": "put the cake in the oven", "lang": "en" })).await;
@@ -218,6 +219,11 @@ async fn a_reminder_is_added_in_words() {
     assert_eq!((smart["schedule"]["type"].as_str(), smart["original_text"].as_str()), (Some("smart"), Some(text)));
     let shown = home.run(&["show", smart["id"].as_str().unwrap(), "--json"]).json();
     assert_eq!(shown["schedule"], smart["schedule"]);
+    let said = "radnim danom u 08:00, a subotom i nedjeljom u 10:00, Europe/Zagreb";
+    assert_eq!((smart["summary"].as_str(), shown["summary"].as_str()), (Some(said), Some(said)), "in her language");
+    home.run(&["users", "set", "ana", "--language", "xx"]).ok();
+    let daily = add("water the plants", &["--user", "ana", "--daily", "--time", "08:00"]).json();
+    assert_eq!(daily["summary"], "every day at 08:00, Europe/Zagreb", "an unknown language is answered in English");
 
     let whole = add("tell them about tomorrow at 8", &["--in", "2h"]).json();
     assert_eq!(whole["message"], "tell them about tomorrow at 8", "an option wins");

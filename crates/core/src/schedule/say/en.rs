@@ -64,7 +64,7 @@ pub(super) const WORDS: Words = Words {
     from_now: |length| format!("{length} from now"),
     day: |date| date.strftime("%a %-d %b %Y").to_string(),
     date: |date| format!("{} {} {}", date.day(), month(date.month(), MONTHS), date.year()),
-    from: |moment| format!("from {moment}"),
+    from: |moment| format!("starting {moment}"),
     until: |moment| format!("until {moment}"),
     from_to: |from, to| format!("from {from} to {to}"),
     times: |n| match n {

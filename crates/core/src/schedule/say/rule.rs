@@ -22,14 +22,17 @@ pub(super) fn together(rules: &[Recurrence], anchor: DateTime) -> Vec<Said> {
     for rule in rules {
         let mut rule = rule.clone().filled(anchor);
         let set = |values: &[i8]| bits::set_of(values, 0);
-        let times = bits::Times { hours: set(&rule.by_hour), minutes: set(&rule.by_minute), seconds: set(&rule.by_second) };
+        let times =
+            bits::Times { hours: set(&rule.by_hour), minutes: set(&rule.by_minute), seconds: set(&rule.by_second) };
         if rule.freq < Freq::Daily {
             said.push(Said { rule, times: Vec::new() });
             continue;
         }
-        (rule.by_hour, rule.by_minute, rule.by_second) = (Vec::new(), Vec::new(), Vec::new());
-        // A place in the set counts the times of one rule only.
-        let known = said.iter_mut().find(|known| known.rule == rule && rule.by_set_pos.is_empty());
+        // A place in the set counts times: only where each day has one, it counts days as well.
+        if rule.by_set_pos.is_empty() || times.count() == 1 {
+            (rule.by_hour, rule.by_minute, rule.by_second) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        let known = said.iter_mut().find(|known| known.rule == rule);
         match known {
             Some(known) => known.times.push(times),
             None => said.push(Said { rule, times: vec![times] }),
@@ -90,6 +93,9 @@ fn has_nth(rule: &Recurrence) -> bool {
 
 /// `on the last day`, `on the 2nd Tuesday`, `on the last weekday`.
 fn days_of_month(rule: &mut Recurrence, words: &Words) -> Option<String> {
+    if !rule.by_hour.is_empty() {
+        return None;
+    }
     let days = rule.each_day();
     let has_month_days = !rule.by_month_day.is_empty();
     if has_nth(rule) && days.is_empty() && !has_month_days && rule.by_set_pos.is_empty() {
@@ -173,7 +179,7 @@ fn limits(rule: &Recurrence, words: &Words) -> Vec<String> {
     if !rule.by_set_pos.is_empty() {
         said.push((words.only_the)(&rule.by_set_pos));
     }
-    if !rule.by_hour.is_empty() {
+    if rule.freq < Freq::Daily && !rule.by_hour.is_empty() {
         said.push((words.in_hours)(&numbers(rule.by_hour.iter().map(i8::to_string).collect())));
     }
     said
@@ -210,8 +216,11 @@ pub(super) fn every_one_of(days: Weekdays, words: &Words) -> String {
     }
 }
 
+/// Counted weekdays in the order in which they come: those from the end last.
 fn nths(rule: &Recurrence) -> Vec<(i16, Counted)> {
-    rule.by_day.iter().filter_map(|day| Some((day.nth?.into(), Counted::Weekday(day.day)))).collect()
+    let counted = rule.by_day.iter().filter_map(|day| Some((day.nth?.into(), Counted::Weekday(day.day))));
+    let (from_end, from_start): (Vec<_>, Vec<_>) = counted.partition(|(n, _): &(i16, _)| *n < 0);
+    from_start.into_iter().chain(from_end).collect()
 }
 
 /// Days of the month in the order in which they come: those from the end last.

@@ -62,7 +62,7 @@ pub(super) struct Words {
     pub(super) day: fn(Date) -> String,
     /// `2 March 2026`.
     pub(super) date: fn(Date) -> String,
-    /// `from Mon 2 Mar 2026 at 08:00`.
+    /// `starting Mon 2 Mar 2026 at 08:00`.
     pub(super) from: fn(&str) -> String,
     /// `until Mon 2 Mar 2026 at 08:00`.
     pub(super) until: fn(&str) -> String,

@@ -1,6 +1,7 @@
 //! A reminder as it is shown.
 
 use jiff::Timestamp;
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::span;
 use punctual_core::store::ReminderView;
@@ -8,8 +9,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A reminder and what its runs have led to.
-pub(in crate::http) struct ReminderJson<'a>(pub(in crate::http) &'a ReminderView);
+/// A reminder and what its runs have led to, said in the language of its user.
+pub(in crate::http) struct ReminderJson<'a>(pub(in crate::http) &'a ReminderView, pub(in crate::http) Lang);
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -83,7 +84,7 @@ impl Serialize for ReminderJson<'_> {
             metadata: serde_json::from_str(reminder.metadata.as_str()).unwrap_or(RawValue::NULL),
             status: reminder.status.as_str(),
             next_run_at: view.next_run_at,
-            summary: reminder.schedule.summary(&reminder.timezone),
+            summary: reminder.schedule.summary_in(self.1, &reminder.timezone),
             last_run_at: view.last_run_at,
             last_status: view.last_status.as_ref().map(|kind| kind.as_str()),
             total_runs: view.total_runs,
