@@ -10,8 +10,8 @@ use super::when::{LIST_MAX, When};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Plan {
     pub(super) when: When,
-    /// The end of a stretch that begins with `when`.
-    pub(super) to: Option<When>,
+    /// The end of a stretch that begins with `when`. Boxed like the other bounds: few phrases have any, and all are copied.
+    pub(super) to: Option<Box<When>>,
     /// How `when` is meant: until it, after it, from it.
     pub(super) mark: Option<Mark>,
     /// Every so manieth of the days named.
@@ -20,8 +20,8 @@ pub(super) struct Plan {
     pub(super) every: Option<(i32, Unit)>,
     /// How often in that unit: twice a day.
     per: Option<i32>,
-    pub(super) start: Option<When>,
-    pub(super) until: Option<When>,
+    pub(super) start: Option<Box<When>>,
+    pub(super) until: Option<Box<When>>,
     pub(super) except: Vec<When>,
     pub(super) times: Option<i32>,
     pub(super) length: Option<Dur>,
@@ -335,7 +335,7 @@ impl Plan {
                 let fits = self.to.is_none()
                     && (self.when.is_sure() || !self.when.clocks.is_empty() || self.when.cal != Cal::default());
                 self.target = Target::To;
-                self.to = Some(When::default());
+                self.to = Some(Box::default());
                 fits
             }
             Mark::To => false,
@@ -379,12 +379,12 @@ impl Plan {
         let is_bound = self.start.is_none() && self.until.is_none() && !self.when.has_time();
         match self.mark {
             Some(Mark::From | Mark::After) if is_bound => {
-                self.start = Some(std::mem::take(&mut self.when).into_bound());
-                self.until = self.to.take().map(When::into_bound);
+                self.start = Some(Box::new(std::mem::take(&mut self.when).into_bound()));
+                self.until = self.to.take().map(|to| Box::new(to.into_bound()));
                 (self.mark, self.target) = (None, Target::Main);
             }
             Some(Mark::Until) if is_bound => {
-                self.until = Some(std::mem::take(&mut self.when).into_bound());
+                self.until = Some(Box::new(std::mem::take(&mut self.when).into_bound()));
                 (self.mark, self.target) = (None, Target::Main);
             }
             _ => {}
@@ -393,14 +393,14 @@ impl Plan {
 
     fn begin_start(&mut self) -> bool {
         let fits = self.start.is_none();
-        self.start = Some(When::default());
+        self.start = Some(Box::default());
         self.target = Target::Start;
         fits
     }
 
     fn begin_until(&mut self) -> bool {
         let fits = self.until.is_none();
-        self.until = Some(When::default());
+        self.until = Some(Box::default());
         self.target = Target::Until;
         fits
     }

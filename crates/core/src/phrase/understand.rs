@@ -121,7 +121,8 @@ pub(super) fn doubt(
         }
     }
     let mut follows = |part: Option<super::table::Part>| {
-        part.is_some_and(|part| used.iter().any(|(_, end)| !grammar.find(part, *end).is_empty()))
+        let is_used = |at: usize| used.iter().any(|(from, _)| *from == at);
+        part.is_some_and(|part| used.iter().any(|(_, end)| !is_used(*end) && !grammar.find(part, *end).is_empty()))
     };
     if follows(language.broken) {
         return Some("it names a date or a time of day that does not exist");

@@ -4,7 +4,6 @@ use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::exceptions::EXCEPTIONS_MAX;
-use super::super::local::whole_second;
 use super::super::recurrence::{Limit, parse_limited};
 use super::super::{Anchor, Exceptions, Freq, Recurrence, Rule, Schedule, Smart};
 use super::line::{Line, Moment, unfold};
@@ -89,6 +88,13 @@ impl Entry {
         Ok(())
     }
 
+    /// Where rules begin that do not say it: now, on the minute; and on the hour where only hours are named.
+    fn anchor_now(&self, now: DateTime) -> DateTime {
+        let is_hourly = self.rules.iter().all(|(rule, ..)| !rule.by_hour.is_empty() && rule.by_minute.is_empty());
+        let minute = if is_hourly { 0 } else { now.minute() };
+        now.date().at(now.hour(), minute, 0, 0)
+    }
+
     fn schedule(mut self, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
         if self.rules.is_empty() && self.dates.is_empty() {
             return Err("has no RRULE; write a line such as RRULE:FREQ=WEEKLY;BYDAY=MO".into());
@@ -97,7 +103,7 @@ impl Entry {
             return Ok(schedule);
         }
         let anchor = match &self.start {
-            None => whole_second(zone.rules().to_datetime(now)),
+            None => self.anchor_now(zone.rules().to_datetime(now)),
             Some((line, moment)) => anchor_of(moment, zone).map_err(|problem| format!("line {line}: {problem}"))?,
         };
         if self.rules.is_empty() && self.start.is_some() {
