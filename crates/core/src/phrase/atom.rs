@@ -1,8 +1,9 @@
 //! The smallest pieces of time that a text can name. A phrase is a sequence of them.
 
 /// A unit of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Unit {
+    #[default]
     Second,
     Minute,
     Hour,
@@ -110,7 +111,7 @@ impl Dur {
 }
 
 /// A time of day as it was said.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Clock {
     /// 0 to 24.
     pub(super) hour: u8,
@@ -126,9 +127,10 @@ pub(super) struct Clock {
 }
 
 /// Which half of the day a time is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Half {
     /// It is in the hour itself: `15:00`, `08:00`.
+    #[default]
     Known,
     /// The same, unless a part of the day says otherwise: `8 Uhr`, but `8 Uhr abends`.
     Written,
@@ -137,8 +139,9 @@ pub(super) enum Half {
 }
 
 /// A part of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum DayPart {
+    #[default]
     EarlyMorning,
     Morning,
     Noon,
@@ -216,6 +219,12 @@ pub(super) struct Cal {
 pub(super) enum What {
     Weekday(u8),
     Unit(Unit),
+}
+
+impl Default for What {
+    fn default() -> Self {
+        Self::Unit(Unit::Day)
+    }
 }
 
 /// A word that says how what follows is meant.

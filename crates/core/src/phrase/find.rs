@@ -5,15 +5,15 @@
 
 use super::action::Value;
 use super::atom::{Atom, Cal, Mark, Unit};
-use super::grammar::{Grammar, Match};
+use super::grammar::Grammar;
 use super::plan::Plan;
 use super::table::{Class, Part};
 
 /// How many atoms may be tried in all, besides some for each token.
-const TRIES_MIN: usize = 6000;
+const TRIES_MIN: usize = 4000;
 const TRIES_PER_TOKEN: usize = 1;
 /// How many atoms may be tried from one token on.
-const TRIES_PER_START: usize = 3000;
+const TRIES_PER_START: usize = 2000;
 /// How many atoms one phrase may have.
 const ATOMS_MAX: usize = 24;
 /// How many phrases of one text are looked at.
@@ -118,10 +118,8 @@ impl Search {
         if matches.is_empty() {
             return;
         }
-        let mut order: Vec<Match> = matches.map(|index| grammar.get(index)).collect();
-        // The longest first; of two as long, a length last, because it says least.
-        order.sort_by_key(|found| (std::cmp::Reverse(found.end), matches!(found.value, Value::Atom(Atom::Length(_)))));
-        for found in order {
+        for index in matches {
+            let found = grammar.get(index);
             let Value::Atom(atom) = found.value else {
                 continue;
             };

@@ -4,6 +4,7 @@
 //! linear in the length of the text.
 
 use super::action::Value;
+use super::atom::Atom;
 use super::table::{Argument, Class, ClassSet, DIGITS, Gap, Lexeme, Part, Step, Table};
 use super::token::{Kind, Tokens};
 
@@ -137,6 +138,8 @@ impl<'a> Grammar<'a> {
         let mut found = Vec::new();
         let mut path = [Value::Nothing; STEPS_MAX];
         self.walk(part, 0, at, &mut path, 0, &mut found);
+        // The longest first; of two as long, a length last, because it says least.
+        found.sort_by_key(|found| (std::cmp::Reverse(found.end), matches!(found.value, Value::Atom(Atom::Length(_)))));
         let from = self.matches.len();
         self.matches.extend_from_slice(&found);
         self.memo[slot] = (from as u32 + 1, found.len() as u32);

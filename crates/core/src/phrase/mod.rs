@@ -16,6 +16,7 @@ mod find;
 mod grammar;
 mod lang;
 mod language;
+mod list;
 mod plan;
 mod recur;
 mod resolve;

@@ -4,7 +4,8 @@
 //! of day after the end of a range. What it refuses belongs to another phrase, or to none.
 
 use super::atom::{Atom, Cal, Clock, Dur, Mark, Unit, Which};
-use super::when::{LIST_MAX, When};
+use super::list::LIST_MAX;
+use super::when::When;
 
 /// What a phrase asks for.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -48,7 +48,7 @@ fn window(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
     else {
         return Ok(None);
     };
-    let ([from], [to]) = (start.clocks.as_slice(), until.clocks.as_slice()) else {
+    let ([from], [to]) = (&*start.clocks, &*until.clocks) else {
         return Ok(None);
     };
     if start.has_day() || until.has_day() || plan.when.has_time() || plan.length.is_some() || plan.times.is_some() {
@@ -214,7 +214,7 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
     let bound = bounds.map(|bound| &bound.clocks).find(|clocks| !clocks.is_empty());
     let clocks = if when.has_time() { &when.clocks } else { bound.unwrap_or(&when.clocks) };
     if clocks.is_empty() {
-        let parts = when.part.iter().chain(&when.more_parts).map(|part| time_of(*part, true).time());
+        let parts = when.part.iter().chain(when.more_parts.iter()).map(|part| time_of(*part, true).time());
         let times: Vec<Time> = parts.collect();
         return Ok(if times.is_empty() { vec![MORNING] } else { times });
     }
@@ -315,7 +315,7 @@ fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why
 
 /// The days of the month that were listed.
 fn all_days(first: u8, when: &When) -> Vec<i8> {
-    [first].iter().chain(&when.more_days).map(|day| *day as i8).collect()
+    [first].iter().chain(when.more_days.iter()).map(|day| *day as i8).collect()
 }
 
 /// The 31st, or the last day of a shorter month.
@@ -358,7 +358,7 @@ fn with_nths(rule: &Recurrence, when: &When) -> Result<Option<Recurrence>, Why> 
     }
     let is_yearly = rule.freq == Freq::Yearly && rule.by_month.is_empty();
     let mut rule = rule.clone();
-    for (n, what) in &when.nths {
+    for (n, what) in when.nths.iter() {
         let nth = i8::try_from(*n).ok();
         match what {
             What::Weekday(days) => {

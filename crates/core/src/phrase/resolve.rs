@@ -11,6 +11,7 @@ use super::Grain;
 use super::action::in_part;
 use super::atom::{Cal, Clock, DayPart, Dur, Half, Unit, What, Which};
 use super::feast;
+use super::list::List;
 use super::stretch::{
     Stretch, add_days, add_months, has_weekday, in_week, middle, monday_of, next_weekday, tomorrow, workdays_from,
 };
@@ -164,7 +165,7 @@ impl Here {
             // Three hours before noon, said at ten, are those of tomorrow's noon.
             return self.moved(self.point(&When { rel: Some(1), ..base })?, dur);
         }
-        let base = When { shift: None, clocks: Vec::new(), part: None, ..when.clone() };
+        let base = When { shift: None, clocks: List::default(), part: None, ..when.clone() };
         let mut point =
             if base.has_day() { self.point(&base)? } else { self.point(&When { shift: None, ..when.clone() })? };
         // A year after Christmas is after the one that has been.

@@ -183,20 +183,20 @@ fn length(plan: &Plan, here: &Here) -> Result<Meaning, Why> {
 fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
     let mut from = from.clone();
     let mut to = to.clone();
-    for clock in from.clocks.iter_mut().chain(&mut to.clocks) {
+    for clock in from.clocks.iter_mut().chain(&mut *to.clocks) {
         clock.is_weak = false;
     }
     // Of `13 to 15 July` both are in July; on `9:30 to 11:00 on Thursday` both are on Thursday.
     from.cal.month = from.cal.month.or(if from.cal.day.is_some() { to.cal.month } else { None });
     from.cal.year = from.cal.year.or(if from.cal.month.is_some() { to.cal.year } else { None });
     if !from.has_day() && to.has_day() {
-        from = When { clocks: from.clocks.clone(), part: from.part, ..to.clone() };
+        from = When { clocks: from.clocks, part: from.part, ..to.clone() };
         to = When { clocks: to.clocks, part: to.part, zone: to.zone, ..When::default() };
     }
     if from.zone.is_none() && !from.clocks.is_empty() {
         from.zone = to.zone;
     }
-    if let ([first], Some(last)) = (from.clocks.as_mut_slice(), to.clocks.first())
+    if let ([first], Some(last)) = (&mut *from.clocks, to.clocks.first())
         && from.part.is_none()
     {
         settle_half(first, *last, to.part);

@@ -1,9 +1,7 @@
 //! A point in time, as far as it was said.
 
 use super::atom::{Atom, Cal, Clock, DayPart, Dur, Unit, What, Which};
-
-/// How many times of day or ordinals one phrase may list.
-pub(super) const LIST_MAX: usize = 12;
+use super::list::{LIST_MAX, List};
 
 /// A point in time, as far as it was said.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,15 +16,15 @@ pub(super) struct When {
     /// Whether month and day may be the other way round.
     pub(super) is_swappable: bool,
     /// Further days of the month: the 15th of `the 1st and 15th`.
-    pub(super) more_days: Vec<u8>,
-    pub(super) nths: Vec<(i32, What)>,
+    pub(super) more_days: List<u8>,
+    pub(super) nths: List<(i32, What)>,
     pub(super) period: Option<(Unit, i32)>,
     /// What the rest is in: `of the month`.
     pub(super) of: Option<Unit>,
-    pub(super) clocks: Vec<Clock>,
+    pub(super) clocks: List<Clock>,
     pub(super) part: Option<DayPart>,
     /// Further parts of the day: `mornings and evenings`.
-    pub(super) more_parts: Vec<DayPart>,
+    pub(super) more_parts: List<DayPart>,
     pub(super) is_part_weak: bool,
     pub(super) is_part_today: bool,
     pub(super) zone: Option<i32>,
@@ -176,8 +174,9 @@ impl When {
                 // The `first` of `first and third friday` is a Friday too.
                 let is_list = is_list || !self.more_days.is_empty();
                 if is_list && self.is_cal_weak && self.cal.month.is_none() && self.cal.year.is_none() {
-                    let days = self.cal.day.take().into_iter().chain(std::mem::take(&mut self.more_days));
-                    self.nths.extend(days.map(|day| (i32::from(day), what)));
+                    let more = std::mem::take(&mut self.more_days);
+                    let days = self.cal.day.take().into_iter().chain(more.iter().copied());
+                    days.for_each(|day| self.nths.push((i32::from(day), what)));
                     self.is_cal_weak = false;
                 }
                 let fits = (self.nths.is_empty() || (is_list && self.nths.len() < LIST_MAX))
