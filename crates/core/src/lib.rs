@@ -27,6 +27,9 @@ pub mod invalid;
 /// One instant at which a reminder is due, and the states it goes through.
 pub mod occurrence;
 
+/// Which part of the work an occurrence belongs to, where many nodes divide it.
+pub mod shard;
+
 /// How long to wait before trying again.
 pub mod retry;
 

@@ -141,8 +141,12 @@ impl Engine {
         // A caller that goes away must not leave a reminder written and the timer ignorant of it.
         self.finish(async move {
             let wakes: Vec<_> = create.reminders.iter().map(|new| new.first_due_at).collect();
-            inner.store.create(create).await?;
-            inner.timer.note(wakes);
+            let created = inner.store.create(create).await;
+            if !matches!(created, Err(StoreError::KeyUsed | StoreError::Broken(_))) {
+                // Also when the store went away while it was committing: it may be written, and too many moments do no harm.
+                inner.timer.note(wakes);
+            }
+            created?;
             Ok(views)
         })
         .await
@@ -264,7 +268,13 @@ impl Inner {
                     self.timer.note(changed.wakes.iter().copied());
                     return Ok(changed);
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if matches!(error, ChangeError::Store(StoreError::Unavailable(_))) {
+                        // It may be written all the same, and what it planned is not known here.
+                        self.timer.reset();
+                    }
+                    return Err(error);
+                }
             }
         }
     }
@@ -273,6 +283,9 @@ impl Inner {
         let mut store_error = self.store_error.lock().unwrap_or_else(PoisonError::into_inner);
         if store_error.take().is_some() {
             tracing::info!("the store works again");
+            // What was under way when it failed may be written although it was not answered: leases nobody holds, runs nobody
+            // knows of. What the timer believes is read anew.
+            self.timer.reset();
         }
     }
 

@@ -5,3 +5,6 @@
 
 /// One embedded file: no server, nothing to configure.
 pub mod sqlite;
+
+/// One PostgreSQL, for any number of nodes.
+pub mod postgres;

@@ -33,3 +33,7 @@ pub mod broken;
 
 /// The simulator and its checkers.
 pub mod sim;
+
+/// PostgreSQL, PgBouncer and Redis, started privately.
+#[cfg(unix)]
+pub mod servers;

@@ -38,7 +38,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     ensure!(args.count > 0, "--count must be at least 1");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
-    let store: Arc<dyn Store> = place.open()?;
+    let store: Arc<dyn Store> = place.open().await?;
     let n_others = place::fill(&*store, args.pending).await?;
     let mut sink = Sink::open(args.channel, &*clock).await?;
 

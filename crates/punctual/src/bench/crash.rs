@@ -67,6 +67,9 @@ type Shared = Arc<Mutex<Books>>;
 /// Runs the cycles and compares the books.
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     let place = Place::new(common)?;
+    let Some(file) = place.database().file().map(std::path::Path::to_owned) else {
+        anyhow::bail!("crash looks into the file afterwards, so it works on SQLite only");
+    };
     let settings = place.dir().join("crash.toml");
     std::fs::write(&settings, "webhook_allow_private = true\n")?;
     let settings = settings.to_str().context("the directory's name is no text")?;
@@ -98,7 +101,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     caught_up?;
     let seconds = clock.now().duration_since(started_at).as_secs_f64();
     let books = lock(&books);
-    report(args, &books, seconds, &place)
+    report(args, &books, seconds, &place, &file)
 }
 
 /// Counts what arrives and honours no key: repeats are seen.
@@ -187,7 +190,7 @@ impl Books {
     }
 }
 
-fn report(args: &Args, books: &Books, seconds: f64, place: &Place) -> anyhow::Result<Report> {
+fn report(args: &Args, books: &Books, seconds: f64, place: &Place, file: &std::path::Path) -> anyhow::Result<Report> {
     let mut keys_of: HashMap<&str, usize> = HashMap::new();
     let (mut n_repeats, mut n_early, mut n_after_cancel, mut n_cut_off) = (0, 0, 0, 0);
     for arrived in books.arrived.values() {
@@ -198,7 +201,7 @@ fn report(args: &Args, books: &Books, seconds: f64, place: &Place) -> anyhow::Re
         n_cut_off += usize::from(!books.created.contains(&arrived.reminder));
     }
     let n_extra: usize = keys_of.values().map(|n_keys| n_keys - 1).sum();
-    let found = punctual_store::sqlite::check(&place.database())?;
+    let found = punctual_store::sqlite::check(file)?;
     let broken = [
         ("lost", books.missing()),
         ("extra_effects", n_extra),

@@ -57,7 +57,8 @@ struct Measured {
     n_created: usize,
     took: SignedDuration,
     latency: Summary,
-    n_commits: u32,
+    /// Unknown where others may commit as well.
+    n_commits: Option<u32>,
 }
 
 impl Measured {
@@ -68,7 +69,7 @@ impl Measured {
     fn row(&self, name: &str) -> Vec<String> {
         let mut row = vec![name.to_owned(), per_second(self.rate())];
         row.extend(self.latency.cells());
-        row.extend([count(self.n_created), thousands(self.n_commits)]);
+        row.extend([count(self.n_created), self.n_commits.map_or_else(String::new, thousands)]);
         row
     }
 
@@ -86,7 +87,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let place = Place::new(common)?;
     let fsyncs = limit::fsyncs(place.dir(), FSYNCS_FOR).await?;
 
-    let store: Arc<dyn Store> = place.open()?;
+    let store: Arc<dyn Store> = place.open().await?;
     let n_others = place::fill(&*store, args.pending).await?;
     let engine = rig::engine(store, nowhere());
     let running = engine.start().await?;
@@ -135,6 +136,10 @@ fn disk_rate(fsyncs: &Summary) -> f64 {
     rate(fsyncs.len(), FSYNCS_FOR)
 }
 
+fn commits_since(before: Option<u32>, place: &Place) -> anyhow::Result<Option<u32>> {
+    Ok(place.commits()?.zip(before).map(|(now, before)| now.wrapping_sub(before)))
+}
+
 /// Straight into the engine.
 async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<Measured> {
     let due_at = plus(rig::soon(SignedDuration::ZERO), DUE_AFTER);
@@ -167,7 +172,7 @@ async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<
         n_created: n_batches * size,
         took: SystemClock::read().duration_since(begun_at),
         latency: Summary::of(latency),
-        n_commits: place.commits()?.wrapping_sub(commits_before),
+        n_commits: commits_since(commits_before, place)?,
     })
 }
 
@@ -218,7 +223,7 @@ fn user(number: usize) -> String {
 fn body(number: usize, due_at: Timestamp) -> Value {
     json!({
         "user": user(number),
-        "message": "Take your medicine, with a glass of water",
+        "message": rig::MESSAGE,
         "schedule": { "type": "once", "at": due_at },
     })
 }
@@ -235,7 +240,7 @@ async fn over_http(load: Load, server: &Server, place: &Place) -> anyhow::Result
         let _ = sender.send(client(&load, &requests, address));
     });
     let (took, latency) = receiver.await.context("the client ended early")??;
-    let n_commits = place.commits()?.wrapping_sub(commits_before);
+    let n_commits = commits_since(commits_before, place)?;
     Ok(Measured { n_created, took, latency: Summary::of(latency), n_commits })
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
     let n_pending = {
-        let store = place.open()?;
+        let store = place.open().await?;
         place::fill(&*store, args.pending).await?
     };
 

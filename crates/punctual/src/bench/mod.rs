@@ -75,6 +75,9 @@ struct Common {
     /// What keeps the reminders
     #[arg(long, global = true, value_enum, default_value_t = Backend::Sqlite)]
     backend: Backend,
+    /// A PostgreSQL database to measure on, empty or filled by an earlier bench; what is written stays in it
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "backend")]
+    database: Option<String>,
     /// Where the database goes; one that was kept there is used again [default: beside the data directory]
     #[arg(long, global = true, value_name = "DIR")]
     dir: Option<PathBuf>,

@@ -10,13 +10,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 use punctual_core::clock::Random;
 use punctual_core::reminder::Address;
+use punctual_core::store::ReminderQuery;
 use punctual_core::store::{Create, NewReminder, Store};
 use punctual_engine::{SystemClock, SystemRandom};
+use punctual_store::postgres::PostgresStore;
 use punctual_store::sqlite::{Options, SqliteStore};
 
 use super::Common;
 use super::rig::{self, plus};
-use crate::config::{Config, Flags, paths};
+use crate::config::{Config, Database, Flags, paths};
 
 /// Says that a bench made the directory, so that a bench may write in it again and remove it.
 const MARK: &str = "made-by-punctual-bench";
@@ -33,6 +35,7 @@ const OTHERS_USERS: usize = 100;
 pub(super) struct Place {
     dir: PathBuf,
     keep: bool,
+    database: Database,
 }
 
 impl Place {
@@ -41,16 +44,24 @@ impl Place {
             Some(dir) => dir.clone(),
             None => beside_the_data()?.join(format!("punctual-bench-{}", std::process::id())),
         };
+        let database = match &common.database {
+            None => Database::Sqlite(dir.join("punctual.db")),
+            Some(url) => match Database::parse(url) {
+                Ok(database @ Database::Postgres { .. }) => database,
+                Ok(Database::Sqlite(_)) => bail!("--database: write postgres://…; for SQLite, --dir says where"),
+                Err(problem) => bail!("--database: {problem}"),
+            },
+        };
         let shown = dir.display();
         if dir.join(MARK).exists() {
-            return Ok(Self { dir, keep: common.keep });
+            return Ok(Self { dir, keep: common.keep, database });
         }
         let is_used = fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());
         if is_used {
             bail!("{shown} is in use and no bench made it; name a new directory, which is removed in the end");
         }
         paths::make_private_dir(&dir).with_context(|| format!("cannot make {shown}"))?;
-        let place = Self { dir, keep: common.keep };
+        let place = Self { dir, keep: common.keep, database };
         fs::write(place.dir.join(MARK), "").with_context(|| format!("cannot write in {}", place.dir.display()))?;
         Ok(place)
     }
@@ -59,28 +70,52 @@ impl Place {
         &self.dir
     }
 
-    pub(super) fn database(&self) -> PathBuf {
-        self.dir.join("punctual.db")
+    pub(super) fn database(&self) -> &Database {
+        &self.database
     }
 
-    /// A place within this one, with a database of its own.
-    pub(super) fn within(&self, name: &str) -> anyhow::Result<Self> {
+    /// What `punctual serve` is told about the database.
+    pub(super) fn url(&self) -> String {
+        match &self.database {
+            Database::Sqlite(path) => format!("sqlite:{}", path.display()),
+            Database::Postgres { url, .. } => url.expose().to_owned(),
+        }
+    }
+
+    /// A place within this one, with a database of its own; `None` where there is only one database.
+    pub(super) fn within(&self, name: &str) -> anyhow::Result<Option<Self>> {
+        if self.database.file().is_none() {
+            return Ok(None);
+        }
         let dir = self.dir.join(name);
         paths::make_private_dir(&dir)?;
         fs::write(dir.join(MARK), "")?;
         // It goes when this one goes.
-        Ok(Self { dir, keep: true })
+        let database = Database::Sqlite(dir.join("punctual.db"));
+        Ok(Some(Self { dir, keep: true, database }))
     }
 
-    /// Opens the database.
-    pub(super) fn open(&self) -> anyhow::Result<Arc<SqliteStore>> {
-        Ok(Arc::new(SqliteStore::open(&self.database(), Options::default())?))
+    /// Opens the database; refuses one that holds somebody's reminders.
+    pub(super) async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
+        let url = match &self.database {
+            Database::Sqlite(path) => return Ok(Arc::new(SqliteStore::open(path, Options::default())?)),
+            Database::Postgres { url, .. } => url,
+        };
+        let store = PostgresStore::open(url.expose()).await?;
+        let newest = store.reminders(ReminderQuery { limit: 1, ..ReminderQuery::default() }).await?;
+        if newest.iter().any(|view| view.reminder.message != rig::MESSAGE) {
+            bail!("{} holds reminders that no bench made; name an empty database", self.database);
+        }
+        Ok(Arc::new(store))
     }
 
     /// What to say about where it was measured.
     pub(super) fn note(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let disk = if is_in_memory(&self.dir) { "IN MEMORY: commits cost nothing here" } else { "fsync on" };
+        if self.database.file().is_none() {
+            return format!("{cores} cores, {}; what was written stays there", self.database);
+        }
         let kept = if self.keep { "kept" } else { "removed" };
         format!(
             "{cores} cores, SQLite {}, {disk}; database in {} ({kept})",
@@ -89,12 +124,16 @@ impl Place {
         )
     }
 
-    /// How many transactions have been committed while the database was open, as its log's index counts them.
-    pub(super) fn commits(&self) -> anyhow::Result<u32> {
+    /// How many transactions have been committed while the database was open, as its log's index counts them; `None` where
+    /// others may commit as well.
+    pub(super) fn commits(&self) -> anyhow::Result<Option<u32>> {
+        if self.database.file().is_none() {
+            return Ok(None);
+        }
         // https://sqlite.org/walformat.html: bytes 8 to 11 are the transaction counter, in the machine's own order.
         let index = fs::read(self.dir.join("punctual.db-shm")).context("cannot read the log's index")?;
         let counter = index.get(8..12).and_then(|bytes| bytes.try_into().ok()).map(u32::from_ne_bytes);
-        counter.context("the log's index is too short")
+        counter.map(Some).context("the log's index is too short")
     }
 }
 

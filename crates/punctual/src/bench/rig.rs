@@ -15,6 +15,8 @@ use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioR
 
 /// The channel everything that is measured goes through.
 pub(super) const CHANNEL: &str = "bench";
+/// What everything that is measured says. A bench knows its own reminders by it.
+pub(super) const MESSAGE: &str = "Take your medicine, with a glass of water";
 /// How many reminders are created in one transaction.
 const BATCH: usize = 1_000;
 
@@ -31,7 +33,7 @@ pub(super) fn reminder(wanted: Wanted, random: [u8; 10], now: Timestamp) -> Remi
         id: ReminderId::new(now, random),
         user: wanted.user,
         name: None,
-        message: "Take your medicine, with a glass of water".into(),
+        message: MESSAGE.into(),
         schedule: Schedule::new(Rule::Once { at: wanted.due_at }),
         timezone: Zone::utc(),
         priority: Priority::Normal,

@@ -39,7 +39,7 @@ impl Server {
     /// Starts it with further arguments.
     pub(super) async fn start_with(place: &Place, further: &[&str], clock: &dyn Clock) -> anyhow::Result<Self> {
         let data_dir = place.dir().to_str().context("the directory's name is no text")?;
-        let database = format!("sqlite:{data_dir}/punctual.db");
+        let database = place.url();
         let arguments = [
             "serve",
             "--data-dir",

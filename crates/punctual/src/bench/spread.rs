@@ -42,7 +42,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let over = SignedDuration::from_secs(args.over.into());
     let place = Place::new(common)?;
-    let store: Arc<dyn Store> = place.open()?;
+    let store: Arc<dyn Store> = place.open().await?;
     let n_others = place::fill(&*store, args.pending).await?;
     let mut sink = Sink::open(args.channel, &*clock).await?;
     let from_now = || rig::instants(rig::soon(AHEAD), args.count, over);

@@ -6,7 +6,7 @@ use crate::{logging, serve};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// sqlite:PATH [env: PUNCTUAL_DATABASE_URL] [default: a file in the data directory]
+    /// sqlite:PATH or postgres://… [env: PUNCTUAL_DATABASE_URL] [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
     /// HOST:PORT; port 0 picks a free one [env: PUNCTUAL_LISTEN] [default: 127.0.0.1:7373]

@@ -19,7 +19,7 @@ pub(crate) const KEYS: &[Key] = &[
     key(
         "database",
         &["PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATABASE"],
-        "write sqlite:PATH, such as sqlite:/srv/punctual.db",
+        "write sqlite:PATH, such as sqlite:/srv/punctual.db, or postgres://USER:PASSWORD@HOST/DATABASE",
     ),
     key("listen", &["PUNCTUAL_LISTEN"], "write HOST:PORT, such as 127.0.0.1:7373"),
     key("data_dir", &["PUNCTUAL_DATA_DIR"], "write a directory"),

@@ -4,6 +4,7 @@
 //! its name in the file, its variables, and what a right value looks like, so that every mistake is
 //! answered with what would be right.
 
+mod database;
 pub(crate) mod keys;
 mod layers;
 pub(crate) mod paths;
@@ -21,6 +22,7 @@ use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
 
+pub(crate) use database::Database;
 pub(crate) use read::system_zone;
 pub(crate) use secret::Secret;
 
@@ -40,11 +42,11 @@ pub(crate) struct ConfigError(pub(crate) String);
 /// Everything that can be set.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
-    /// The SQLite file.
-    pub(crate) database: PathBuf,
+    /// Where reminders are kept.
+    pub(crate) database: Database,
     /// Where to listen, as `HOST:PORT`.
     pub(crate) listen: String,
-    /// Where the database, the admin key and the server's address are kept.
+    /// Where the admin key and the server's address are kept, and the database if it is a file.
     pub(crate) data_dir: PathBuf,
     /// Where people and programs reach this server, for links.
     pub(crate) public_url: Option<String>,

@@ -1,6 +1,6 @@
 //! The settings that need more than a type.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -11,33 +11,13 @@ use toml::Value;
 
 use super::keys::nearest;
 use super::layers::{Found, Layers, duration, kind};
-use super::{ConfigError, LogFormat, Secret};
+use super::{ConfigError, Database, LogFormat, Secret};
 
-pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<PathBuf, ConfigError> {
+pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<Database, ConfigError> {
     let Some(found) = layers.text("database")? else {
-        return Ok(data_dir.join("punctual.db"));
+        return Ok(Database::Sqlite(data_dir.join("punctual.db")));
     };
-    let text = found.value.as_str();
-    if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-        // The URL may hold a password, so it is not repeated.
-        return Err(found.wrong("PostgreSQL comes in a later version; this one stores in SQLite only"));
-    }
-    let path = match text.strip_prefix("sqlite:") {
-        Some(path) => path.strip_prefix("//").unwrap_or(path),
-        // A misspelt `sqlite:` would otherwise name a new file, and an empty database would be served from it.
-        None if is_scheme(text) => return Err(found.wrong("is no database this version knows")),
-        None => text,
-    };
-    if path.is_empty() || path.starts_with(":memory:") {
-        return Err(found.wrong("names no file, and reminders must survive a restart"));
-    }
-    Ok(PathBuf::from(path))
-}
-
-/// Whether a text begins like a URL and not like a path; one letter and a colon is a drive.
-fn is_scheme(text: &str) -> bool {
-    text.split_once(':')
-        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric()))
+    Database::parse(&found.value).map_err(|problem| found.wrong(problem))
 }
 
 pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {

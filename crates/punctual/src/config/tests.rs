@@ -17,7 +17,7 @@ fn load(file: &str, env: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Res
 fn nothing_needs_to_be_set() {
     let config = load("", &[], &[]).unwrap();
     assert_eq!(config.data_dir, PathBuf::from("/home/someone/.local/share/punctual"));
-    assert_eq!(config.database, config.data_dir.join("punctual.db"));
+    assert_eq!(config.database.file(), Some(&*config.data_dir.join("punctual.db")));
     assert_eq!(config.listen, "127.0.0.1:7373");
     assert_eq!(config.fallback_interval, Duration::from_secs(300));
     assert_eq!(config.fallback_grace, Duration::from_secs(120));
@@ -59,7 +59,9 @@ fn every_mistake_is_answered_with_what_would_be_right() {
         ("listen = 7373", &[".toml: listen:", "must be a text, not a number", "127.0.0.1:7373"]),
         ("listen = 'here'", &["`here` is no address", "HOST:PORT"]),
         ("timezone = 'Europe/Berln'", &["timezone:", "did you mean Europe/Berlin"]),
-        ("database = 'postgres://u:hush@h/d'", &["database:", "SQLite only"]),
+        ("database = 'postgres://u:hush@h/d?sslmode=perhaps'", &["database:", "sslmode must be", "postgres://"]),
+        ("database = 'postgres://u:hush@@h/d'", &["database:", "%40"]),
+        ("database = 'postgresql://'", &["database:", "names no host"]),
         ("database = 'sqllite:/tmp/x.db'", &["no database this version knows", "sqlite:PATH"]),
         ("database = 'mysql://h/d'", &["no database this version knows", "sqlite:PATH"]),
         ("database = 'sqlite::memory:'", &["survive a restart"]),
@@ -83,6 +85,15 @@ fn every_mistake_is_answered_with_what_would_be_right() {
     }
     let error = load("", &[("PUNCTUAL_SCHEDULER_BATCH_SIZE", "many")], &[]).unwrap_err();
     assert!(error.starts_with("PUNCTUAL_SCHEDULER_BATCH_SIZE: `many` is not a whole number"), "{error}");
+}
+
+#[test]
+fn a_password_in_the_database_url_does_not_show() {
+    let config = load("database = 'postgres://ann:hush@db.example/life'", &[], &[]).unwrap();
+    assert_eq!(config.database.to_string(), "postgres://ann@db.example:5432/life");
+    assert!(!format!("{config:?}").contains("hush"));
+    let env = [("PUNCTUAL_DATABASE", "postgresql:///life?host=/run/postgresql")];
+    assert!(matches!(load("", &env, &[]).unwrap().database, Database::Postgres { .. }));
 }
 
 #[test]

@@ -24,11 +24,12 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
 use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
+use punctual_store::postgres::PostgresStore;
 use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::config::{Config, Secret, paths};
+use crate::config::{Config, Database, Secret, paths};
 use crate::http;
 
 /// How long a request that is under way at a stop may still take.
@@ -47,7 +48,8 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let admin_key = secrets::admin_key(&config.data_dir, &*random)?;
     let webhook_secret = secrets::webhook_secret(&config, &*random)?;
 
-    let store = open_store(&config.database)?;
+    let store = open_store(&config.database).await?;
+    let settings = settings(&config, &*random);
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
@@ -58,7 +60,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         clock: Arc::clone(&clock),
         random,
         runtime: Arc::new(TokioRuntime::current()),
-        settings: settings(&config),
+        settings,
     });
     let running = engine.start().await.context("cannot start")?;
 
@@ -67,7 +69,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         zone: config.timezone.clone(),
         retries_max: config.retries_max,
         admin_key,
-        database: config.database.clone(),
+        database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
     });
     let place = place::Place::announce(&config.data_dir, &url)?;
@@ -90,7 +92,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn open_store(path: &Path) -> anyhow::Result<Arc<dyn Store>> {
+async fn open_store(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
+    let path = match database {
+        Database::Sqlite(path) => path,
+        Database::Postgres { url, .. } => return Ok(Arc::new(PostgresStore::open(url.expose()).await?)),
+    };
     if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
         paths::make_private_dir(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
     }
@@ -139,9 +145,18 @@ fn channels(
     Ok(channels)
 }
 
-fn settings(config: &Config) -> Settings {
+fn settings(config: &Config, random: &dyn Random) -> Settings {
     let defaults = Settings::default();
+    let node = match &config.database {
+        Database::Sqlite(_) => defaults.node.clone(),
+        // Where others may lease, too, a name that no other process has had: what is leased under it is this one's alone.
+        Database::Postgres { .. } => {
+            let [a, b, c, d, ..] = random.ten();
+            format!("{}-{a:02x}{b:02x}{c:02x}{d:02x}", std::process::id())
+        }
+    };
     Settings {
+        node,
         batch_max: config.batch_size.unwrap_or(defaults.batch_max),
         // A channel ends its own sends; this is for one that does not.
         send_timeout: defaults.send_timeout.max(config.webhook.timeout + Duration::from_secs(5)),
@@ -163,7 +178,7 @@ fn say_ready(address: SocketAddr, config: &Config) {
     tracing::info!("listening on http://{address}");
     if io::stderr().is_terminal() {
         eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");
-        eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database.display());
+        eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database);
     }
 }
 

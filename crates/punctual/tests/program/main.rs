@@ -15,4 +15,5 @@ mod health;
 mod idempotency;
 mod lifecycle;
 mod phrases;
+mod postgres;
 mod reminders;

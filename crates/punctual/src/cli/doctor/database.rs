@@ -1,16 +1,63 @@
-//! The database file, looked at without changing it.
+//! The database, looked at without changing it.
 
 use std::io::Read;
 use std::path::Path;
 
-use punctual_store::sqlite;
+use punctual_store::{postgres, sqlite};
 
 use super::Check;
+use crate::config::Database;
 
 /// Older ones can corrupt a database in WAL mode.
 const SQLITE_MIN: [u32; 3] = [3, 51, 3];
 
-pub(super) fn check(path: &Path) -> Vec<Check> {
+pub(super) async fn check(database: &Database) -> Vec<Check> {
+    match database {
+        Database::Sqlite(path) => file(path),
+        Database::Postgres { url, .. } => server(url.expose()).await,
+    }
+}
+
+async fn server(url: &str) -> Vec<Check> {
+    let report = match postgres::check(url).await {
+        Ok(report) => report,
+        Err(error) => {
+            let advice = "check that the server runs, and the URL's host, port, user and password";
+            return vec![Check::wrong("database", error.to_string(), advice)];
+        }
+    };
+    let (shown, version) = (&report.url, format!("PostgreSQL {}", report.server));
+    let mut checks = vec![match (report.schema, report.schema_known) {
+        (0, _) => {
+            Check::note("database", format!("{shown}, {version}, nothing in it yet"), "`punctual serve` makes it")
+        }
+        (found, known) if found > known => Check::wrong(
+            "database",
+            format!("{shown} has schema version {found}, and this punctual knows up to {known}"),
+            "use a newer punctual",
+        ),
+        (found, known) if found < known => Check::note(
+            "database",
+            format!("{shown}, {version}, schema version {found} of {known}"),
+            "`punctual migrate` or the next `punctual serve` brings it up to date",
+        ),
+        (found, _) => Check::good("database", format!("{shown}, {version}, schema version {found}")),
+    }];
+    if report.read_only {
+        checks.push(Check::wrong("writes", "the server only reads: it is a standby", "name the primary in the URL"));
+    }
+    if !report.durable {
+        let detail = "fsync, full_page_writes or synchronous_commit is off: a power cut may lose what was answered";
+        checks.push(Check::wrong("durable", detail, "turn them on in postgresql.conf"));
+    }
+    if !report.autovacuum {
+        let advice = "turn it on in postgresql.conf";
+        checks.push(Check::wrong("vacuum", "autovacuum is off: dead rows pile up and everything slows down", advice));
+    }
+    checks
+}
+
+fn file(path: &Path) -> Vec<Check> {
     let mut checks = vec![version()];
     if !path.exists() {
         let detail = format!("there is none yet at {}", path.display());

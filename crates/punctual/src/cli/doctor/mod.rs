@@ -13,7 +13,7 @@ use crate::config::Flags;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// sqlite:PATH [env: PUNCTUAL_DATABASE_URL] [default: a file in the data directory]
+    /// sqlite:PATH or postgres://… [env: PUNCTUAL_DATABASE_URL] [default: a file in the data directory]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
 }
@@ -60,8 +60,8 @@ pub(super) async fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
         Ok(config) => {
             checks.push(system::config(&config));
             checks.extend(system::data_dir(&config.data_dir));
-            checks.extend(database::check(&config.database));
-            checks.push(system::disk(&config.database));
+            checks.extend(database::check(&config.database).await);
+            checks.push(system::disk(config.database.file().unwrap_or(&config.data_dir)));
             checks.push(system::clock());
             checks.push(system::zones(&config.timezone));
             match Client::new(global.url.as_deref(), &config) {

@@ -1,0 +1,90 @@
+//! The program on PostgreSQL.
+
+use punctual_testkit::servers::{PgBouncer, Postgres, PostgresOptions};
+
+use crate::common::{Home, Receiver};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_is_kept_in_postgres_and_delivered() {
+    let Some(postgres) = Postgres::start_with(PostgresOptions { fsync: true, ..PostgresOptions::default() }) else {
+        return;
+    };
+    let database = postgres.new_database(None);
+    // The server asks for none; it must not be seen all the same.
+    let url = postgres.url(&database).replace("punctual@", "punctual:hush@");
+    let home = Home::new();
+    let looked = home.run_alone(&["doctor", "--database", &url]).ok();
+    assert!(looked.contains("PostgreSQL") && looked.contains("nothing in it yet"), "{looked}");
+    let migrated = home.run_alone(&["migrate", "--database", &url, "--json"]).json();
+    assert_eq!((migrated["from"].as_i64(), migrated["to"].as_i64()), (Some(0), Some(1)));
+    assert!(!looked.contains("hush") && !migrated.to_string().contains("hush"));
+
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE", &url)]);
+    let mut receiver = Receiver::listen().await;
+    let to = format!("webhook:{}", receiver.url);
+    home.run(&["add", "take my medicine in 1 second", "--to", &to]).ok();
+    let later = home.run(&["add", "water the plants", "--in", "2h", "--json"]).json();
+    let (_, event) = receiver.next().await;
+    assert_eq!(event["data"]["message"], "take my medicine");
+    drop(server);
+
+    // Killed, and started again: everything is where it was.
+    let _server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    let shown = home.run(&["show", later["id"].as_str().unwrap(), "--json"]).json();
+    assert_eq!(shown["message"], "water the plants");
+    let looked = home.run(&["doctor", "--database", &url]).ok();
+    assert!(looked.contains("schema version 1") && looked.contains("ready at") && !looked.contains("hush"), "{looked}");
+    assert!(!home.data_dir().join("punctual.db").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_also_works_behind_pgbouncer() {
+    let Some(postgres) = Postgres::start() else { return };
+    let Some(bouncer) = PgBouncer::start(&postgres) else { return };
+    let url = bouncer.url(&postgres.new_database(None));
+    let home = Home::new();
+    let _server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    let mut receiver = Receiver::listen().await;
+    let to = format!("webhook:{}", receiver.url);
+    for _ in 0..20 {
+        home.run(&["add", "stretch in 1 second", "--to", &to]).ok();
+    }
+    for _ in 0..20 {
+        receiver.next().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_cannot_be_reached_is_named_without_its_password() {
+    let home = Home::new();
+    let url = "postgres://ann:hush@127.0.0.1:1/life";
+    let refused = home.run_alone(&["serve", "--listen", "127.0.0.1:0", "--database", url]);
+    assert!(!refused.err.contains("hush") && !refused.out.contains("hush"), "{}", refused.err);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.err.contains("postgres://ann@127.0.0.1:1/life") && refused.err.contains("refused"),
+        "{}",
+        refused.err
+    );
+    let looked = home.run_alone(&["doctor", "--database", url]);
+    assert!(looked.out.contains("check that the server runs") && !looked.out.contains("hush"), "{}", looked.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_goes_on_by_itself_when_the_database_comes_back() {
+    let Some(mut postgres) = Postgres::start() else { return };
+    let url = postgres.url(&postgres.new_database(None));
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    let mut receiver = Receiver::listen().await;
+    let to = format!("webhook:{}", receiver.url);
+    for _ in 0..3 {
+        home.run(&["add", "stretch in 2 seconds", "--to", &to]).ok();
+        postgres.stop_immediately();
+        let down = server.client.get(format!("{}/readyz", server.url)).send().await.unwrap();
+        assert_eq!(down.status(), 503);
+        postgres.start_again();
+        let (_, event) = receiver.next().await;
+        assert_eq!(event["data"]["message"], "stretch");
+    }
+}

@@ -1,0 +1,415 @@
+//! Leasing what is due: lock, read, decide, write.
+//!
+//! Three flights to the server and back, however many rows: the first locks occurrences, the second reads their reminders
+//! as they are now that nobody can end these runs, the third writes leases and attempts and commits.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::{Occurrence, State, StateKind};
+use punctual_core::reminder::{Address, Reminder, ReminderStatus};
+use punctual_core::store::{Claim, Claimed, Claims, StoreError};
+use punctual_core::wake::{Series, Wake, after_settle, on_wake, route};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use super::batch::{BEGIN_IN_ORDER, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences};
+use super::fault::Fault;
+use super::flight::{all4, both};
+use super::pool::Connection;
+use super::row::{self, clean, get, int, micros, uuid};
+
+/// An occurrence whose moment has come.
+struct Due {
+    occurrence: Occurrence,
+    lease: u64,
+    wake_at: Timestamp,
+}
+
+/// A reminder with all that decides what happens to its runs.
+struct Known {
+    reminder: Arc<Reminder>,
+    series: Series,
+    users: Vec<Address>,
+}
+
+/// What was found, and what cannot be read.
+type Read<T> = (T, Vec<(OccurrenceId, StoreError)>);
+
+pub(super) async fn claim(db: &Connection<'_>, claim: &Claim) -> Result<Claims, Fault> {
+    let mut claims = Claims::default();
+    let ((), (mut found, mut unreadable)) = both(db.begin(BEGIN_IN_ORDER), due(db, claim, "")).await?;
+    if found.iter().any(|due| due.is_too_early(claim.now)) {
+        claims.not_before = not_before(db, claim).await?;
+        if found.len() + unreadable.len() >= claim.limit {
+            // What must be left alone would hide what is to be taken.
+            let also = "and (o.wake_at <= $4 or o.state not in ('processing', 'awaiting_ack'))";
+            (found, unreadable) = due(db, claim, also).await?;
+        }
+        found.retain(|due| !due.is_too_early(claim.now));
+    }
+    if found.is_empty() && unreadable.is_empty() {
+        db.rollback().await?;
+        return Ok(claims);
+    }
+    let ids: HashSet<ReminderId> = found.iter().map(|due| due.occurrence.id.reminder).collect();
+    let ((), mut known) = both(db.batch(BY_KEY), reminders(db, ids, "")).await?;
+    let ends = |due: &Due, known: &HashMap<ReminderId, Result<Known, StoreError>>| {
+        let known = known.get(&due.occurrence.id.reminder)?.as_ref().ok()?;
+        let wake = wake(due, known, claim);
+        matches!(wake, Wake::End { .. }).then_some(due.occurrence.id.reminder)
+    };
+    let ending: HashSet<ReminderId> = found.iter().filter_map(|due| ends(due, &known)).collect();
+    if !ending.is_empty() {
+        // What ends here moves its series on, so its reminder is read again, and nobody else may move it meanwhile.
+        known.extend(reminders(db, ending, "order by r.id for update of r").await?);
+    }
+
+    let mut ended = Ended::default();
+    let mut taken_over = Vec::new();
+    for due in found {
+        let id = due.occurrence.id;
+        let known = match known.get(&id.reminder) {
+            Some(Ok(known)) => known,
+            Some(Err(error)) => {
+                unreadable.push((id, error.clone()));
+                continue;
+            }
+            None => {
+                unreadable.push((id, row::impossible("its reminder is gone")));
+                continue;
+            }
+        };
+        claims.n_taken += 1;
+        match wake(&due, known, claim) {
+            Wake::Send { position } => {
+                if matches!(due.occurrence.state, State::Processing { .. }) {
+                    taken_over.push(id);
+                }
+                let due_at = due.occurrence.due_at;
+                claims.to_send.push(Claimed {
+                    before: due.occurrence,
+                    lease: due.lease + 1,
+                    lease_until: claim.lease_until,
+                    // What a dead process had claimed ahead of time is looked at now, and still not sent before it is due.
+                    wake_at: due.wake_at.max(due_at),
+                    reminder: known.reminder.clone(),
+                    route: route(&known.reminder, &known.users, &claim.fallback),
+                    position,
+                });
+            }
+            wake @ Wake::End { .. } => ended.add(due.occurrence, known, wake, claim.now, &mut claims),
+        }
+    }
+    set_aside(db, &unreadable, claim.now).await?;
+    ended.write(db, claim.now).await?;
+    let taken_over: Ids = taken_over.into_iter().collect();
+    all4(
+        cut_off(db, &taken_over, claim.now),
+        lease(db, claim, &claims.to_send),
+        insert_attempts(db, &claims.to_send, claim.now),
+        db.commit(),
+    )
+    .await?;
+    Ok(claims)
+}
+
+impl Due {
+    /// Only what is to be sent at an instant is taken ahead of it.
+    fn is_too_early(&self, now: Timestamp) -> bool {
+        self.wake_at > now && matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
+    }
+}
+
+fn wake(due: &Due, known: &Known, claim: &Claim) -> Wake {
+    let n_addresses = route(&known.reminder, &known.users, &claim.fallback).len();
+    on_wake(&known.reminder, &known.series, &due.occurrence, n_addresses, claim.now)
+}
+
+/// The moments within `claim` that must be waited for.
+async fn not_before(db: &Connection<'_>, claim: &Claim) -> Result<Vec<Timestamp>, Fault> {
+    let rows = db
+        .rows(
+            "select distinct wake_at from punctual.occurrence where priority in (0, 1, 2, 3) and wake_at > $1 \
+             and wake_at <= $2 and state in ('processing', 'awaiting_ack') order by wake_at",
+            &[(&micros(claim.now), Type::TIMESTAMPTZ), (&micros(claim.until), Type::TIMESTAMPTZ)],
+        )
+        .await?;
+    Ok(rows.iter().map(|found| row::instant(found, 0)).collect::<Result<_, _>>()?)
+}
+
+/// Locks what is due, most urgent first, and steps around what others have locked.
+async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Read<Vec<Due>>, Fault> {
+    // One stretch of the index for each priority. A stretch is only begun when those before it did not suffice, so no row is
+    // locked that is not taken.
+    let stretch = |rank: u8| {
+        format!(
+            "(select * from (select {} from punctual.occurrence o where o.priority = {rank} and o.wake_at >= $1 \
+             and o.wake_at <= $2 {also} order by o.wake_at limit $3 for update skip locked) as rank_{rank})",
+            row::OCCURRENCE
+        )
+    };
+    let sql = format!("{} limit $3", [3, 2, 1, 0].map(stretch).join(" union all "));
+    let limit = i64::try_from(claim.limit).unwrap_or(i64::MAX);
+    let (from, until, now) = (micros(claim.from), micros(claim.until), micros(claim.now));
+    let mut params: Vec<super::pool::Param<'_>> =
+        vec![(&from, Type::TIMESTAMPTZ), (&until, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
+    if !also.is_empty() {
+        params.push((&now, Type::TIMESTAMPTZ));
+    }
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    for row in db.rows(&sql, &params).await? {
+        match row::occurrence(&row, 0) {
+            Ok((occurrence, lease, wake_at)) => {
+                found.push(Due { wake_at: wake_at.unwrap_or(occurrence.due_at), occurrence, lease });
+            }
+            Err(error) => unreadable.push((row::occurrence_id(&row, 0)?, error)),
+        }
+    }
+    Ok((found, unreadable))
+}
+
+/// The reminders with these ids, those that cannot be read with why. `lock` is the end of the statement.
+async fn reminders(
+    db: &Connection<'_>,
+    ids: HashSet<ReminderId>,
+    lock: &str,
+) -> Result<HashMap<ReminderId, Result<Known, StoreError>>, Fault> {
+    let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
+    let sql = format!(
+        "select {}, {}, u.addresses from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
+         left join punctual.app_user u on r.route is null and u.id = r.user_id {lock}",
+        row::REMINDER,
+        row::SERIES
+    );
+    let rows = db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?;
+    let known = |row: &Row| {
+        Ok(Known {
+            reminder: Arc::new(row::reminder(row, 0)?),
+            series: row::series(row, row::N_REMINDER)?,
+            users: row::addresses(get(row, row::N_REMINDER + 3)?)?,
+        })
+    };
+    Ok(rows.iter().map(|row| Ok((row::reminder_id(row, 0)?, known(row)))).collect::<Result<_, StoreError>>()?)
+}
+
+/// Fails occurrences that cannot be read, visibly, so that they do not stop all the others.
+async fn set_aside(
+    db: &Connection<'_>,
+    unreadable: &[(OccurrenceId, StoreError)],
+    now: Timestamp,
+) -> Result<(), Fault> {
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    for (occurrence, error) in unreadable {
+        tracing::error!(%occurrence, %error, "an occurrence cannot be read; it is set aside as failed");
+    }
+    let ids: Ids = unreadable.iter().map(|(id, _)| *id).collect();
+    let errors: Vec<String> = unreadable.iter().map(|(_, error)| error.to_string()).collect();
+    db.execute(
+        "update punctual.occurrence o set state = 'failed', wake_at = null, node = null, at = $4, error = v.error \
+         from unnest($1, $2, $3) as v (reminder_id, run, error) where o.reminder_id = v.reminder_id and o.run = v.run",
+        &[
+            (&ids.reminders, Type::UUID_ARRAY),
+            (&ids.runs, Type::INT4_ARRAY),
+            (&errors, Type::TEXT_ARRAY),
+            (&micros(now), Type::TIMESTAMPTZ),
+        ],
+    )
+    .await?;
+    let entry = |(id, error): &(OccurrenceId, StoreError)| Entry {
+        actor: "engine",
+        action: "failed",
+        reminder: uuid(id.reminder),
+        run: Some(id.run),
+        detail: Some(error.to_string()),
+    };
+    let entries: Vec<Entry<'_>> = unreadable.iter().map(entry).collect();
+    audit(db, &entries, now).await
+}
+
+/// Writes the leases.
+async fn lease(db: &Connection<'_>, claim: &Claim, taken: &[Claimed]) -> Result<(), Fault> {
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let ids: Ids = taken.iter().map(|claimed| claimed.before.id).collect();
+    let leases: Vec<i64> = taken.iter().map(|claimed| claimed.lease as i64).collect();
+    let positions: Vec<i32> = taken.iter().map(|claimed| int(claimed.position)).collect();
+    db.execute(
+        "update punctual.occurrence o set state = 'processing', wake_at = $5, node = $6, at = null, error = null, \
+         attempts = o.attempts + 1, lease = v.lease, position = v.position \
+         from unnest($1, $2, $3, $4) as v (reminder_id, run, lease, position) \
+         where o.reminder_id = v.reminder_id and o.run = v.run",
+        &[
+            (&ids.reminders, Type::UUID_ARRAY),
+            (&ids.runs, Type::INT4_ARRAY),
+            (&leases, Type::INT8_ARRAY),
+            (&positions, Type::INT4_ARRAY),
+            (&micros(claim.lease_until), Type::TIMESTAMPTZ),
+            (&claim.node, Type::TEXT),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Writes the attempts that are about to begin.
+async fn insert_attempts(db: &Connection<'_>, taken: &[Claimed], now: Timestamp) -> Result<(), Fault> {
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let ids: Ids = taken.iter().map(|claimed| claimed.before.id).collect();
+    let numbers: Vec<i32> = taken.iter().map(|claimed| int(claimed.attempt())).collect();
+    let channels: Vec<_> = taken.iter().map(|claimed| clean(&claimed.to().channel)).collect();
+    let addresses: Vec<_> = taken.iter().map(|claimed| clean(&claimed.to().address)).collect();
+    db.execute(
+        // Over what is there: one row that is there and should not be must not stop every claim from now on.
+        "insert into punctual.attempt (reminder_id, run, number, channel, address, status, started_at) \
+         select v.*, 'sending', $6 from unnest($1, $2, $3, $4, $5) as v \
+         on conflict (reminder_id, run, number) do update set channel = excluded.channel, address = excluded.address, \
+         status = excluded.status, started_at = excluded.started_at, ended_at = null, error = null, message_id = null",
+        &[
+            (&ids.reminders, Type::UUID_ARRAY),
+            (&ids.runs, Type::INT4_ARRAY),
+            (&numbers, Type::INT4_ARRAY),
+            (&channels, Type::TEXT_ARRAY),
+            (&addresses, Type::TEXT_ARRAY),
+            (&micros(now), Type::TIMESTAMPTZ),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// What ended without a send, gathered so that it is written in a handful of statements.
+#[derive(Default)]
+struct Ended {
+    changed: Vec<Occurrence>,
+    planned: Vec<(Occurrence, Arc<Reminder>)>,
+    moved_on: HashMap<ReminderId, Moved>,
+    entries: Vec<(OccurrenceId, StateKind, Option<String>)>,
+}
+
+/// What ended runs change about their reminder.
+struct Moved {
+    series: Series,
+    last_status: StateKind,
+    n_failed: u32,
+}
+
+impl Ended {
+    /// Ends one, and plans what comes next.
+    fn add(&mut self, mut occurrence: Occurrence, known: &Known, wake: Wake, now: Timestamp, claims: &mut Claims) {
+        let Wake::End { state, also_missed, n_more_missed, next } = wake else { return };
+        claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
+        let (id, reminder) = (occurrence.id, &known.reminder);
+        let missed = matches!(state, State::Missed { .. });
+        occurrence.state = state;
+        self.changed.push(occurrence.clone());
+        if !occurrence.state.is_final() {
+            return;
+        }
+        let kind = occurrence.state.kind();
+        // Another run of the same reminder may have ended in this very claim and moved the series on.
+        let moved =
+            self.moved_on.entry(id.reminder).or_insert(Moved { series: known.series, last_status: kind, n_failed: 0 });
+        moved.last_status = kind;
+        moved.n_failed += u32::from(kind == StateKind::Failed);
+        let series = &mut moved.series;
+        let carries = series.carried_by == Some(id.run);
+        let next_run = |series: &mut Series| {
+            series.last_run += 1;
+            series.planned = series.planned.saturating_add(1);
+            OccurrenceId { reminder: id.reminder, run: series.last_run }
+        };
+        let mut planned = None;
+        if missed && carries {
+            for missed_at in &also_missed {
+                let also = Occurrence::scheduled(next_run(series), *missed_at);
+                self.planned.push((Occurrence { state: State::Missed { at: now }, ..also }, reminder.clone()));
+            }
+            series.planned = series.planned.saturating_add(u32::try_from(n_more_missed).unwrap_or(u32::MAX));
+            let within_count = reminder.schedule.count.is_none_or(|count| series.planned < count);
+            planned = next.filter(|_| within_count);
+        } else if carries {
+            // An interval that is counted from the answer goes on when no answer came, too.
+            planned = after_settle(reminder, series, id.run, occurrence.due_at, &occurrence.state, now).flatten();
+        }
+        if carries {
+            series.carried_by = None;
+            if let Some(due_at) = planned {
+                let mut occurrence = Occurrence::scheduled(next_run(series), due_at);
+                series.carried_by = Some(series.last_run);
+                if reminder.status == ReminderStatus::Paused {
+                    occurrence.state = State::Paused;
+                }
+                claims.wakes.extend(occurrence.state.wake_at(due_at));
+                self.planned.push((occurrence, reminder.clone()));
+            }
+        }
+        let detail = missed.then(|| format!("{} runs missed", 1 + also_missed.len() + n_more_missed));
+        self.entries.push((id, kind, detail));
+    }
+
+    async fn write(&self, db: &Connection<'_>, now: Timestamp) -> Result<(), Fault> {
+        if self.changed.is_empty() {
+            return Ok(());
+        }
+        let ids: Ids = self.changed.iter().map(|o| o.id).collect();
+        let changed: Vec<&Occurrence> = self.changed.iter().collect();
+        let planned: Vec<_> = self.planned.iter().map(|(occurrence, reminder)| (occurrence, &**reminder)).collect();
+        let entry = |(id, kind, detail): &(OccurrenceId, StateKind, Option<String>)| Entry {
+            actor: "engine",
+            action: kind.as_str(),
+            reminder: uuid(id.reminder),
+            run: Some(id.run),
+            detail: detail.clone(),
+        };
+        let entries: Vec<Entry<'_>> = self.entries.iter().map(entry).collect();
+        let rows = all4(
+            cut_off(db, &ids, now),
+            update_occurrences(db, &changed),
+            insert_occurrences(db, &planned),
+            self.move_on(db),
+        );
+        both(rows, audit(db, &entries, now)).await?;
+        Ok(())
+    }
+
+    async fn move_on(&self, db: &Connection<'_>) -> Result<(), Fault> {
+        if self.moved_on.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Uuid> = self.moved_on.keys().copied().map(uuid).collect();
+        let last_runs: Vec<i32> = self.moved_on.values().map(|moved| int(moved.series.last_run)).collect();
+        let carriers: Vec<Option<i32>> = self.moved_on.values().map(|moved| moved.series.carried_by.map(int)).collect();
+        let planned: Vec<i64> = self.moved_on.values().map(|moved| i64::from(moved.series.planned)).collect();
+        let statuses: Vec<&str> = self.moved_on.values().map(|moved| moved.last_status.as_str()).collect();
+        let failed: Vec<i32> = self.moved_on.values().map(|moved| int(moved.n_failed)).collect();
+        db.execute(
+            "update punctual.reminder r set last_run = v.last_run, carried_by = v.carried_by, planned = v.planned, \
+             last_status = v.last_status, consecutive_errors = r.consecutive_errors + v.n_failed, \
+             total_runs = r.total_runs + v.n_failed, \
+             status = case when r.status = 'active' and v.carried_by is null and not exists (select from \
+               punctual.occurrence o where o.reminder_id = r.id and (o.wake_at is not null or o.state = 'paused')) \
+               then 'completed' else r.status end \
+             from unnest($1, $2, $3, $4, $5, $6) as v (id, last_run, carried_by, planned, last_status, n_failed) \
+             where r.id = v.id",
+            &[
+                (&ids, Type::UUID_ARRAY),
+                (&last_runs, Type::INT4_ARRAY),
+                (&carriers, Type::INT4_ARRAY),
+                (&planned, Type::INT8_ARRAY),
+                (&statuses, Type::TEXT_ARRAY),
+                (&failed, Type::INT4_ARRAY),
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Writing new reminders: everything in one flight to the server and back.
+
+use jiff::Timestamp;
+use punctual_core::id::OccurrenceId;
+use punctual_core::occurrence::Occurrence;
+use punctual_core::reminder::Reminder;
+use punctual_core::store::{Answered, Create};
+use punctual_core::wake::Series;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use super::batch::{BEGIN, Entry, audit, insert_occurrences};
+use super::fault::Fault;
+use super::flight::{all3, all4};
+use super::pool::Connection;
+use super::row::{At, int, micros, millis, route, uuid};
+
+pub(super) async fn create(db: &Connection<'_>, new: &Create) -> Result<(), Fault> {
+    let reminders: Vec<&Reminder> = new.reminders.iter().map(|new| &new.reminder).collect();
+    let first = |new: &punctual_core::store::NewReminder| {
+        Occurrence::scheduled(OccurrenceId { reminder: new.reminder.id, run: 1 }, new.first_due_at)
+    };
+    let firsts: Vec<Occurrence> = new.reminders.iter().map(first).collect();
+    let planned: Vec<_> = firsts.iter().zip(reminders.iter().copied()).collect();
+    let entry = |reminder: &&Reminder| Entry {
+        actor: &new.actor,
+        action: "create",
+        reminder: uuid(reminder.id),
+        run: None,
+        detail: None,
+    };
+    let entries: Vec<Entry<'_>> = reminders.iter().map(entry).collect();
+    let rows = all4(
+        insert_answered(db, new.answered.as_ref(), new.now),
+        insert_reminders(db, &reminders),
+        insert_occurrences(db, &planned),
+        audit(db, &entries, new.now),
+    );
+    // All of it is sent before the first answer is read. If one fails, the server undoes the rest when it comes to COMMIT.
+    all3(db.begin(BEGIN), rows, db.commit()).await?;
+    Ok(())
+}
+
+async fn insert_answered(
+    db: &Connection<'_>,
+    answered: Option<&(String, Answered)>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let Some((key, answered)) = answered else { return Ok(()) };
+    db.execute(
+        "insert into punctual.answered (key, request, body, at) values ($1, $2, $3, $4)",
+        &[
+            (key, Type::TEXT),
+            (&answered.request.as_slice(), Type::BYTEA),
+            (&answered.body, Type::TEXT),
+            (&micros(now), Type::TIMESTAMPTZ),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> Result<(), Fault> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let series: Vec<Series> = new.iter().map(|r| Series::begun(r.schedule.is_recurring())).collect();
+    let ids: Vec<Uuid> = new.iter().map(|r| uuid(r.id)).collect();
+    let users: Vec<&str> = new.iter().map(|r| r.user.as_str()).collect();
+    let names: Vec<Option<&str>> = new.iter().map(|r| r.name.as_deref()).collect();
+    let messages: Vec<&str> = new.iter().map(|r| r.message.as_str()).collect();
+    let schedules: Vec<String> = new.iter().map(|r| r.schedule.to_json().to_string()).collect();
+    let timezones: Vec<&str> = new.iter().map(|r| r.timezone.name()).collect();
+    let priorities: Vec<i16> = new.iter().map(|r| i16::from(r.priority.rank())).collect();
+    let routes = new.iter().map(|r| route(r)).collect::<Result<Vec<Option<String>>, _>>()?;
+    let ack_timeouts: Vec<Option<i64>> = new.iter().map(|r| r.ack.as_ref().map(|ack| millis(ack.timeout))).collect();
+    let ack_prompts: Vec<Option<&str>> =
+        new.iter().map(|r| r.ack.as_ref().and_then(|ack| ack.prompt.as_deref())).collect();
+    let ack_maxes: Vec<i32> = new.iter().map(|r| int(r.ack.as_ref().map_or(0, |ack| ack.reminders_max))).collect();
+    let snoozes: Vec<bool> = new.iter().map(|r| r.snooze_allowed).collect();
+    let retries: Vec<i32> = new.iter().map(|r| int(r.retries_max)).collect();
+    let misfires: Vec<&str> = new.iter().map(|r| r.misfire.policy.as_str()).collect();
+    let withins: Vec<i64> = new.iter().map(|r| millis(r.misfire.within)).collect();
+    let unknowns: Vec<&str> = new.iter().map(|r| r.on_unknown.as_str()).collect();
+    let vias: Vec<&str> = new.iter().map(|r| r.created_via.as_str()).collect();
+    let originals: Vec<Option<&str>> = new.iter().map(|r| r.original_text.as_deref()).collect();
+    let metadata: Vec<&str> = new.iter().map(|r| r.metadata.as_str()).collect();
+    let statuses: Vec<&str> = new.iter().map(|r| r.status.as_str()).collect();
+    let created: Vec<At> = new.iter().map(|r| micros(r.created_at)).collect();
+    let updated: Vec<At> = new.iter().map(|r| micros(r.updated_at)).collect();
+    let last_runs: Vec<i32> = series.iter().map(|s| int(s.last_run)).collect();
+    let carriers: Vec<Option<i32>> = series.iter().map(|s| s.carried_by.map(int)).collect();
+    let planned: Vec<i64> = series.iter().map(|s| i64::from(s.planned)).collect();
+    db.execute(
+        "insert into punctual.reminder (id, user_id, name, message, schedule, timezone, priority, route, ack_timeout, \
+         ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, created_via, \
+         original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned) \
+         select * from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
+         $21, $22, $23, $24, $25)",
+        &[
+            (&ids, Type::UUID_ARRAY),
+            (&users, Type::TEXT_ARRAY),
+            (&names, Type::TEXT_ARRAY),
+            (&messages, Type::TEXT_ARRAY),
+            (&schedules, Type::TEXT_ARRAY),
+            (&timezones, Type::TEXT_ARRAY),
+            (&priorities, Type::INT2_ARRAY),
+            (&routes, Type::TEXT_ARRAY),
+            (&ack_timeouts, Type::INT8_ARRAY),
+            (&ack_prompts, Type::TEXT_ARRAY),
+            (&ack_maxes, Type::INT4_ARRAY),
+            (&snoozes, Type::BOOL_ARRAY),
+            (&retries, Type::INT4_ARRAY),
+            (&misfires, Type::TEXT_ARRAY),
+            (&withins, Type::INT8_ARRAY),
+            (&unknowns, Type::TEXT_ARRAY),
+            (&vias, Type::TEXT_ARRAY),
+            (&originals, Type::TEXT_ARRAY),
+            (&metadata, Type::TEXT_ARRAY),
+            (&statuses, Type::TEXT_ARRAY),
+            (&created, Type::TIMESTAMPTZ_ARRAY),
+            (&updated, Type::TIMESTAMPTZ_ARRAY),
+            (&last_runs, Type::INT4_ARRAY),
+            (&carriers, Type::INT4_ARRAY),
+            (&planned, Type::INT8_ARRAY),
+        ],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Keeping leases, and ending those of a node that died.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use punctual_core::id::OccurrenceId;
+use punctual_core::store::StoreError;
+use tokio_postgres::types::Type;
+
+use super::batch::{BEGIN_BY_KEY, Ids};
+use super::fault::Fault;
+use super::flight::all3;
+use super::pool::Connection;
+use super::row::{self, get, impossible, micros};
+
+pub(super) async fn renew(
+    db: &Connection<'_>,
+    leases: &[(OccurrenceId, u64)],
+    until: Timestamp,
+) -> Result<Vec<(OccurrenceId, u64)>, Fault> {
+    let mut sorted = leases.to_vec();
+    sorted.sort_unstable();
+    let ids: Ids = sorted.iter().map(|(id, _)| *id).collect();
+    let numbers: Vec<i64> = sorted.iter().map(|(_, lease)| *lease as i64).collect();
+    let until = micros(until);
+    let params = [
+        (&ids.reminders as &(dyn tokio_postgres::types::ToSql + Sync), Type::UUID_ARRAY),
+        (&ids.runs, Type::INT4_ARRAY),
+        (&numbers, Type::INT8_ARRAY),
+        (&until, Type::TIMESTAMPTZ),
+    ];
+    let renewed = db.rows(
+        "update punctual.occurrence o set wake_at = $4 from unnest($1, $2, $3) as v (reminder_id, run, lease) \
+         where o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
+         returning o.reminder_id, o.run, o.lease",
+        &params,
+    );
+    let ((), rows, ()) = all3(db.begin(BEGIN_BY_KEY), renewed, db.commit()).await?;
+    let held = |row: &tokio_postgres::Row| {
+        Ok((row::occurrence_id(row, 0)?, u64::try_from(get::<i64>(row, 2)?).map_err(impossible)?))
+    };
+    let held = rows.iter().map(held).collect::<Result<HashSet<_>, StoreError>>()?;
+    Ok(leases.iter().filter(|lease| !held.contains(lease)).copied().collect())
+}
+
+/// Makes what the node had leased due for a look now.
+pub(super) async fn rescue(db: &Connection<'_>, node: &str, now: Timestamp) -> Result<usize, Fault> {
+    let n_rescued = db
+        .execute(
+            "update punctual.occurrence set wake_at = $2 where node = $1",
+            &[(&node, Type::TEXT), (&micros(now), Type::TIMESTAMPTZ)],
+        )
+        .await?;
+    Ok(usize::try_from(n_rescued).unwrap_or(usize::MAX))
+}

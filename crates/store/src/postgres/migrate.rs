@@ -1,0 +1,127 @@
+//! The schema, version by version, inside the binary.
+//!
+//! Nodes of two versions share one database while they are replaced one by one. So a step only adds: a column has a default,
+//! nothing is renamed, and what no version uses any more is dropped a version later. A node refuses a schema that is newer
+//! than the last step it knows only when it starts.
+
+use punctual_core::store::StoreError;
+use tokio_postgres::types::Type;
+
+use super::fault::Fault;
+use super::flight::both;
+use super::open::OpenError;
+use super::pool::{Connection, Lane, Pool};
+use super::row::get;
+
+/// Each step's SQL; `punctual.migration` says which have been done.
+const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
+/// "punc" in ASCII, the name of the lock that nodes which start at once take turns with.
+const LOCK: i64 = 0x7075_6e63;
+/// The oldest server that is supported: 14.
+const SERVER_MIN: i32 = 140_000;
+
+/// What a migration did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MigrateReport {
+    /// The version before; 0 is a new database.
+    pub from: u32,
+    /// The version now.
+    pub to: u32,
+}
+
+/// The latest schema version this program knows.
+pub(super) fn known() -> u32 {
+    STEPS.len() as u32
+}
+
+/// Brings the database up to date, or refuses it untouched.
+pub(super) async fn up(pool: &Pool) -> Result<MigrateReport, OpenError> {
+    let db = pool.get(Lane::Normal).await.map_err(|fault| OpenError::of(pool.url(), fault))?;
+    let result = step_up(&db).await;
+    match db.end(result).await {
+        Ok(Ok(report)) => Ok(report),
+        Ok(Err(refused)) => Err(refused.at(pool.url())),
+        Err((fault, _)) => Err(OpenError::of(pool.url(), fault)),
+    }
+}
+
+/// Why a database is not touched.
+pub(super) enum Refused {
+    TooNew(u32),
+    ServerTooOld(String),
+}
+
+impl Refused {
+    fn at(self, url: &super::url::Url) -> OpenError {
+        let url = url.to_string();
+        match self {
+            Self::TooNew(found) => OpenError::TooNew { url, found, known: known() },
+            Self::ServerTooOld(found) => OpenError::ServerTooOld { url, found },
+        }
+    }
+}
+
+async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, Fault> {
+    let server = server(db).await?;
+    if server.number < SERVER_MIN {
+        return Ok(Err(Refused::ServerTooOld(server.name)));
+    }
+    // Looked at before anything is locked: a role that may only use the tables can start once they are there.
+    let found = version(db).await?;
+    if found >= known() {
+        return Ok(checked(found, found));
+    }
+    let lock = [(&LOCK as &(dyn tokio_postgres::types::ToSql + Sync), Type::INT8)];
+    both(db.begin("begin; set local lock_timeout = '30s'"), db.rows("select pg_advisory_xact_lock($1)", &lock)).await?;
+    db.batch(
+        "create schema if not exists punctual; create table if not exists punctual.migration \
+         (version integer primary key, at timestamptz not null default now())",
+    )
+    .await?;
+    // Whoever had the lock before may have done it all. The table is read, not looked for: this session may still believe that
+    // there is no such schema.
+    let from = recorded(db).await?;
+    if from >= known() {
+        db.rollback().await?;
+        return Ok(checked(from, from));
+    }
+    for (index, step) in STEPS.iter().enumerate().skip(from as usize) {
+        db.batch(&format!("{step}; insert into punctual.migration (version) values ({})", index + 1)).await?;
+    }
+    db.commit().await?;
+    Ok(checked(from, known()))
+}
+
+fn checked(from: u32, to: u32) -> Result<MigrateReport, Refused> {
+    if to > known() { Err(Refused::TooNew(to)) } else { Ok(MigrateReport { from, to }) }
+}
+
+/// What the server calls itself.
+pub(super) struct Server {
+    pub(super) number: i32,
+    pub(super) name: String,
+}
+
+pub(super) async fn server(db: &Connection<'_>) -> Result<Server, Fault> {
+    let sql = "select current_setting('server_version_num')::int, current_setting('server_version')";
+    let rows = db.rows(sql, &[]).await?;
+    let row = rows.first().ok_or_else(|| StoreError::Broken("the server does not say its version".into()))?;
+    Ok(Server { number: get(row, 0)?, name: get(row, 1)? })
+}
+
+/// The schema's version; 0 when there is none.
+pub(super) async fn version(db: &Connection<'_>) -> Result<u32, Fault> {
+    let rows = db.rows("select to_regclass('punctual.migration') is not null", &[]).await?;
+    let is_there: bool = rows.first().map_or(Ok(false), |row| get(row, 0))?;
+    if !is_there {
+        return Ok(0);
+    }
+    recorded(db).await
+}
+
+/// The last step that was done.
+async fn recorded(db: &Connection<'_>) -> Result<u32, Fault> {
+    let rows = db.rows("select coalesce(max(version), 0) from punctual.migration", &[]).await?;
+    let version: i32 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
+    Ok(u32::try_from(version).unwrap_or(0))
+}

@@ -1,0 +1,238 @@
+//! One PostgreSQL, for any number of nodes.
+//!
+//! Everything is in a schema of its own, `punctual`. Statements take arrays and never loop; they are never prepared and
+//! leave nothing behind in a session, so that PgBouncer in transaction mode may stand between. Statements of one transaction
+//! are sent together wherever one does not need another's answer.
+//!
+//! Which clock judges leases: the caller's, which hands in `now`; and above all the lease's number.
+
+mod batch;
+mod change;
+mod check;
+mod claim;
+mod create;
+mod fault;
+mod flight;
+mod keep;
+mod lease;
+mod migrate;
+mod open;
+mod pool;
+mod prune;
+mod read;
+mod row;
+mod settle;
+mod tls;
+mod url;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_core::change::Change;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::store::{
+    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
+    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+};
+use punctual_core::user::{ApiKey, User};
+
+pub use check::{CheckReport, check};
+pub use migrate::MigrateReport;
+pub use open::OpenError;
+pub use url::Url;
+
+use pool::{Lane, Pool, Retry};
+
+/// How often something is tried again that failed without a trace: another transaction was in its way, or the connection
+/// was gone before it was used. Each time somebody else got something done; more would hide a trouble that one should see.
+const TRIES_MAX: usize = 20;
+
+/// Reminders in one PostgreSQL database.
+pub struct PostgresStore {
+    pool: Pool,
+}
+
+impl PostgresStore {
+    /// Connects to the database at `url` and brings its schema up to date.
+    ///
+    /// Refuses a server older than PostgreSQL 14, and a schema newer than this program. Several may open it at once.
+    pub async fn open(url: &str) -> Result<Self, OpenError> {
+        open::open(url).await
+    }
+}
+
+/// Brings the database at `url` up to date without serving it.
+pub async fn migrate(url: &str) -> Result<MigrateReport, OpenError> {
+    migrate::up(&open::pool(url)?).await
+}
+
+/// Runs `$work` on a connection, and again if it failed in a way that makes this safe.
+///
+/// A macro, because a future that borrows from its caller and can move between threads cannot be named as a closure's result.
+macro_rules! on {
+    ($self:ident, $lane:ident, reads: $reads:literal, $db:ident => $work:expr) => {{
+        let mut n_tried = 0;
+        loop {
+            let $db = $self.pool.get(Lane::$lane).await.map_err(StoreError::from)?;
+            let result = $work.await;
+            n_tried += 1;
+            match $db.end(result).await {
+                Ok(value) => break Ok(value),
+                Err((_, retry))
+                    if n_tried < TRIES_MAX && (retry == Retry::Safe || ($reads && retry == Retry::SafeForReads)) => {}
+                Err((fault, _)) => break Err(StoreError::from(fault)),
+            }
+        }
+    }};
+}
+
+macro_rules! read {
+    ($self:ident, $db:ident => $work:expr) => {
+        on!($self, Normal, reads: true, $db => $work)
+    };
+}
+
+macro_rules! write {
+    ($self:ident, $lane:ident, $db:ident => $work:expr) => {
+        on!($self, $lane, reads: false, $db => $work)
+    };
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn create(&self, new: Create) -> Result<(), StoreError> {
+        // Whether an earlier try may have been written although its answer was lost.
+        let mut unsure = false;
+        for _ in 0..TRIES_MAX {
+            let db = self.pool.get(Lane::Normal).await.map_err(StoreError::from)?;
+            let result = create::create(&db, &new).await;
+            let error = match db.end(result).await {
+                Ok(()) => return Ok(()),
+                Err((_, Retry::Safe)) => continue,
+                Err((_, Retry::SafeForReads)) => {
+                    // Its ids make it safe to repeat: if it was written, they are taken.
+                    unsure = true;
+                    continue;
+                }
+                Err((fault, Retry::Useless)) => StoreError::from(fault),
+            };
+            let refused = matches!(error, StoreError::KeyUsed | StoreError::Broken(_));
+            if unsure
+                && refused
+                && let Some(first) = new.reminders.first()
+                && self.reminder(first.reminder.id).await?.is_some()
+            {
+                return Ok(());
+            }
+            return Err(error);
+        }
+        Err(StoreError::Unavailable("the connection is lost again and again".into()))
+    }
+
+    async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {
+        read!(self, db => read::answered(&db, key))
+    }
+
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        // The refusal is a value here, not an error: it must not be mistaken for a failure of the database.
+        write!(self, Normal, db => change::change(&db, id, &change, &by))?
+    }
+
+    async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
+        read!(self, db => read::reminder(&db, id))
+    }
+
+    async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {
+        read!(self, db => read::reminders(&db, &query))
+    }
+
+    async fn occurrences(&self, id: ReminderId, before: Option<u32>, limit: usize) -> Result<Vec<Trail>, StoreError> {
+        read!(self, db => read::occurrences(&db, id, before, limit))
+    }
+
+    async fn occurrence(&self, id: OccurrenceId) -> Result<Option<Trail>, StoreError> {
+        read!(self, db => read::occurrence(&db, id))
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        read!(self, db => read::audit(&db, &query))
+    }
+
+    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
+        // The timer waits for it.
+        on!(self, Urgent, reads: true, db => read::upcoming(&db, from, limit))
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {
+        write!(self, Urgent, db => claim::claim(&db, &claim))
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
+        write!(self, Urgent, db => settle::settle(&db, &settlements, now))
+    }
+
+    async fn renew(
+        &self,
+        leases: Vec<(OccurrenceId, u64)>,
+        until: Timestamp,
+    ) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
+        // The same leases until the same instant: doing it twice is doing it once.
+        on!(self, Urgent, reads: true, db => lease::renew(&db, &leases, until))
+    }
+
+    async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError> {
+        write!(self, Urgent, db => lease::rescue(&db, node, now))
+    }
+
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        write!(self, Normal, db => prune::prune(&db, before, limit))
+    }
+
+    async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError> {
+        write!(self, Normal, db => prune::forget_answered(&db, now))
+    }
+
+    async fn put_user(&self, user: User) -> Result<(), StoreError> {
+        write!(self, Normal, db => keep::put_user(&db, &user))
+    }
+
+    async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
+        read!(self, db => keep::user(&db, id))
+    }
+
+    async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError> {
+        read!(self, db => keep::users(&db, after.as_deref(), limit))
+    }
+
+    async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
+        write!(self, Normal, db => keep::delete(&db, "delete from punctual.app_user where id = $1", id))
+    }
+
+    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
+        write!(self, Normal, db => keep::put_key(&db, &key))
+    }
+
+    async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
+        read!(self, db => keep::key(&db, &hash))
+    }
+
+    async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        read!(self, db => keep::keys(&db))
+    }
+
+    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
+        write!(self, Normal, db => keep::delete(&db, "delete from punctual.api_key where id = $1", id))
+    }
+
+    async fn stats(&self, _now: Timestamp) -> Result<StoreStats, StoreError> {
+        read!(self, db => read::stats(&db))
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        // What it writes means nothing.
+        on!(self, Normal, reads: true, db => read::probe(&db))
+    }
+
+    fn queries(&self) -> u64 {
+        self.pool.queries()
+    }
+}

@@ -1,0 +1,219 @@
+//! Connections, and who gets one.
+//!
+//! A pool of our own, because it is short and two things are peculiar to us. Claims and settles have connections that nothing
+//! else can take, since an instant depends on them. And a connection goes back only when its transaction has ended in order:
+//! one whose caller went away half-way, or whose server said something odd, is closed, and the server undoes what was begun.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use punctual_core::store::StoreError;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::fault::Fault;
+use super::url::Url;
+
+/// Connections for claims, settles and renewals. A claim, a settle and a renewal can be under way at once.
+const URGENT_MAX: usize = 3;
+/// Connections for all else; more callers wait their turn. Together with the above it stays far below a server's usual 100.
+const NORMAL_MAX: usize = 9;
+
+/// A statement's parameter and its type. Types are given, so that a statement needs no preparing: behind PgBouncer in
+/// transaction mode, what is prepared in one moment is on another server's connection in the next.
+pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Claims and settles: an instant depends on them.
+    Urgent,
+    /// All else.
+    Normal,
+}
+
+/// Connections to one database.
+pub(super) struct Pool {
+    url: Url,
+    tls: MakeRustlsConnect,
+    idle: Mutex<Vec<Client>>,
+    urgent: Semaphore,
+    normal: Semaphore,
+    n_queries: AtomicU64,
+}
+
+impl Pool {
+    pub(super) fn new(url: Url, tls: MakeRustlsConnect) -> Self {
+        Self {
+            url,
+            tls,
+            idle: Mutex::default(),
+            urgent: Semaphore::new(URGENT_MAX),
+            normal: Semaphore::new(NORMAL_MAX),
+            n_queries: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(super) fn queries(&self) -> u64 {
+        self.n_queries.load(Ordering::Relaxed)
+    }
+
+    /// A connection, when it is the caller's turn; a new one where none is left from before.
+    pub(super) async fn get(&self, lane: Lane) -> Result<Connection<'_>, Fault> {
+        let turns = match lane {
+            Lane::Urgent => &self.urgent,
+            Lane::Normal => &self.normal,
+        };
+        let closed = |_| Fault::Store(StoreError::Unavailable("the store has been closed".into()));
+        let permit = turns.acquire().await.map_err(closed)?;
+        let client = loop {
+            let left = self.idle().pop();
+            match left {
+                Some(client) if client.is_closed() => {}
+                Some(client) => break client,
+                None => break self.connect().await?,
+            }
+        };
+        Ok(Connection {
+            pool: self,
+            client: Some(client),
+            is_begun: AtomicBool::new(false),
+            is_refused: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+            in_order: false,
+            _permit: permit,
+        })
+    }
+
+    async fn connect(&self) -> Result<Client, Fault> {
+        let (client, connection) = self.url.config.connect(self.tls.clone()).await.map_err(Fault::connecting)?;
+        tokio::spawn(async move {
+            // Whoever waits for an answer is told as well.
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection to the database ended");
+            }
+        });
+        Ok(client)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Client>> {
+        // Nothing under this lock can panic half-way.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One connection, for one transaction.
+pub(super) struct Connection<'p> {
+    pool: &'p Pool,
+    client: Option<Client>,
+    /// A transaction was begun.
+    is_begun: AtomicBool,
+    /// And the server said that it will not: whatever was sent behind that was not run.
+    is_refused: AtomicBool,
+    /// COMMIT was sent.
+    is_ending: AtomicBool,
+    in_order: bool,
+    _permit: SemaphorePermit<'p>,
+}
+
+impl Connection<'_> {
+    /// Runs a statement; returns its rows.
+    ///
+    /// Statements whose futures are joined are sent together, in the order in which they are first polled, and the server
+    /// runs them in that order: a handful of statements cost one round trip.
+    pub(super) async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Fault> {
+        self.count();
+        self.client()?.query_typed(sql, params).await.map_err(Fault::from)
+    }
+
+    /// Runs a statement; returns how many rows it touched.
+    pub(super) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, Fault> {
+        self.count();
+        self.client()?.execute_typed(sql, params).await.map_err(Fault::from)
+    }
+
+    /// Begins a transaction; `sql` is BEGIN, and settings for this transaction alone.
+    pub(super) async fn begin(&self, sql: &str) -> Result<(), Fault> {
+        self.is_begun.store(true, Ordering::Relaxed);
+        self.count();
+        let begun = self.client()?.batch_execute(sql).await;
+        // Most often a connection that the server ended while it lay idle.
+        self.is_refused.store(begun.as_ref().is_err_and(|error| error.as_db_error().is_some()), Ordering::Relaxed);
+        begun.map_err(Fault::from)
+    }
+
+    pub(super) async fn commit(&self) -> Result<(), Fault> {
+        self.is_ending.store(true, Ordering::Relaxed);
+        self.batch("commit").await
+    }
+
+    /// Ends a transaction that has written nothing.
+    pub(super) async fn rollback(&self) -> Result<(), Fault> {
+        self.batch("rollback").await
+    }
+
+    /// Runs statements without parameters.
+    pub(super) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+        self.count();
+        self.client()?.batch_execute(sql).await.map_err(Fault::from)
+    }
+
+    /// Gives the connection back, if what was done on it has ended in order.
+    pub(super) async fn end<T>(mut self, result: Result<T, Fault>) -> Result<T, (Fault, Retry)> {
+        match result {
+            Ok(value) => {
+                self.in_order = true;
+                Ok(value)
+            }
+            Err(fault) => {
+                let (is_begun, is_ending) =
+                    (self.is_begun.load(Ordering::Relaxed), self.is_ending.load(Ordering::Relaxed));
+                // A COMMIT that was sent behind a statement that failed has undone the transaction.
+                let is_over = is_ending || !is_begun;
+                self.in_order = fault.was_answered() && (is_over || self.rollback().await.is_ok());
+                let retry = match fault {
+                    Fault::RolledBack(_) => Retry::Safe,
+                    Fault::Lost(_) if is_begun && (!is_ending || self.is_refused.load(Ordering::Relaxed)) => {
+                        Retry::Safe
+                    }
+                    Fault::Lost(_) => Retry::SafeForReads,
+                    Fault::Store(_) => Retry::Useless,
+                };
+                Err((fault, retry))
+            }
+        }
+    }
+
+    fn client(&self) -> Result<&Client, Fault> {
+        self.client.as_ref().ok_or_else(|| Fault::Lost("the connection has been given back".into()))
+    }
+
+    fn count(&self) {
+        self.pool.n_queries.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take().filter(|client| self.in_order && !client.is_closed()) {
+            self.pool.idle().push(client);
+        }
+    }
+}
+
+/// Whether what failed may be done again, as if it had never been tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// Nothing of it has been written.
+    Safe,
+    /// It may have been written: the connection was lost while it was being committed.
+    SafeForReads,
+    /// It would fail again.
+    Useless,
+}

@@ -1,0 +1,271 @@
+//! Reading reminders and what became of them.
+
+use jiff::Timestamp;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::Attempt;
+use punctual_core::reminder::ReminderStatus;
+use punctual_core::store::{
+    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::batch::{BEGIN_READ, BEGIN_READ_IN_ORDER};
+use super::fault::Fault;
+use super::flight::{all3, all4, all5};
+use super::pool::{Connection, Param};
+use super::row::{self, count, get, impossible, instant, int, micros, optional_instant, uuid};
+
+/// When a reminder is due next, for a join to `reminder r`.
+const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then o.wake_at else o.due_at end) \
+    as at from punctual.occurrence o where o.reminder_id = r.id \
+    and o.state in ('scheduled', 'snoozed', 'pending_retry')) as next_run on true";
+
+fn views() -> String {
+    format!(
+        "select {}, next_run.at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors \
+         from punctual.reminder r {NEXT_RUN}",
+        row::REMINDER
+    )
+}
+
+fn view(found: &Row) -> Result<ReminderView, StoreError> {
+    let after = row::N_REMINDER;
+    let last_status: Option<&str> = get(found, after + 2)?;
+    Ok(ReminderView {
+        reminder: row::reminder(found, 0)?,
+        next_run_at: optional_instant(found, after)?,
+        last_run_at: optional_instant(found, after + 1)?,
+        last_status: last_status.map(str::parse).transpose().map_err(impossible)?,
+        total_runs: count(found, after + 3)?,
+        consecutive_errors: count(found, after + 4)?,
+    })
+}
+
+/// What `read` makes of each row.
+fn each<T>(rows: &[Row], read: impl FnMut(&Row) -> Result<T, StoreError>) -> Result<Vec<T>, Fault> {
+    Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+}
+
+pub(super) async fn reminder(db: &Connection<'_>, id: ReminderId) -> Result<Option<ReminderView>, Fault> {
+    let sql = format!("{} where r.id = $1", views());
+    let rows = db.rows(&sql, &[(&uuid(id), Type::UUID)]).await?;
+    Ok(each(&rows, view)?.pop())
+}
+
+pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Result<Vec<ReminderView>, Fault> {
+    let mut wheres = vec!["true".to_owned()];
+    let mut values: Vec<(Box<dyn ToSql + Sync + Send>, Type)> = Vec::new();
+    let mut add = |sql: &str, value: Box<dyn ToSql + Sync + Send>, kind: Type| {
+        values.push((value, kind));
+        wheres.push(sql.replace("{}", &format!("${}", values.len())));
+    };
+    if let Some(user) = &query.user {
+        add("r.user_id = {}", Box::new(user.clone()), Type::TEXT);
+    }
+    if let Some(status) = query.status {
+        add("r.status = {}", Box::new(status.as_str()), Type::TEXT);
+    }
+    if let Some(from) = query.from {
+        add("next_run.at >= {}", Box::new(micros(from)), Type::TIMESTAMPTZ);
+    }
+    if let Some(to) = query.to {
+        add("next_run.at < {}", Box::new(micros(to)), Type::TIMESTAMPTZ);
+    }
+    if let Some(matching) = &query.matching {
+        let matching = row::clean(matching).into_owned();
+        // The end of an id is compared without its dashes; a text in the way of a name is compared as it is.
+        add(
+            "({} in (r.name, r.message) or right(replace(r.id::text, '-', ''), \
+             length(replace({}, '-', ''))) = lower(replace({}, '-', '')))",
+            Box::new(matching),
+            Type::TEXT,
+        );
+    }
+    if let Some(before) = query.before {
+        add("r.id < {}", Box::new(uuid(before)), Type::UUID);
+    }
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    add("true order by r.id desc limit {}", Box::new(limit), Type::INT8);
+    let sql = format!("{} where {}", views(), wheres.join(" and "));
+    let params: Vec<Param<'_>> =
+        values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
+    each(&db.rows(&sql, &params).await?, view)
+}
+
+pub(super) async fn occurrences(
+    db: &Connection<'_>,
+    id: ReminderId,
+    before: Option<u32>,
+    limit: usize,
+) -> Result<Vec<Trail>, Fault> {
+    let before = before.map_or(i64::MAX, i64::from);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let id = uuid(id);
+    let params: [Param<'_>; 3] = [(&id, Type::UUID), (&before, Type::INT8), (&limit, Type::INT8)];
+    trails(db, "o.reminder_id = $1 and o.run < $2 order by o.run desc limit $3", &params).await
+}
+
+pub(super) async fn occurrence(db: &Connection<'_>, id: OccurrenceId) -> Result<Option<Trail>, Fault> {
+    let (reminder, run) = (uuid(id.reminder), int(id.run));
+    let params: [Param<'_>; 2] = [(&reminder, Type::UUID), (&run, Type::INT4)];
+    Ok(trails(db, "o.reminder_id = $1 and o.run = $2", &params).await?.pop())
+}
+
+/// The occurrences chosen by `which`, all of one reminder, with their trails, at one moment and in one flight.
+async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Result<Vec<Trail>, Fault> {
+    let occurrences = format!("select {} from punctual.occurrence o where {which}", row::OCCURRENCE);
+    let of_these = format!("reminder_id = $1 and run in (select o.run from punctual.occurrence o where {which})");
+    let attempts = format!(
+        "select run, number, channel, address, status, started_at, ended_at, error, message_id \
+         from punctual.attempt where {of_these} order by run, number"
+    );
+    let responses =
+        format!("select run, kind, at, actor, until from punctual.response where {of_these} order by run, number");
+    let ((), occurrences, attempts, responses, ()) = all5(
+        db.begin(BEGIN_READ),
+        db.rows(&occurrences, params),
+        db.rows(&attempts, params),
+        db.rows(&responses, params),
+        db.commit(),
+    )
+    .await?;
+    let mut trails = each(&occurrences, |found| {
+        let occurrence = row::occurrence(found, 0)?.0;
+        Ok(Trail { occurrence, attempts: Vec::new(), responses: Vec::new() })
+    })?;
+    for trail in &mut trails {
+        let id = trail.occurrence.id;
+        let is_its = |found: &&Row| get::<i32>(found, 0).is_ok_and(|run| run == int(id.run));
+        trail.attempts = attempts.iter().filter(is_its).map(attempt).collect::<Result<_, _>>()?;
+        trail.responses = responses.iter().filter(is_its).map(|found| response(id, found)).collect::<Result<_, _>>()?;
+    }
+    Ok(trails)
+}
+
+fn attempt(found: &Row) -> Result<Attempt, StoreError> {
+    Ok(Attempt {
+        number: count(found, 1)?,
+        channel: get(found, 2)?,
+        address: get(found, 3)?,
+        status: row::word(found, 4)?,
+        started_at: instant(found, 5)?,
+        ended_at: optional_instant(found, 6)?,
+        error: get(found, 7)?,
+        message_id: get(found, 8)?,
+    })
+}
+
+fn response(occurrence: OccurrenceId, found: &Row) -> Result<Response, StoreError> {
+    Ok(Response {
+        occurrence,
+        kind: match get::<&str>(found, 1)? {
+            "ack" => "ack",
+            "snooze" => "snooze",
+            _ => "dismiss",
+        },
+        at: instant(found, 2)?,
+        actor: get(found, 3)?,
+        until: optional_instant(found, 4)?,
+    })
+}
+
+pub(super) async fn audit(db: &Connection<'_>, query: &AuditQuery) -> Result<Vec<AuditEntry>, Fault> {
+    let of_reminder = if query.reminder.is_some() { "reminder_id = $1" } else { "$1 is null" };
+    let sql = format!(
+        "select number, at, actor, action, reminder_id, run, detail from punctual.audit \
+         where {of_reminder} and number < $2 order by number desc limit $3"
+    );
+    let rows = db
+        .rows(
+            &sql,
+            &[
+                (&query.reminder.map(uuid), Type::UUID),
+                (&query.before.unwrap_or(i64::MAX), Type::INT8),
+                (&i64::try_from(query.limit).unwrap_or(i64::MAX), Type::INT8),
+            ],
+        )
+        .await?;
+    each(&rows, |found| {
+        Ok(AuditEntry {
+            number: get(found, 0)?,
+            at: instant(found, 1)?,
+            actor: get(found, 2)?,
+            action: get(found, 3)?,
+            reminder: row::reminder_id(found, 4)?,
+            run: get::<Option<i32>>(found, 5)?.map(u32::try_from).transpose().map_err(impossible)?,
+            detail: get(found, 6)?,
+        })
+    })
+}
+
+pub(super) async fn upcoming(db: &Connection<'_>, from: Timestamp, limit: usize) -> Result<Upcoming, Fault> {
+    let each_priority = |select: &str| {
+        let one = |rank: u8| select.replace("{rank}", &rank.to_string());
+        [3, 2, 1, 0].map(one).join(" union all ")
+    };
+    // Four short stretches of the hot index, whatever the statistics say: each is in order already.
+    let instants = each_priority(
+        "(select wake_at from punctual.occurrence where priority = {rank} and wake_at >= $1 order by wake_at limit $2)",
+    );
+    let instants = format!("select wake_at from ({instants}) as coming order by wake_at limit $2");
+    let firsts = each_priority(
+        "(select wake_at from punctual.occurrence where priority = {rank} and wake_at < $1 order by wake_at limit 1)",
+    );
+    let firsts = format!("select wake_at from ({firsts}) as passed order by wake_at limit 1");
+    let from = micros(from);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let (of_instants, of_firsts): ([Param<'_>; 2], [Param<'_>; 1]) =
+        ([(&from, Type::TIMESTAMPTZ), (&limit, Type::INT8)], [(&from, Type::TIMESTAMPTZ)]);
+    let ((), instants, firsts, ()) = all4(
+        db.begin(BEGIN_READ_IN_ORDER),
+        db.rows(&instants, &of_instants),
+        db.rows(&firsts, &of_firsts),
+        db.commit(),
+    )
+    .await?;
+    let overdue_since = each(&firsts, |found| instant(found, 0))?.pop();
+    Ok(Upcoming { instants: each(&instants, |found| instant(found, 0))?, overdue_since })
+}
+
+pub(super) async fn answered(db: &Connection<'_>, key: &str) -> Result<Option<Answered>, Fault> {
+    let sql = "select request, body from punctual.answered where key = $1";
+    let rows = db.rows(sql, &[(&row::clean(key), Type::TEXT)]).await?;
+    let mut found = each(&rows, |found| {
+        let request = get::<&[u8]>(found, 0)?.try_into().map_err(impossible)?;
+        Ok(Answered { request, body: get(found, 1)? })
+    })?;
+    Ok(found.pop())
+}
+
+pub(super) async fn stats(db: &Connection<'_>) -> Result<StoreStats, Fault> {
+    let by_status =
+        [ReminderStatus::Active, ReminderStatus::Paused, ReminderStatus::Completed, ReminderStatus::Cancelled];
+    let counts = by_status.map(|status| format!("count(*) filter (where status = '{status}')")).join(", ");
+    let sql = format!(
+        "select * from (select count(*), min(wake_at) from punctual.occurrence where wake_at is not null) as pending, \
+         (select {counts} from punctual.reminder) as reminders"
+    );
+    let rows = db.rows(&sql, &[]).await?;
+    let Some(found) = rows.first() else { return Err(impossible("a count has no row").into()) };
+    let number = |found: &Row, index: usize| u64::try_from(get::<i64>(found, index)?).map_err(impossible);
+    let mut reminders = Vec::new();
+    for (index, status) in by_status.into_iter().enumerate() {
+        match number(found, 2 + index)? {
+            0 => {}
+            n => reminders.push((status, n)),
+        }
+    }
+    Ok(StoreStats { pending: number(found, 0)?, oldest_at: optional_instant(found, 1)?, reminders })
+}
+
+/// Whether a write works: updates one row.
+pub(super) async fn probe(db: &Connection<'_>) -> Result<(), Fault> {
+    all3(
+        db.begin("begin; set local lock_timeout = 2000"),
+        db.execute("update punctual.probe set value = value + 1", &[]),
+        db.commit(),
+    )
+    .await?;
+    Ok(())
+}

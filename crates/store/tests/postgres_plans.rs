@@ -1,0 +1,166 @@
+//! The hot statements find rows by their keys, whatever the statistics say.
+//!
+//! The server explains every statement it runs into its log. None may look at a whole table, with rows loaded in bulk and never
+//! analysed, nor with statistics from before anything was ever claimed.
+//!
+//! `PUNCTUAL_TEST_PLAN_ROWS=1000000` runs it at the size the numbers in `postgres/batch.rs` are from.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::change::Change;
+use punctual_core::channel::Receipt;
+use punctual_core::decide::decide;
+use punctual_core::reminder::Address;
+use punctual_core::retry::RetryPolicy;
+use punctual_core::store::{By, Claim, Store};
+use punctual_store::postgres::PostgresStore;
+use punctual_testkit::sample::instant;
+use punctual_testkit::servers::{Postgres, PostgresOptions};
+
+const NOW: &str = "2026-05-04T08:00:00Z";
+
+fn rows() -> usize {
+    std::env::var("PUNCTUAL_TEST_PLAN_ROWS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000)
+}
+
+/// As many reminders as asked for, one in fifty due at once, the others far in the future, a third of them every hour.
+fn load(n: usize) -> String {
+    format!(
+        r#"insert into punctual.reminder (id, user_id, message, schedule, timezone, priority, ack_reminders_max,
+             snooze_allowed, retries_max, misfire, misfire_within, on_unknown, created_via, metadata, status, created_at,
+             updated_at, last_run, carried_by, planned)
+           select ('0198c0de-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'user-' || n % 100, 'water the plants',
+             case when n % 3 = 0 then '{{"type":"interval","every":"1h","origin":"{NOW}"}}'
+                  else '{{"type":"once","at":"{NOW}"}}' end,
+             'UTC', 1, 0, true, 3, 'latest', 86400000, 'resend', 'test', '{{}}', 'active', '{NOW}', '{NOW}', 1,
+             case when n % 3 = 0 then 1 end, 1 from generate_series(1, {n}) n;
+           insert into punctual.occurrence (reminder_id, run, due_at, state, wake_at, priority, shard)
+           select id, 1, t.at, 'scheduled', t.at, 1, 0 from (select id, row_number() over () n from punctual.reminder) r,
+             lateral (select '{NOW}'::timestamptz + case when n % 50 = 0 then interval '0' else n * interval '3 seconds'
+               + interval '30 days' end as at) t"#
+    )
+}
+
+/// How long each kind of statement took in the worst case, and which looked at whole tables.
+fn explained(log: &str, n_given_max: usize) -> (HashMap<String, f64>, Vec<String>) {
+    let (mut slowest, mut scans) = (HashMap::new(), Vec::new());
+    for entry in log.split("duration: ").skip(1) {
+        let Some((millis, rest)) = entry.split_once(" ms  plan:") else { continue };
+        let text = rest.split("Query Text: ").nth(1).unwrap_or_default();
+        let name: String = text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+        let millis: f64 = millis.parse().unwrap_or(0.0);
+        let worst: &mut f64 = slowest.entry(name.clone()).or_default();
+        *worst = worst.max(millis);
+        for line in rest.lines().filter(|line| line.contains("Seq Scan on") && !line.contains("never executed")) {
+            scans.push(format!("{name}: {}\n{rest}", line.trim()));
+        }
+        // An index walked from end to end: a filter that a key should have been.
+        for line in rest.lines().filter(|line| line.contains("Rows Removed by Filter")) {
+            let n: usize = line.rsplit(' ').next().and_then(|n| n.trim().parse().ok()).unwrap_or(0);
+            if n > n_given_max + 10 {
+                scans.push(format!("{name}: {}\n{rest}", line.trim()));
+            }
+        }
+        // A nested loop over all that were given, for each row: the trap.
+        for line in rest.lines().filter(|line| line.contains("Rows Removed by Join Filter")) {
+            scans.push(format!("{name}: {}\n{rest}", line.trim()));
+        }
+    }
+    (slowest, scans)
+}
+
+async fn hot_path(server: &Postgres, database: &str, limit: usize) {
+    let store = PostgresStore::open(&server.url(database)).await.expect("the store works");
+    let now: Timestamp = instant(NOW);
+    let lease_until = now + SignedDuration::from_secs(15);
+    let claim = Claim {
+        now,
+        from: now - SignedDuration::from_secs(10),
+        until: now,
+        limit,
+        node: "a".into(),
+        lease_until,
+        fallback: Address::new("console", ""),
+    };
+    let before = server.log().len();
+    let _ = store.upcoming(now, 16_384).await.expect("the store works");
+    let (mut n_settled, mut claimed_all) = (0, Vec::new());
+    for _ in 0..3 {
+        // Several batches are under way at once, and none of the statistics knows of any.
+        claimed_all.push(store.claim(claim.clone()).await.expect("the store works").to_send);
+    }
+    for claimed in &claimed_all {
+        let leases = claimed.iter().map(|claimed| (claimed.before.id, claimed.lease)).collect();
+        assert!(store.renew(leases, lease_until).await.expect("the store works").is_empty());
+    }
+    for claimed in &claimed_all {
+        let settle = |c| decide(c, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
+        let settled = store.settle(claimed.iter().map(settle).collect(), now).await.expect("the store works");
+        assert!(settled.lost.is_empty());
+        n_settled += claimed.len();
+    }
+    assert!(n_settled > 0);
+    let changed = claimed_all[0][0].before.id.reminder;
+    let by = By { actor: "ann".into(), user: None, now };
+    let _ = store.change(changed, Change::Fire, by).await.expect("the store works");
+    store.rescue("a", now).await.expect("the store works");
+    let pruned = store.prune(now + SignedDuration::from_secs(1), 1000).await.expect("the store works");
+    assert!(pruned > 0);
+    drop(store);
+    let log = server.log();
+    let (slowest, scans) = explained(&log[before..], n_settled);
+    let mut slowest: Vec<_> = slowest.into_iter().collect();
+    slowest.sort_by(|a, b| b.1.total_cmp(&a.1));
+    println!("{limit} at a time, {n_settled} in all; the slowest statements, in ms:");
+    for (statement, millis) in slowest.iter().take(12) {
+        println!("{millis:10.2}  {statement}");
+    }
+    assert!(scans.is_empty(), "{} statements look at whole tables:\n{}", scans.len(), scans.join("\n"));
+}
+
+fn start() -> Option<Postgres> {
+    let settings = [
+        ("autovacuum", "off"),
+        ("session_preload_libraries", "auto_explain"),
+        ("auto_explain.log_min_duration", "0"),
+        ("auto_explain.log_analyze", "on"),
+        ("auto_explain.log_timing", "off"),
+        ("auto_explain.log_nested_statements", "on"),
+        ("max_wal_size", "4GB"),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    Postgres::start_with(PostgresOptions { settings, ..PostgresOptions::default() })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn right_after_a_bulk_load_that_nobody_analysed() {
+    let Some(server) = start() else { return };
+    let database = server.new_database(None);
+    drop(PostgresStore::open(&server.url(&database)).await.unwrap());
+    server.sql(&database, &load(rows()));
+    for limit in [7, 256, 1024] {
+        hot_path(&server, &database, limit.min(rows() / 200)).await;
+    }
+    if rows() >= 1_000_000 {
+        hot_path(&server, &database, 5000).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_statistics_from_before_anything_was_claimed() {
+    let Some(server) = start() else { return };
+    let database = server.new_database(None);
+    drop(PostgresStore::open(&server.url(&database)).await.unwrap());
+    // First of empty tables, then of rows that all wait: either way, nothing is `processing` as far as anybody knows.
+    server.sql(&database, "analyze punctual.reminder, punctual.occurrence, punctual.attempt");
+    server.sql(&database, &load(rows()));
+    hot_path(&server, &database, 256.min(rows() / 200)).await;
+    server.sql(&database, "analyze punctual.reminder, punctual.occurrence, punctual.attempt");
+    for limit in [7, 256, 1024] {
+        hot_path(&server, &database, limit.min(rows() / 200)).await;
+    }
+    if rows() >= 1_000_000 {
+        hot_path(&server, &database, 3000).await;
+    }
+}

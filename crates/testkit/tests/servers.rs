@@ -1,0 +1,44 @@
+//! The servers of tests start, answer, stop, and are gone when nobody holds them.
+#![cfg(unix)]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use punctual_testkit::servers::{PgBouncer, Postgres, Redis};
+
+fn ping(url: &str) -> std::io::Result<String> {
+    let address = url.trim_start_matches("redis://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"PING\r\n")?;
+    let mut answer = [0; 7];
+    stream.read_exact(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+#[test]
+fn redis_stops_and_starts_again() {
+    let Some(mut redis) = Redis::start() else { return };
+    assert_eq!(ping(&redis.url()).unwrap(), "+PONG\r\n");
+    redis.stop_immediately();
+    assert!(ping(&redis.url()).is_err());
+    redis.start_again();
+    assert_eq!(ping(&redis.url()).unwrap(), "+PONG\r\n");
+    let url = redis.url();
+    drop(redis);
+    assert!(ping(&url).is_err(), "it is gone with the value that stood for it");
+}
+
+#[test]
+fn postgres_keeps_what_was_written_through_an_immediate_stop() {
+    let Some(mut postgres) = Postgres::start() else { return };
+    let database = postgres.new_database(None);
+    postgres.sql(&database, "create table t (n int); insert into t values (7)");
+    postgres.stop_immediately();
+    postgres.start_again();
+    assert_eq!(postgres.sql(&database, "select n from t"), "7");
+    assert!(postgres.log().contains("was not properly shut down"), "it was an immediate stop");
+    let Some(mut bouncer) = PgBouncer::start(&postgres) else { return };
+    assert!(bouncer.url(&database).starts_with("postgres://"));
+    bouncer.stop_immediately();
+    postgres.stop();
+}
