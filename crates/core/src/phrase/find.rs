@@ -10,10 +10,12 @@ use super::plan::Plan;
 use super::table::{Class, Part};
 
 /// How many atoms may be tried in all, besides some for each token.
-const TRIES_MIN: usize = 4000;
+const TRIES_MIN: usize = 10_000;
 const TRIES_PER_TOKEN: usize = 1;
 /// How many atoms may be tried from one token on.
-const TRIES_PER_START: usize = 2000;
+const TRIES_PER_START: usize = 6000;
+/// How many atoms may be tried in vain once a phrase has been found: the longest are tried first.
+const PATIENCE: usize = 2000;
 /// How many atoms one phrase may have.
 const ATOMS_MAX: usize = 24;
 /// How many phrases of one text are looked at.
@@ -50,8 +52,14 @@ pub(super) struct Parts {
 
 /// All phrases of a text, from left to right.
 pub(super) fn find(grammar: &mut Grammar<'_>, parts: Parts) -> Vec<Phrase> {
-    let mut search =
-        Search { parts, tries: TRIES_MIN + TRIES_PER_TOKEN * grammar.len(), left: 0, best: None, atoms: Vec::new() };
+    let mut search = Search {
+        parts,
+        tries: TRIES_MIN + TRIES_PER_TOKEN * grammar.len(),
+        left: 0,
+        patience: 0,
+        best: None,
+        atoms: Vec::new(),
+    };
     let mut phrases = Vec::new();
     let mut at = 0;
     while at < grammar.len() && phrases.len() < PHRASES_MAX && search.tries > 0 {
@@ -78,6 +86,8 @@ struct Search {
     /// How many atoms may still be tried, in all and from this token on.
     tries: usize,
     left: usize,
+    /// How many may be tried without finding anything better.
+    patience: usize,
     best: Option<Phrase>,
     atoms: Vec<Atom>,
 }
@@ -85,6 +95,7 @@ struct Search {
 impl Search {
     fn longest(&mut self, grammar: &mut Grammar<'_>, from: usize) -> Option<Phrase> {
         self.left = TRIES_PER_START;
+        self.patience = PATIENCE;
         self.best = None;
         self.atoms.clear();
         self.extend(grammar, &Plan::default(), from, from);
@@ -123,11 +134,14 @@ impl Search {
             let Value::Atom(atom) = found.value else {
                 continue;
             };
-            if self.left == 0 || self.tries == 0 {
+            if self.left == 0 || self.tries == 0 || self.patience == 0 {
                 return;
             }
             self.left -= 1;
             self.tries -= 1;
+            if self.best.is_some() {
+                self.patience -= 1;
+            }
             let mut next = plan.clone();
             if !next.push(atom) {
                 continue;
@@ -137,6 +151,7 @@ impl Search {
             if (next.is_whole() || (is_all && next.is_whole_alone())) && self.is_better(grammar, &next, from, found.end)
             {
                 let is_topic = self.parts.topic.is_some_and(|topic| from > 0 && grammar.has_class(from - 1, topic));
+                self.patience = PATIENCE;
                 self.best =
                     Some(Phrase { is_topic, from, to: found.end, atoms: self.atoms.clone(), plan: next.clone() });
             }
