@@ -370,7 +370,8 @@ impl Action {
                     }
                     _ => (int(1)?, some_int(2)?.unwrap_or(0)),
                 };
-                (hours <= 14 && minutes < 60).then_some(Value::Atom(Atom::Zone(int(0)? * (hours * 60 + minutes))))
+                let sign = int(0)?;
+                (hours <= 14 && minutes < 60).then(|| Value::Atom(Atom::Zone(sign * (hours * 60 + minutes))))
             }
             Self::Feast => atom(Atom::Feast(int(0)?)),
             Self::Edge => atom(Atom::Edge(int(0)?)),
