@@ -122,7 +122,40 @@ pub enum State {
     },
 }
 
+/// What a store keeps of a state beside its kind.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The number of the last lease.
+    pub lease: u64,
+    /// When the occurrence must be looked at; none once it has ended.
+    pub wake_at: Option<Timestamp>,
+    /// When the state was reached.
+    pub reached_at: Timestamp,
+    /// What went wrong, or nothing.
+    pub error: String,
+}
+
 impl State {
+    /// The state that a store kept; `None` for an open one without a moment, which nothing writes.
+    pub fn from_kept(kind: StateKind, kept: Kept) -> Option<Self> {
+        let Kept { lease, wake_at, reached_at: at, error } = kept;
+        Some(match kind {
+            StateKind::Scheduled => Self::Scheduled,
+            StateKind::Processing => Self::Processing { lease: Lease { number: lease, until: wake_at? } },
+            StateKind::PendingRetry => Self::PendingRetry { retry_at: wake_at?, error },
+            StateKind::AwaitingAck => Self::AwaitingAck { delivered_at: at, ask_again_at: wake_at? },
+            StateKind::Snoozed => Self::Snoozed,
+            StateKind::Paused => Self::Paused,
+            StateKind::Delivered => Self::Delivered { at },
+            StateKind::Completed => Self::Completed { at },
+            StateKind::Dismissed => Self::Dismissed { at },
+            StateKind::Unanswered => Self::Unanswered { at },
+            StateKind::Failed => Self::Failed { at, error },
+            StateKind::Cancelled => Self::Cancelled { at },
+            StateKind::Missed => Self::Missed { at },
+        })
+    }
+
     /// Whether nothing more will happen.
     pub fn is_final(&self) -> bool {
         matches!(

@@ -250,7 +250,7 @@ impl Plan {
                     self.is_each_open = false;
                     return true;
                 }
-                self.push_beside(atom, is_recurring, was_open)
+                self.push_beside(atom, is_recurring)
             }
             // `1-2-3` is not from the second of January to three.
             Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
@@ -287,7 +287,7 @@ impl Plan {
     }
 
     /// Days after a time of day begin another rule: `workdays at 8, weekends at 10`.
-    fn push_beside(&mut self, atom: Atom, is_recurring: bool, _was_open: bool) -> bool {
+    fn push_beside(&mut self, atom: Atom, is_recurring: bool) -> bool {
         let begins_another = is_recurring
             && matches!(atom, Atom::Weekday { .. } | Atom::Nth { .. })
             && self.when.has_time()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Tries};
+use punctual_core::occurrence::{Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Reminder};
 use punctual_core::schedule::Schedule;
 use punctual_core::store::StoreError;
@@ -127,24 +127,14 @@ pub(super) fn occurrence(row: &Row<'_>, first: usize) -> Result<(Occurrence, u64
     let due_at = instant(get(row, at(2))?)?;
     let wake_at = optional_instant(row, at(4))?;
     let lease: u64 = get(row, at(5))?;
-    let reached_at = || optional_instant(row, at(6)).map(|reached_at| reached_at.unwrap_or(due_at));
-    let error = || get::<Option<String>>(row, at(7)).map(Option::unwrap_or_default);
-    let moment = || wake_at.ok_or_else(|| impossible("an open occurrence has no moment"));
-    let state = match word::<StateKind>(row, at(3))? {
-        StateKind::Scheduled => State::Scheduled,
-        StateKind::Processing => State::Processing { lease: Lease { number: lease, until: moment()? } },
-        StateKind::PendingRetry => State::PendingRetry { retry_at: moment()?, error: error()? },
-        StateKind::AwaitingAck => State::AwaitingAck { delivered_at: reached_at()?, ask_again_at: moment()? },
-        StateKind::Snoozed => State::Snoozed,
-        StateKind::Paused => State::Paused,
-        StateKind::Delivered => State::Delivered { at: reached_at()? },
-        StateKind::Completed => State::Completed { at: reached_at()? },
-        StateKind::Dismissed => State::Dismissed { at: reached_at()? },
-        StateKind::Unanswered => State::Unanswered { at: reached_at()? },
-        StateKind::Failed => State::Failed { at: reached_at()?, error: error()? },
-        StateKind::Cancelled => State::Cancelled { at: reached_at()? },
-        StateKind::Missed => State::Missed { at: reached_at()? },
+    let kept = Kept {
+        lease,
+        wake_at,
+        reached_at: optional_instant(row, at(6))?.unwrap_or(due_at),
+        error: get::<Option<String>>(row, at(7))?.unwrap_or_default(),
     };
+    let state = State::from_kept(word::<StateKind>(row, at(3))?, kept)
+        .ok_or_else(|| impossible("an open occurrence has no moment"))?;
     let tries = Tries {
         attempts: get(row, at(8))?,
         rounds: get(row, at(9))?,
