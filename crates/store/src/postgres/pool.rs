@@ -86,6 +86,7 @@ impl Pool {
             is_begun: AtomicBool::new(false),
             is_refused: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
+            has_gap: AtomicBool::new(false),
             in_order: false,
             _permit: permit,
         })
@@ -118,6 +119,8 @@ pub(super) struct Connection<'p> {
     is_refused: AtomicBool,
     /// COMMIT was sent.
     is_ending: AtomicBool,
+    /// A statement was not sent, or not answered: what is behind it must not be committed.
+    has_gap: AtomicBool,
     in_order: bool,
     _permit: SemaphorePermit<'p>,
 }
@@ -129,13 +132,13 @@ impl Connection<'_> {
     /// runs them in that order: a handful of statements cost one round trip.
     pub(super) async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Fault> {
         self.count();
-        self.client()?.query_typed(sql, params).await.map_err(Fault::from)
+        self.said(self.client()?.query_typed(sql, params).await)
     }
 
     /// Runs a statement; returns how many rows it touched.
     pub(super) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, Fault> {
         self.count();
-        self.client()?.execute_typed(sql, params).await.map_err(Fault::from)
+        self.said(self.client()?.execute_typed(sql, params).await)
     }
 
     /// Begins a transaction; `sql` is BEGIN, and settings for this transaction alone.
@@ -145,10 +148,13 @@ impl Connection<'_> {
         let begun = self.client()?.batch_execute(sql).await;
         // Most often a connection that the server ended while it lay idle.
         self.is_refused.store(begun.as_ref().is_err_and(|error| error.as_db_error().is_some()), Ordering::Relaxed);
-        begun.map_err(Fault::from)
+        self.said(begun)
     }
 
     pub(super) async fn commit(&self) -> Result<(), Fault> {
+        if self.has_gap.load(Ordering::Relaxed) {
+            return Err(Fault::Lost("a statement of the transaction was not sent".into()));
+        }
         self.is_ending.store(true, Ordering::Relaxed);
         self.batch("commit").await
     }
@@ -161,7 +167,14 @@ impl Connection<'_> {
     /// Runs statements without parameters.
     pub(super) async fn batch(&self, sql: &str) -> Result<(), Fault> {
         self.count();
-        self.client()?.batch_execute(sql).await.map_err(Fault::from)
+        self.said(self.client()?.batch_execute(sql).await)
+    }
+
+    fn said<T>(&self, answer: Result<T, tokio_postgres::Error>) -> Result<T, Fault> {
+        if answer.as_ref().is_err_and(|error| error.as_db_error().is_none()) {
+            self.has_gap.store(true, Ordering::Relaxed);
+        }
+        answer.map_err(Fault::from)
     }
 
     /// Gives the connection back, if what was done on it has ended in order.
