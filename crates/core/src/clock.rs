@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// A future that owns what it needs, for traits that are used as objects.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -23,6 +23,12 @@ pub trait Clock: Send + Sync + 'static {
     /// For everything that is a duration and not an instant: timeouts, pauses, renewing. A clock that is set back an hour
     /// must not make them wait an hour.
     fn pause(&self, span: Duration) -> BoxFuture<()>;
+
+    /// Shows from now on what another clock shows, which is ahead of what this one shows now by `by`. A clock that
+    /// nobody can compare ignores it.
+    fn advance(&self, by: SignedDuration) {
+        let _ = by;
+    }
 }
 
 /// Random bytes for ids, keys and jitter.

@@ -12,6 +12,7 @@ use crate::change::{Change, Refused};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
 use crate::reminder::{Address, Reminder, ReminderStatus};
+use crate::shard::Shards;
 use crate::user::{ApiKey, User};
 
 /// Where reminders live.
@@ -41,9 +42,9 @@ pub trait Store: Send + Sync + 'static {
     /// What was done, newest first, below entry `before`.
     async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
 
-    /// The earliest instants from `from` on at which something must be looked at, in order, at most `limit` of them;
-    /// and the earliest of all before `from`, if there is one.
-    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError>;
+    /// The earliest instants in `window` at which something must be looked at, in order; and the earliest of all before
+    /// it, of whatever shard, if there is one.
+    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError>;
 
     /// Leases up to `limit` occurrences whose moment lies in `claim.from..=claim.until`, most urgent first, and
     /// writes an attempt for each that is to be sent. Never returns one whose lease another holds.
@@ -99,6 +100,73 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many statements have been run since the store was opened.
     fn queries(&self) -> u64;
+
+    /// Says that `beat.node` lives, and learns who else does. `None`: no other node can use this store.
+    async fn beat(&self, beat: Beat) -> Result<Option<Pulse>, StoreError> {
+        let _ = beat;
+        Ok(None)
+    }
+
+    /// Says that `node` claims nothing any more, so that the others divide its shards at once.
+    async fn leave(&self, node: &str) -> Result<(), StoreError> {
+        let _ = node;
+        Ok(())
+    }
+
+    /// A connection on which the store tells what others change. `None`: nobody else can.
+    async fn listen(&self) -> Result<Option<Box<dyn Ears>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Asks whichever node has claimed a run of this reminder, and has not begun to send it, to give it back.
+    async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
+        let _ = reminder;
+        Ok(())
+    }
+}
+
+/// Hears what others change.
+#[async_trait]
+pub trait Ears: Send {
+    /// Waits for the next news. An error means that none will come any more.
+    async fn hear(&mut self) -> Result<Heard, StoreError>;
+}
+
+/// What a store tells its nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// Something must be looked at, at these instants.
+    Wake(Vec<(u8, Timestamp)>),
+    /// What is to come has changed, in ways too many to tell: read it afresh.
+    Look,
+    /// A node has left.
+    Left,
+    /// Whoever has claimed a run of this reminder should give it back, if it has not begun.
+    Recall(ReminderId),
+    /// A node's beat, heard back: the way to here works.
+    Beat(String),
+}
+
+/// A node that says it lives.
+#[derive(Debug, Clone)]
+pub struct Beat {
+    /// Who.
+    pub node: String,
+    /// Whether it wants to hear this beat back, through [`Ears`].
+    pub echo: bool,
+}
+
+/// What a node learns when it says that it lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulse {
+    /// What the store's clock shows: the clock that all nodes go by.
+    pub now: Timestamp,
+    /// Every node that lives, itself among them.
+    pub nodes: Vec<String>,
+    /// The shards that are this node's.
+    pub shards: Shards,
+    /// The earliest instant at which anything must be looked at, whosever it is. It may have passed.
+    pub first_at: Option<Timestamp>,
 }
 
 /// Reminders to write together.
@@ -261,6 +329,19 @@ pub struct AuditEntry {
     pub detail: Option<String>,
 }
 
+/// Which part of what is to come.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// Then or later.
+    pub from: Timestamp,
+    /// Then or earlier.
+    pub until: Timestamp,
+    /// Of these shards. A store that one node alone uses need not look.
+    pub shards: Shards,
+    /// At most so many.
+    pub limit: usize,
+}
+
 /// What is to come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Upcoming {
@@ -279,6 +360,8 @@ pub struct Claim {
     pub from: Timestamp,
     /// Only what must be looked at then or earlier.
     pub until: Timestamp,
+    /// Only of these shards. A store that one node alone uses need not look.
+    pub shards: Shards,
     /// At most so many.
     pub limit: usize,
     /// Who leases.

@@ -10,10 +10,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::store::{Claim, StoreError};
+use punctual_core::shard::Shards;
+use punctual_core::store::{Claim, StoreError, Window};
 
 use crate::command::Inner;
 use crate::flight::Flight;
+use crate::peers::beat::{HORIZON, LATE_AFTER};
 use crate::timer::WINDOW_MAX;
 
 /// The shortest lead: below it, claims would be too small to be cheap.
@@ -122,8 +124,10 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
     claimer.looked_at = now;
     let boundary = minus(now, inner.settings.backlog_after);
     if timer.needs_refill() {
-        timer.begin_refill();
-        match inner.store.upcoming(boundary, WINDOW_MAX).await {
+        let until = if inner.peers.is_shared() { plus(now, HORIZON) } else { Timestamp::MAX };
+        timer.begin_refill(until);
+        let window = Window { from: boundary, until, shards: inner.peers.own(), limit: WINDOW_MAX };
+        match inner.store.upcoming(window).await {
             Ok(upcoming) => timer.end_refill(upcoming, WINDOW_MAX),
             Err(error) => {
                 timer.reset();
@@ -140,7 +144,13 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
         if claimer.backlog_at <= now || claimer.backlog_at > plus(now, signed(BACKLOG_EVERY)) {
             let limit = inner.settings.backlog_batch;
             let until = minus(boundary, Duration::from_micros(1));
-            let n_taken = take(inner, claimer, Timestamp::MIN, until, limit, "recovery").await?;
+            let n_taken = take(
+                inner,
+                claimer,
+                Scope { from: Timestamp::MIN, until, shards: Shards::ALL, via: "recovery" },
+                limit,
+            )
+            .await?;
             if n_taken < limit {
                 timer.set_backlog(false);
             }
@@ -151,9 +161,19 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
     }
 
     let limit = inner.settings.batch_max;
+    if inner.peers.take_late() {
+        // Also what is not this node's: whoever it belongs to is late.
+        let mut peer = Scope { from: boundary, until: plus(now, -LATE_AFTER), shards: Shards::ALL, via: "peer" };
+        while take(inner, claimer, peer, limit).await? >= limit && !inner.stopping() {
+            peer.until = plus(inner.clock.now(), -LATE_AFTER);
+        }
+        now = inner.clock.now();
+    }
+    let own = inner.peers.own();
     let not_before = claimer.not_before.first().copied();
     if not_before.is_some_and(|at| at <= now) {
-        let n_taken = take(inner, claimer, boundary, now, limit, "timer").await?;
+        let n_taken =
+            take(inner, claimer, Scope { from: boundary, until: now, shards: own, via: "timer" }, limit).await?;
         if n_taken < limit {
             claimer.not_before.retain(|at| *at > now);
         }
@@ -167,7 +187,8 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
     if first > plus(now, signed(lead)) {
         return Ok(Next { at: earliest(not_before, Some(look_at(first, lead, now))), after });
     }
-    take(inner, claimer, boundary, plus(now, signed(lead * 2)), limit, "timer").await?;
+    let until = plus(now, signed(lead * 2));
+    take(inner, claimer, Scope { from: boundary, until, shards: own, via: "timer" }, limit).await?;
     // There may be more within the lead.
     Ok(Next::NOW)
 }
@@ -186,15 +207,18 @@ fn look_at(first: Timestamp, lead: Duration, now: Timestamp) -> Timestamp {
     if left < LOOK_AGAIN_MIN { claim_at } else { plus(now, left / 2) }
 }
 
-/// Claims up to `limit` moments in `from..=until` and puts them in flight; returns how many there were.
-async fn take(
-    inner: &Arc<Inner>,
-    claimer: &mut Claimer,
+/// What to claim, and who asked for it.
+#[derive(Clone, Copy)]
+struct Scope {
     from: Timestamp,
     until: Timestamp,
-    limit: usize,
+    shards: Shards,
     via: &'static str,
-) -> Result<usize, StoreError> {
+}
+
+/// Claims up to `limit` moments of `scope` and puts them in flight; returns how many there were.
+async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: usize) -> Result<usize, StoreError> {
+    let Scope { from, until, shards, via } = scope;
     while inner.flights.len() + limit > inner.settings.in_flight_max {
         if inner.stopping() {
             return Ok(0);
@@ -215,6 +239,7 @@ async fn take(
         now,
         from,
         until,
+        shards,
         limit,
         node: inner.settings.node.clone(),
         lease_until: plus(now, signed(inner.settings.lease_for)),

@@ -15,18 +15,19 @@ use punctual_core::reminder::Reminder;
 use punctual_core::store::{
     Answered, By, ChangeError, Changed, Create, NewReminder, ReminderView, Settlement, Store, StoreError,
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::deliver::{Hold, Lanes};
 use crate::flight::Flights;
 use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
+use crate::peers::{Peers, Standing};
 use crate::run::Phase;
 use crate::settings::Settings;
 use crate::settle::Settler;
 use crate::system::Runtime;
 use crate::timer::Timer;
 
-/// How often a command looks again for a claim that it can withdraw. Another node's claim never shows up here.
+/// How often a command looks again for a claim that it can withdraw, here or by asking the node that has it.
 const WITHDRAW_TRIES: u32 = 20;
 /// How long it waits in between.
 const WITHDRAW_AGAIN_AFTER: Duration = Duration::from_millis(5);
@@ -70,6 +71,9 @@ pub(crate) struct Inner {
     pub(crate) settler: Settler,
     pub(crate) settlements: Mutex<Option<mpsc::UnboundedReceiver<Settlement>>>,
     pub(crate) phase: watch::Sender<Phase>,
+    pub(crate) peers: Peers,
+    /// A node has left.
+    pub(crate) peers_changed: Notify,
     store_error: Mutex<Option<String>>,
 }
 
@@ -78,6 +82,8 @@ pub(crate) struct Inner {
 pub struct Health {
     /// What the store last failed with, until something works again.
     pub store_error: Option<String>,
+    /// How it stands among other nodes, if there can be others.
+    pub standing: Option<Standing>,
 }
 
 /// Why reminders were not created. Nothing was written.
@@ -116,6 +122,8 @@ impl Engine {
             settler,
             settlements: Mutex::new(Some(settlements)),
             phase: watch::channel(Phase::Running).0,
+            peers: Peers::none(),
+            peers_changed: Notify::new(),
             store_error: Mutex::new(None),
         };
         Self { inner: Arc::new(inner) }
@@ -232,7 +240,8 @@ impl Engine {
 
     /// How it is.
     pub fn health(&self) -> Health {
-        Health { store_error: self.inner.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone() }
+        let store_error = self.inner.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Health { store_error, standing: self.inner.peers.standing() }
     }
 }
 
@@ -261,6 +270,12 @@ impl Inner {
             match changed {
                 // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
                 Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !self.flights.has_begun(id) => {
+                    if tries_left == WITHDRAW_TRIES
+                        && self.peers.is_shared()
+                        && let Err(error) = self.store.recall(id).await
+                    {
+                        tracing::debug!(%error, "could not ask for it back");
+                    }
                     tries_left -= 1;
                     self.clock.pause(WITHDRAW_AGAIN_AFTER).await;
                 }

@@ -21,6 +21,9 @@ mod deliver;
 /// Writing down what became of it.
 mod settle;
 
+/// Other nodes on the same store.
+mod peers;
+
 /// Keeping leases alive, finding what was overlooked, removing old history.
 mod sweep;
 
@@ -37,6 +40,7 @@ mod run;
 pub mod system;
 
 pub use command::{CreateError, Engine, Health, Parts};
+pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime};

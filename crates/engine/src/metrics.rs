@@ -24,6 +24,12 @@ pub struct Metrics {
     pub fallback_found: Counter,
     /// Leases held.
     pub in_flight: Gauge,
+    /// Nodes that live, this one among them.
+    pub nodes: Gauge,
+    /// Shards that are this node's.
+    pub shards: Gauge,
+    /// 1 while this node hears what others change.
+    pub hears: Gauge,
 }
 
 /// Labels of an attempt.
@@ -40,7 +46,7 @@ pub struct AttemptLabels {
 pub struct OccurrenceLabels {
     /// The state it was settled into.
     pub state: &'static str,
-    /// Who woke it: timer, recovery or fallback.
+    /// Who woke it: timer, peer, recovery or fallback.
     pub via: &'static str,
 }
 
@@ -56,6 +62,9 @@ impl Default for Metrics {
             claims_lost: Counter::default(),
             fallback_found: Counter::default(),
             in_flight: Gauge::default(),
+            nodes: Gauge::default(),
+            shards: Gauge::default(),
+            hears: Gauge::default(),
         }
     }
 }
@@ -78,5 +87,12 @@ impl Metrics {
             self.fallback_found.clone(),
         );
         registry.register("punctual_in_flight", "Leases held by this node", self.in_flight.clone());
+        registry.register("punctual_nodes", "Nodes that live, as this one sees it", self.nodes.clone());
+        registry.register("punctual_shards", "Shards of this node, of 256", self.shards.clone());
+        registry.register(
+            "punctual_listening",
+            "1 while this node hears what others change; else it looks every second",
+            self.hears.clone(),
+        );
     }
 }

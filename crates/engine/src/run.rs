@@ -9,7 +9,7 @@ use punctual_core::store::StoreError;
 use tokio::sync::mpsc;
 
 use crate::command::{Engine, Inner};
-use crate::{claim, deliver, settle, sweep};
+use crate::{claim, deliver, peers, settle, sweep};
 
 /// How far a stop has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +34,7 @@ impl Engine {
     /// Starts firing: takes over what an earlier process left behind, then runs until stopped. Call it once.
     pub async fn start(&self) -> Result<Running, StoreError> {
         let inner = &self.inner;
+        peers::beat::begin(inner).await?;
         let n_rescued = inner.store.rescue(&inner.settings.node, inner.clock.now()).await?;
         if n_rescued > 0 {
             tracing::info!(n_rescued, "took over deliveries that were cut off when an earlier process ended");
@@ -51,6 +52,8 @@ impl Engine {
             spawn(Box::pin(settle::run(inner.clone(), settlements)));
             spawn(Box::pin(deliver::run(inner.clone())));
             spawn(Box::pin(claim::run(inner.clone())));
+            spawn(Box::pin(peers::beat::run(inner.clone())));
+            spawn(Box::pin(peers::listen::run(inner.clone())));
             spawn(Box::pin(sweep::renew::run(inner.clone())));
             spawn(Box::pin(sweep::fallback::run(inner.clone())));
             spawn(Box::pin(sweep::prune::run(inner.clone())));

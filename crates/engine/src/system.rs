@@ -11,11 +11,12 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{BoxFuture, Clock, Random};
 
 /// The longest time the clock goes unread while somebody sleeps.
@@ -29,7 +30,8 @@ pub struct SystemClock {
 impl SystemClock {
     /// Starts the thread that wakes sleepers. It ends when the clock and all its sleeps are dropped.
     pub fn start() -> Self {
-        let alarms = Arc::new(Alarms { queue: Mutex::new(Queue::default()), changed: Condvar::new() });
+        let alarms =
+            Arc::new(Alarms { queue: Mutex::new(Queue::default()), changed: Condvar::new(), ahead: AtomicI64::new(0) });
         let weak = Arc::downgrade(&alarms);
         let spawned = std::thread::Builder::new().name("clock".into()).spawn(move || {
             while let Some(alarms) = weak.upgrade() {
@@ -54,7 +56,16 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        Self::read()
+        self.alarms.shown()
+    }
+
+    fn advance(&self, by: SignedDuration) {
+        // More than 292 years are no correction but an error, and are cut off.
+        let by = i64::try_from(by.as_nanos()).unwrap_or(if by.is_negative() { i64::MIN } else { i64::MAX });
+        let add = |ahead: i64| Some(ahead.saturating_add(by));
+        // The closure never refuses, so the update cannot fail.
+        let _ = self.alarms.ahead.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
+        self.alarms.changed.notify_one();
     }
 
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<()> {
@@ -71,6 +82,8 @@ impl Clock for SystemClock {
 struct Alarms {
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// How far what is shown is ahead of the machine's clock, in nanoseconds.
+    ahead: AtomicI64,
 }
 
 #[derive(Default)]
@@ -81,10 +94,16 @@ struct Queue {
 }
 
 impl Alarms {
+    /// What the clock shows.
+    fn shown(&self) -> Timestamp {
+        let ahead = SignedDuration::from_nanos(self.ahead.load(Ordering::Acquire));
+        SystemClock::read().checked_add(ahead).unwrap_or(Timestamp::MAX)
+    }
+
     /// Wakes who is due, then waits for the next or for a change.
     fn wake_due(&self) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = SystemClock::read();
+        let now = self.shown();
         let mut due = Vec::new();
         while let Some(entry) = queue.sleepers.first_entry() {
             if entry.key().0 > now {
@@ -132,7 +151,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let is_due = match self.until {
-            Until::Shown(at) => SystemClock::read() >= at,
+            Until::Shown(at) => self.alarms.shown() >= at,
             Until::Passed(at) => SystemClock::read_monotonic() >= at,
             Until::Never => false,
         };

@@ -26,6 +26,8 @@ struct Window {
     n_instants: usize,
     /// Every moment before this is in `instants`; `None`: the store must be asked.
     complete_until: Option<Timestamp>,
+    /// Whether it ends there because it is full, and not because nobody asked further.
+    is_full: bool,
     /// Something is overdue by more than the engine keeps up with by itself.
     backlog: bool,
     /// What was noted since a claim began: the claim may have come too early to see it.
@@ -38,6 +40,7 @@ impl Timer {
             instants: BTreeMap::new(),
             n_instants: 0,
             complete_until: None,
+            is_full: false,
             backlog: false,
             during_claim: None,
         };
@@ -80,13 +83,29 @@ impl Timer {
         let window = self.lock();
         match window.complete_until {
             None => true,
-            Some(until) => window.instants.is_empty() && until != Timestamp::MAX,
+            Some(_) => window.instants.is_empty() && window.is_full,
         }
     }
 
-    /// Opens the window before the store is asked, so that what is noted meanwhile is kept.
-    pub(crate) fn begin_refill(&self) {
-        self.lock().complete_until = Some(Timestamp::MAX);
+    /// Opens the window up to `until` before the store is asked, so that what is noted meanwhile is kept.
+    pub(crate) fn begin_refill(&self, until: Timestamp) {
+        let mut window = self.lock();
+        window.complete_until = Some(until);
+        window.is_full = false;
+    }
+
+    /// Up to when every moment is known, unless the window is full: then it is read on when it has been used up.
+    pub(crate) fn knows_until(&self) -> Option<Timestamp> {
+        let window = self.lock();
+        window.complete_until.filter(|_| !window.is_full)
+    }
+
+    /// Opens the window further, up to `until`: nothing lies between, or the window is about to be forgotten.
+    pub(crate) fn extend(&self, until: Timestamp) {
+        let mut window = self.lock();
+        if !window.is_full && window.complete_until.is_some_and(|at| at < until) {
+            window.complete_until = Some(until);
+        }
     }
 
     /// Takes the store's answer, which held at most `limit` instants.
@@ -94,6 +113,7 @@ impl Timer {
         let mut window = self.lock();
         if upcoming.instants.len() == limit {
             window.complete_until = upcoming.instants.last().copied();
+            window.is_full = true;
         }
         for instant in upcoming.instants {
             window.add(instant);
@@ -186,6 +206,7 @@ impl Window {
             if let Some((at, n)) = self.instants.pop_last() {
                 self.n_instants -= n;
                 self.complete_until = Some(at);
+                self.is_full = true;
             }
         }
     }
@@ -201,7 +222,7 @@ mod tests {
 
     fn filled(seconds: &[i64], limit: usize) -> Timer {
         let timer = Timer::new();
-        timer.begin_refill();
+        timer.begin_refill(Timestamp::MAX);
         let instants = seconds.iter().map(|s| at(*s)).collect();
         timer.end_refill(Upcoming { instants, overdue_since: None }, limit);
         timer
@@ -230,7 +251,7 @@ mod tests {
     #[test]
     fn what_is_noted_while_the_store_is_asked_is_kept() {
         let timer = Timer::new();
-        timer.begin_refill();
+        timer.begin_refill(Timestamp::MAX);
         timer.note([at(5)]);
         timer.end_refill(Upcoming { instants: vec![at(10), at(20)], overdue_since: None }, 2);
         assert_eq!(timer.first(), Some(at(5)));

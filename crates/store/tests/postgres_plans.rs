@@ -13,7 +13,8 @@ use punctual_core::channel::Receipt;
 use punctual_core::decide::decide;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
-use punctual_core::store::{By, Claim, Store};
+use punctual_core::shard::Shards;
+use punctual_core::store::{By, Claim, Store, Window};
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::sample::instant;
 use punctual_testkit::servers::{Postgres, PostgresOptions};
@@ -79,12 +80,16 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         from: now - SignedDuration::from_secs(10),
         until: now,
         limit,
+        shards: Shards::ALL,
         node: "a".into(),
         lease_until,
         fallback: Address::new("console", ""),
     };
     let before = server.log().len();
-    let _ = store.upcoming(now, 16_384).await.expect("the store works");
+    let until = now + SignedDuration::from_secs(60);
+    let shards = Shards::share("a", &["a".into(), "b".into()]);
+    let window = Window { from: now, until, shards, limit: 16_384 };
+    let _ = store.upcoming(window).await.expect("the store works");
     let (mut n_settled, mut claimed_all) = (0, Vec::new());
     for _ in 0..3 {
         // Several batches are under way at once, and none of the statistics knows of any.

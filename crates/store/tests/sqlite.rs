@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_core::change::Change;
 use punctual_core::reminder::{Address, Reminder};
+use punctual_core::shard::Shards;
 use punctual_core::store::{By, Claim, Create, NewReminder, Store, StoreError};
 use punctual_store::sqlite::{OpenError, Options, SqliteStore, migrate};
 use punctual_testkit::sample::{instant, once};
@@ -204,6 +205,7 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
         from: Timestamp::MIN,
         until: instant(NOW),
         limit: 10,
+        shards: Shards::ALL,
         node: "n".into(),
         lease_until: instant("2026-05-04T08:00:15Z"),
         fallback: Address::new("console", ""),

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
-    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Pulse,
+    ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -130,8 +130,8 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "audit", self.store.audit(query))
     }
 
-    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
-        pass!(self, "upcoming", self.store.upcoming(from, limit))
+    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
+        pass!(self, "upcoming", self.store.upcoming(window))
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {
@@ -204,5 +204,21 @@ impl<T: Tap> Store for Tapped<T> {
 
     fn queries(&self) -> u64 {
         self.store.queries()
+    }
+
+    async fn beat(&self, beat: Beat) -> Result<Option<Pulse>, StoreError> {
+        pass!(self, "beat", self.store.beat(beat))
+    }
+
+    async fn leave(&self, node: &str) -> Result<(), StoreError> {
+        pass!(self, "leave", self.store.leave(node))
+    }
+
+    async fn listen(&self) -> Result<Option<Box<dyn Ears>>, StoreError> {
+        pass!(self, "listen", self.store.listen())
+    }
+
+    async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
+        pass!(self, "recall", self.store.recall(reminder))
     }
 }

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use punctual_core::store::StoreError;
+use jiff::Timestamp;
+use punctual_core::shard::Shards;
+use punctual_core::store::{StoreError, Window};
 
 use crate::claim::minus;
 use crate::command::Inner;
@@ -25,7 +27,8 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 async fn run_once(inner: &Inner) -> Result<(), StoreError> {
     let known = inner.timer.has_backlog() || inner.flights.len() > 0;
     let grace_ends = minus(inner.clock.now(), inner.settings.fallback_grace);
-    let upcoming = inner.store.upcoming(grace_ends, 0).await?;
+    let overdue = Window { from: grace_ends, until: Timestamp::MAX, shards: Shards::ALL, limit: 0 };
+    let upcoming = inner.store.upcoming(overdue).await?;
     if let Some(since) = upcoming.overdue_since
         && !known
     {

@@ -91,11 +91,18 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
             reasons.push(reason);
         }
     }
-    if reasons.is_empty() {
-        return wire::answer(StatusCode::OK, &json!({ "status": "ready", "now": app.now() }));
+    let mut body = match reasons.is_empty() {
+        true => json!({ "status": "ready", "now": app.now() }),
+        false => json!({ "status": "not ready", "detail": reasons.join("; "), "reasons": reasons }),
+    };
+    if let Some(standing) = app.engine.health().standing {
+        body["nodes"] = standing.nodes.into();
+        body["shards"] = standing.shards.into();
+        // Nothing is lost without it; what others plan may be noticed up to a second or two late.
+        body["wake_ups"] = if standing.hears { "listen" } else { "poll" }.into();
     }
-    let body = json!({ "status": "not ready", "detail": reasons.join("; "), "reasons": reasons });
-    wire::answer(StatusCode::SERVICE_UNAVAILABLE, &body)
+    let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    wire::answer(status, &body)
 }
 
 fn no_room(database: &Path) -> Option<String> {

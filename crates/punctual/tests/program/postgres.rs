@@ -16,7 +16,8 @@ async fn a_reminder_is_kept_in_postgres_and_delivered() {
     let looked = home.run_alone(&["doctor", "--database", &url]).ok();
     assert!(looked.contains("PostgreSQL") && looked.contains("nothing in it yet"), "{looked}");
     let migrated = home.run_alone(&["migrate", "--database", &url, "--json"]).json();
-    assert_eq!((migrated["from"].as_i64(), migrated["to"].as_i64()), (Some(0), Some(1)));
+    assert_eq!(migrated["from"].as_i64(), Some(0));
+    let version = format!("schema version {}", migrated["to"]);
     assert!(!looked.contains("hush") && !migrated.to_string().contains("hush"));
 
     let server = home.serve_with(&[("PUNCTUAL_DATABASE", &url)]);
@@ -33,7 +34,7 @@ async fn a_reminder_is_kept_in_postgres_and_delivered() {
     let shown = home.run(&["show", later["id"].as_str().unwrap(), "--json"]).json();
     assert_eq!(shown["message"], "water the plants");
     let looked = home.run(&["doctor", "--database", &url]).ok();
-    assert!(looked.contains("schema version 1") && looked.contains("ready at") && !looked.contains("hush"), "{looked}");
+    assert!(looked.contains(&version) && looked.contains("ready at") && !looked.contains("hush"), "{looked}");
     assert!(!home.data_dir().join("punctual.db").exists());
 }
 

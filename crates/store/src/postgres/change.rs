@@ -8,20 +8,23 @@ use punctual_core::change::{Applied, Change, Loaded, apply};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
+use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{By, ChangeError, Changed, Response, StoreError};
 use punctual_core::wake::Series;
 use tokio_postgres::types::Type;
 
 use super::batch::{BEGIN_SNAPSHOT, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences};
 use super::fault::Fault;
-use super::flight::{all3, all4, both};
+use super::flight::{all3, all4, all5, both};
 use super::pool::Connection;
 use super::read;
 use super::row::{self, clean, impossible, int, micros, millis, route, uuid};
+use super::tell::tell;
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
 pub(super) async fn change(
     db: &Connection<'_>,
+    own: Shards,
     id: ReminderId,
     change: &Change,
     by: &By,
@@ -40,8 +43,16 @@ pub(super) async fn change(
             return Ok(Err(refused));
         }
     };
-    let ((), (), view, ()) =
-        all4(db.batch(BY_KEY), write(db, &applied, change, by), read::reminder(db, id), db.commit()).await?;
+    let shard = shard_of(&applied.reminder.user);
+    let moments = applied.wakes().into_iter().map(|at| (shard, at));
+    let ((), (), (), view, ()) = all5(
+        db.batch(BY_KEY),
+        write(db, &applied, change, by),
+        tell(db, own, moments, by.now),
+        read::reminder(db, id),
+        db.commit(),
+    )
+    .await?;
     let view = view.ok_or_else(|| impossible("a reminder vanished while it was changed"))?;
     let occurrence = applied.write.first().or(applied.insert.first()).cloned();
     Ok(Ok(Changed { view, occurrence, wakes: applied.wakes() }))

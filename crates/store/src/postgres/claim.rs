@@ -10,17 +10,24 @@ use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
+use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
 use punctual_core::wake::{Series, Wake, after_settle, on_wake, route};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::batch::{BEGIN_IN_ORDER, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences};
+use super::batch::{
+    BEGIN_BY_KEY, BEGIN_IN_ORDER, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences,
+};
 use super::fault::Fault;
-use super::flight::{all4, both};
+use super::flight::{all3, all4, all5, both};
 use super::pool::Connection;
 use super::row::{self, clean, get, int, micros, uuid};
+use super::tell::tell;
+
+/// Nothing is claimed further ahead than this, by the database's clock: more than any node's lead.
+const AHEAD_MAX: u32 = 5;
 
 /// An occurrence whose moment has come.
 struct Due {
@@ -39,14 +46,25 @@ struct Known {
 /// What was found, and what cannot be read.
 type Read<T> = (T, Vec<(OccurrenceId, StoreError)>);
 
-pub(super) async fn claim(db: &Connection<'_>, claim: &Claim) -> Result<Claims, Fault> {
+/// `unsure` is set to what was claimed when nothing but the answer to the last flight is missing: if that answer is lost,
+/// it may have been written.
+pub(super) async fn claim(
+    db: &Connection<'_>,
+    own: Shards,
+    claim: &Claim,
+    unsure: &mut Option<Claims>,
+) -> Result<Claims, Fault> {
+    *unsure = None;
     let mut claims = Claims::default();
-    let ((), (mut found, mut unreadable)) = both(db.begin(BEGIN_IN_ORDER), due(db, claim, "")).await?;
+    let ((), clock, (mut found, mut unreadable)) =
+        all3(db.begin(BEGIN_IN_ORDER), db.rows("select statement_timestamp()", &[]), due(db, claim, "")).await?;
+    let claim = &judged(claim, row::instant(clock.first().ok_or_else(|| row::impossible("no clock"))?, 0)?);
     if found.iter().any(|due| due.is_too_early(claim.now)) {
         claims.not_before = not_before(db, claim).await?;
         if found.len() + unreadable.len() >= claim.limit {
             // What must be left alone would hide what is to be taken.
-            let also = "and (o.wake_at <= $4 or o.state not in ('processing', 'awaiting_ack'))";
+            let also =
+                "and $4::bytea is not null and (o.wake_at <= $5 or o.state not in ('processing', 'awaiting_ack'))";
             (found, unreadable) = due(db, claim, also).await?;
         }
         found.retain(|due| !due.is_too_early(claim.now));
@@ -107,14 +125,47 @@ pub(super) async fn claim(db: &Connection<'_>, claim: &Claim) -> Result<Claims, 
     set_aside(db, &unreadable, claim.now).await?;
     ended.write(db, claim.now).await?;
     let taken_over: Ids = taken_over.into_iter().collect();
-    all4(
+    *unsure = Some(claims.clone());
+    all5(
         cut_off(db, &taken_over, claim.now),
         lease(db, claim, &claims.to_send),
         insert_attempts(db, &claims.to_send, claim.now),
+        tell(db, own, ended.moments(), claim.now),
         db.commit(),
     )
     .await?;
     Ok(claims)
+}
+
+/// The claim as the database's clock allows it.
+///
+/// Leases are judged by the database. A node whose clock was set an hour ahead believes that everybody's leases have
+/// run out and everything is due; it is corrected within a second, and until then it may not act on it.
+fn judged(claim: &Claim, clock: Timestamp) -> Claim {
+    let lease_for = claim.lease_until.duration_since(claim.now);
+    let now = claim.now.min(clock);
+    Claim { now, lease_until: now.checked_add(lease_for).unwrap_or(claim.lease_until), ..claim.clone() }
+}
+
+/// Whether a claim whose answer was lost was written, and nobody has taken it over since.
+pub(super) async fn is_written(db: &Connection<'_>, node: &str, claims: &Claims) -> Result<bool, Fault> {
+    let ids: Ids = claims.to_send.iter().map(|claimed| claimed.before.id).collect();
+    let leases: Vec<i64> = claims.to_send.iter().map(|claimed| claimed.lease as i64).collect();
+    let params: [super::pool::Param<'_>; 4] = [
+        (&ids.reminders, Type::UUID_ARRAY),
+        (&ids.runs, Type::INT4_ARRAY),
+        (&leases, Type::INT8_ARRAY),
+        (&node, Type::TEXT),
+    ];
+    let held = db.rows(
+        "select count(*) from unnest($1, $2, $3) as v (reminder_id, run, lease) join punctual.occurrence o \
+         on o.reminder_id = v.reminder_id and o.run = v.run \
+         where o.lease = v.lease and o.node = $4 and o.state = 'processing'",
+        &params,
+    );
+    let ((), held, ()) = all3(db.begin(BEGIN_BY_KEY), held, db.commit()).await?;
+    let n_held: i64 = held.first().map_or(Ok(0), |row| get(row, 0))?;
+    Ok(usize::try_from(n_held).is_ok_and(|n_held| n_held == claims.to_send.len()))
 }
 
 impl Due {
@@ -145,18 +196,24 @@ async fn not_before(db: &Connection<'_>, claim: &Claim) -> Result<Vec<Timestamp>
 async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Read<Vec<Due>>, Fault> {
     // One stretch of the index for each priority. A stretch is only begun when those before it did not suffice, so no row is
     // locked that is not taken.
+    let own = if claim.shards == Shards::ALL { "" } else { "and get_bit($4, o.shard) = 1" };
     let stretch = |rank: u8| {
         format!(
             "(select * from (select {} from punctual.occurrence o where o.priority = {rank} and o.wake_at >= $1 \
-             and o.wake_at <= $2 {also} order by o.wake_at limit $3 for update skip locked) as rank_{rank})",
+             and o.wake_at <= least($2, statement_timestamp() + interval '{AHEAD_MAX} seconds') {own} {also} \
+             order by o.wake_at limit $3 for update skip locked) as rank_{rank})",
             row::OCCURRENCE
         )
     };
     let sql = format!("{} limit $3", [3, 2, 1, 0].map(stretch).join(" union all "));
     let limit = i64::try_from(claim.limit).unwrap_or(i64::MAX);
     let (from, until, now) = (micros(claim.from), micros(claim.until), micros(claim.now));
+    let shards = claim.shards.as_bytes();
     let mut params: Vec<super::pool::Param<'_>> =
         vec![(&from, Type::TIMESTAMPTZ), (&until, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
+    if !own.is_empty() || !also.is_empty() {
+        params.push((&shards, Type::BYTEA));
+    }
     if !also.is_empty() {
         params.push((&now, Type::TIMESTAMPTZ));
     }
@@ -354,6 +411,12 @@ impl Ended {
         }
         let detail = missed.then(|| format!("{} runs missed", 1 + also_missed.len() + n_more_missed));
         self.entries.push((id, kind, detail));
+    }
+
+    /// What was planned, each in its shard.
+    fn moments(&self) -> impl Iterator<Item = (u8, Timestamp)> {
+        let wake_at = |o: &Occurrence| o.state.wake_at(o.due_at);
+        self.planned.iter().filter_map(move |(o, reminder)| Some((shard_of(&reminder.user), wake_at(o)?)))
     }
 
     async fn write(&self, db: &Connection<'_>, now: Timestamp) -> Result<(), Fault> {

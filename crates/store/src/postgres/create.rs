@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
+use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Answered, Create};
 use punctual_core::wake::Series;
 use tokio_postgres::types::Type;
@@ -11,11 +12,12 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN, Entry, audit, insert_occurrences};
 use super::fault::Fault;
-use super::flight::{all3, all4};
+use super::flight::all4;
 use super::pool::Connection;
 use super::row::{At, int, micros, millis, route, uuid};
+use super::tell::tell;
 
-pub(super) async fn create(db: &Connection<'_>, new: &Create) -> Result<(), Fault> {
+pub(super) async fn create(db: &Connection<'_>, own: Shards, new: &Create) -> Result<(), Fault> {
     let reminders: Vec<&Reminder> = new.reminders.iter().map(|new| &new.reminder).collect();
     let first = |new: &punctual_core::store::NewReminder| {
         Occurrence::scheduled(OccurrenceId { reminder: new.reminder.id, run: 1 }, new.first_due_at)
@@ -36,8 +38,9 @@ pub(super) async fn create(db: &Connection<'_>, new: &Create) -> Result<(), Faul
         insert_occurrences(db, &planned),
         audit(db, &entries, new.now),
     );
+    let moments = new.reminders.iter().map(|new| (shard_of(&new.reminder.user), new.first_due_at));
     // All of it is sent before the first answer is read. If one fails, the server undoes the rest when it comes to COMMIT.
-    all3(db.begin(BEGIN), rows, db.commit()).await?;
+    all4(db.begin(BEGIN), rows, tell(db, own, moments, new.now), db.commit()).await?;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use super::pool::{Connection, Lane, Pool};
 use super::row::get;
 
 /// Each step's SQL; `punctual.migration` says which have been done.
-const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
+const STEPS: &[&str] = &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 /// "punc" in ASCII, the name of the lock that nodes which start at once take turns with.
 const LOCK: i64 = 0x7075_6e63;
 /// The oldest server that is supported: 14.
@@ -36,7 +36,7 @@ pub(super) fn known() -> u32 {
 
 /// Brings the database up to date, or refuses it untouched.
 pub(super) async fn up(pool: &Pool) -> Result<MigrateReport, OpenError> {
-    let db = pool.get(Lane::Normal).await.map_err(|fault| OpenError::of(pool.url(), fault))?;
+    let db = pool.get(Lane::Patient).await.map_err(|fault| OpenError::of(pool.url(), fault))?;
     let result = step_up(&db).await;
     match db.end(result).await {
         Ok(Ok(report)) => Ok(report),

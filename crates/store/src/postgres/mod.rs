@@ -4,7 +4,7 @@
 //! leave nothing behind in a session, so that PgBouncer in transaction mode may stand between. Statements of one transaction
 //! are sent together wherever one does not need another's answer.
 //!
-//! Which clock judges leases: the caller's, which hands in `now`; and above all the lease's number.
+//! Which clock judges leases: the database's, which nodes also set their own by; and above all the lease's number.
 
 mod batch;
 mod change;
@@ -15,23 +15,29 @@ mod fault;
 mod flight;
 mod keep;
 mod lease;
+mod listen;
 mod migrate;
+mod node;
 mod open;
 mod pool;
 mod prune;
 mod read;
 mod row;
 mod settle;
+mod tell;
 mod tls;
 mod url;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
-    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Pulse,
+    ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -45,25 +51,6 @@ use pool::{Lane, Pool, Retry};
 /// How often something is tried again that failed without a trace: another transaction was in its way, or the connection
 /// was gone before it was used. Each time somebody else got something done; more would hide a trouble that one should see.
 const TRIES_MAX: usize = 20;
-
-/// Reminders in one PostgreSQL database.
-pub struct PostgresStore {
-    pool: Pool,
-}
-
-impl PostgresStore {
-    /// Connects to the database at `url` and brings its schema up to date.
-    ///
-    /// Refuses a server older than PostgreSQL 14, and a schema newer than this program. Several may open it at once.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
-        open::open(url).await
-    }
-}
-
-/// Brings the database at `url` up to date without serving it.
-pub async fn migrate(url: &str) -> Result<MigrateReport, OpenError> {
-    migrate::up(&open::pool(url)?).await
-}
 
 /// Runs `$work` on a connection, and again if it failed in a way that makes this safe.
 ///
@@ -86,6 +73,9 @@ macro_rules! on {
 }
 
 macro_rules! read {
+    ($self:ident, $lane:ident, $db:ident => $work:expr) => {
+        on!($self, $lane, reads: true, $db => $work)
+    };
     ($self:ident, $db:ident => $work:expr) => {
         on!($self, Normal, reads: true, $db => $work)
     };
@@ -97,6 +87,53 @@ macro_rules! write {
     };
 }
 
+/// Reminders in one PostgreSQL database.
+pub struct PostgresStore {
+    pool: Pool,
+    /// The shards whose moments this node needs to tell nobody of, as of its last beat.
+    own: Mutex<Shards>,
+    /// A claim that may have been written although its answer was lost.
+    unsure: Mutex<Option<Claims>>,
+}
+
+/// A lease that ends sooner than this is not worth finding again.
+const LEFT_MIN: SignedDuration = SignedDuration::from_secs(2);
+
+impl PostgresStore {
+    /// Connects to the database at `url` and brings its schema up to date.
+    ///
+    /// Refuses a server older than PostgreSQL 14, and a schema newer than this program. Several may open it at once.
+    pub async fn open(url: &str) -> Result<Self, OpenError> {
+        open::open(url).await
+    }
+
+    fn own(&self) -> Shards {
+        *lock(&self.own)
+    }
+
+    /// A claim whose answer was lost, if it was written and its leases still hold. Nothing of it was begun.
+    async fn found_again(&self, claim: &Claim) -> Result<Option<Claims>, StoreError> {
+        let Some(mut claims) = lock(&self.unsure).clone() else { return Ok(None) };
+        let ends = claims.to_send.iter().map(|claimed| claimed.lease_until).min();
+        let is_worth = ends.is_some_and(|at| at.duration_since(claim.now) > LEFT_MIN);
+        let is_written = is_worth && read!(self, Urgent, db => claim::is_written(&db, &claim.node, &claims))?;
+        *lock(&self.unsure) = None;
+        // As full as can be: it says nothing about what this claim asks for.
+        claims.n_taken = claims.n_taken.max(claim.limit);
+        Ok(is_written.then_some(claims))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks can panic half-way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Brings the database at `url` up to date without serving it.
+pub async fn migrate(url: &str) -> Result<MigrateReport, OpenError> {
+    migrate::up(&open::pool(url)?).await
+}
+
 #[async_trait]
 impl Store for PostgresStore {
     async fn create(&self, new: Create) -> Result<(), StoreError> {
@@ -104,7 +141,7 @@ impl Store for PostgresStore {
         let mut unsure = false;
         for _ in 0..TRIES_MAX {
             let db = self.pool.get(Lane::Normal).await.map_err(StoreError::from)?;
-            let result = create::create(&db, &new).await;
+            let result = create::create(&db, self.own(), &new).await;
             let error = match db.end(result).await {
                 Ok(()) => return Ok(()),
                 Err((_, Retry::Safe)) => continue,
@@ -134,7 +171,7 @@ impl Store for PostgresStore {
 
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         // The refusal is a value here, not an error: it must not be mistaken for a failure of the database.
-        write!(self, Normal, db => change::change(&db, id, &change, &by))?
+        write!(self, Normal, db => change::change(&db, self.own(), id, &change, &by))?
     }
 
     async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
@@ -157,17 +194,25 @@ impl Store for PostgresStore {
         read!(self, db => read::audit(&db, &query))
     }
 
-    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
+    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
         // The timer waits for it.
-        on!(self, Urgent, reads: true, db => read::upcoming(&db, from, limit))
+        read!(self, Urgent, db => read::upcoming(&db, &window))
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {
-        write!(self, Urgent, db => claim::claim(&db, &claim))
+        if let Some(claims) = self.found_again(&claim).await? {
+            return Ok(claims);
+        }
+        let (own, mut unsure) = (self.own(), None);
+        let claimed = write!(self, Urgent, db => claim::claim(&db, own, &claim, &mut unsure));
+        if claimed.is_err() {
+            *lock(&self.unsure) = unsure.filter(|claims| !claims.to_send.is_empty());
+        }
+        claimed
     }
 
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
-        write!(self, Urgent, db => settle::settle(&db, &settlements, now))
+        write!(self, Urgent, db => settle::settle(&db, self.own(), &settlements, now))
     }
 
     async fn renew(
@@ -234,5 +279,26 @@ impl Store for PostgresStore {
 
     fn queries(&self) -> u64 {
         self.pool.queries()
+    }
+
+    async fn beat(&self, beat: Beat) -> Result<Option<Pulse>, StoreError> {
+        // The same beat twice is one beat.
+        let pulse = read!(self, Urgent, db => node::beat(&db, &beat))?;
+        *lock(&self.own) = pulse.shards;
+        Ok(Some(pulse))
+    }
+
+    async fn leave(&self, node: &str) -> Result<(), StoreError> {
+        // From now on others are told of everything.
+        *lock(&self.own) = Shards::NONE;
+        read!(self, db => node::leave(&db, node))
+    }
+
+    async fn listen(&self) -> Result<Option<Box<dyn Ears>>, StoreError> {
+        Ok(Some(Box::new(listen::listen(&self.pool).await.map_err(StoreError::from)?)))
+    }
+
+    async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
+        read!(self, db => node::recall(&db, reminder))
     }
 }

@@ -1,5 +1,8 @@
 //! Opening the database: whether it answers, and its schema.
 
+use std::sync::Mutex;
+
+use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 
 use super::fault::Fault;
@@ -63,5 +66,5 @@ pub(super) fn pool(url: &str) -> Result<Pool, OpenError> {
 pub(super) async fn open(url: &str) -> Result<PostgresStore, OpenError> {
     let pool = pool(url)?;
     migrate::up(&pool).await?;
-    Ok(PostgresStore { pool })
+    Ok(PostgresStore { pool, own: Mutex::new(Shards::NONE), unsure: Mutex::default() })
 }

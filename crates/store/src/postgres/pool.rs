@@ -6,11 +6,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use punctual_core::store::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Row, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::Fault;
@@ -20,6 +22,12 @@ use super::url::Url;
 const URGENT_MAX: usize = 3;
 /// Connections for all else; more callers wait their turn. Together with the above it stays far below a server's usual 100.
 const NORMAL_MAX: usize = 9;
+
+/// A claim or a settle that is not answered within this never will be: the way to the server swallows what is sent. It is
+/// far longer than the slowest takes, and leaves time to take leases anew.
+const URGENT_WITHIN: Duration = Duration::from_secs(5);
+/// All else may have to read much.
+const NORMAL_WITHIN: Duration = Duration::from_secs(60);
 
 /// A statement's parameter and its type. Types are given, so that a statement needs no preparing: behind PgBouncer in
 /// transaction mode, what is prepared in one moment is on another server's connection in the next.
@@ -32,7 +40,23 @@ pub(super) enum Lane {
     Urgent,
     /// All else.
     Normal,
+    /// Making the schema, which takes as long as it takes.
+    Patient,
 }
+
+impl Lane {
+    fn within(self) -> Option<Duration> {
+        match self {
+            Self::Urgent => Some(URGENT_WITHIN),
+            Self::Normal => Some(NORMAL_WITHIN),
+            Self::Patient => None,
+        }
+    }
+}
+
+/// A connection, and what must be polled to keep it alive.
+pub(super) type Bare =
+    (Client, tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>);
 
 /// Connections to one database.
 pub(super) struct Pool {
@@ -68,7 +92,7 @@ impl Pool {
     pub(super) async fn get(&self, lane: Lane) -> Result<Connection<'_>, Fault> {
         let turns = match lane {
             Lane::Urgent => &self.urgent,
-            Lane::Normal => &self.normal,
+            Lane::Normal | Lane::Patient => &self.normal,
         };
         let closed = |_| Fault::Store(StoreError::Unavailable("the store has been closed".into()));
         let permit = turns.acquire().await.map_err(closed)?;
@@ -88,12 +112,18 @@ impl Pool {
             is_ending: AtomicBool::new(false),
             has_gap: AtomicBool::new(false),
             in_order: false,
+            within: lane.within(),
             _permit: permit,
         })
     }
 
+    /// A connection that the caller keeps alive.
+    pub(super) async fn connect_bare(&self) -> Result<Bare, Fault> {
+        self.url.config.connect(self.tls.clone()).await.map_err(Fault::connecting)
+    }
+
     async fn connect(&self) -> Result<Client, Fault> {
-        let (client, connection) = self.url.config.connect(self.tls.clone()).await.map_err(Fault::connecting)?;
+        let (client, connection) = self.connect_bare().await?;
         tokio::spawn(async move {
             // Whoever waits for an answer is told as well.
             if let Err(error) = connection.await {
@@ -122,6 +152,7 @@ pub(super) struct Connection<'p> {
     /// A statement was not sent, or not answered: what is behind it must not be committed.
     has_gap: AtomicBool,
     in_order: bool,
+    within: Option<Duration>,
     _permit: SemaphorePermit<'p>,
 }
 
@@ -132,23 +163,27 @@ impl Connection<'_> {
     /// runs them in that order: a handful of statements cost one round trip.
     pub(super) async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Fault> {
         self.count();
-        self.said(self.client()?.query_typed(sql, params).await)
+        self.said(self.client()?.query_typed(sql, params)).await
     }
 
     /// Runs a statement; returns how many rows it touched.
     pub(super) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, Fault> {
         self.count();
-        self.said(self.client()?.execute_typed(sql, params).await)
+        self.said(self.client()?.execute_typed(sql, params)).await
     }
 
     /// Begins a transaction; `sql` is BEGIN, and settings for this transaction alone.
     pub(super) async fn begin(&self, sql: &str) -> Result<(), Fault> {
         self.is_begun.store(true, Ordering::Relaxed);
         self.count();
-        let begun = self.client()?.batch_execute(sql).await;
-        // Most often a connection that the server ended while it lay idle.
-        self.is_refused.store(begun.as_ref().is_err_and(|error| error.as_db_error().is_some()), Ordering::Relaxed);
-        self.said(begun)
+        let client = self.client()?;
+        let begun = async {
+            let begun = client.batch_execute(sql).await;
+            // Most often a connection that the server ended while it lay idle.
+            self.is_refused.store(begun.as_ref().is_err_and(|error| error.as_db_error().is_some()), Ordering::Relaxed);
+            begun
+        };
+        self.said(begun).await
     }
 
     pub(super) async fn commit(&self) -> Result<(), Fault> {
@@ -167,14 +202,29 @@ impl Connection<'_> {
     /// Runs statements without parameters.
     pub(super) async fn batch(&self, sql: &str) -> Result<(), Fault> {
         self.count();
-        self.said(self.client()?.batch_execute(sql).await)
+        self.said(self.client()?.batch_execute(sql)).await
     }
 
-    fn said<T>(&self, answer: Result<T, tokio_postgres::Error>) -> Result<T, Fault> {
-        if answer.as_ref().is_err_and(|error| error.as_db_error().is_none()) {
-            self.has_gap.store(true, Ordering::Relaxed);
+    /// What the server says to a statement.
+    async fn said<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Fault> {
+        let answer = match self.within {
+            Some(within) => in_time(within, answer).await,
+            None => Some(answer.await),
+        };
+        match answer {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => {
+                let is_answer = error.as_db_error().is_some();
+                self.has_gap.fetch_or(!is_answer, Ordering::Relaxed);
+                Err(error.into())
+            }
+            None => {
+                self.has_gap.store(true, Ordering::Relaxed);
+                // Those that lie idle lead the same way.
+                self.pool.idle().clear();
+                Err(Fault::Store(StoreError::Unavailable("the server does not answer".into())))
+            }
         }
-        answer.map_err(Fault::from)
     }
 
     /// Gives the connection back, if what was done on it has ended in order.
@@ -218,6 +268,12 @@ impl Drop for Connection<'_> {
             self.pool.idle().push(client);
         }
     }
+}
+
+/// What `work` leads to, if it ends within `span`.
+#[expect(clippy::disallowed_methods, reason = "a connection that swallows what is sent is noticed by time alone")]
+async fn in_time<T>(span: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(span, work).await.ok()
 }
 
 /// Whether what failed may be done again, as if it had never been tried.

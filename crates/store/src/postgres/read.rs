@@ -1,11 +1,12 @@
 //! Reading reminders and what became of them.
 
-use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
+use punctual_core::shard::Shards;
 use punctual_core::store::{
     Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
+    Window,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -199,24 +200,31 @@ pub(super) async fn audit(db: &Connection<'_>, query: &AuditQuery) -> Result<Vec
     })
 }
 
-pub(super) async fn upcoming(db: &Connection<'_>, from: Timestamp, limit: usize) -> Result<Upcoming, Fault> {
+pub(super) async fn upcoming(db: &Connection<'_>, window: &Window) -> Result<Upcoming, Fault> {
     let each_priority = |select: &str| {
         let one = |rank: u8| select.replace("{rank}", &rank.to_string());
         [3, 2, 1, 0].map(one).join(" union all ")
     };
+    let own = if window.shards == Shards::ALL { "" } else { "and get_bit($4, shard) = 1" };
     // Four short stretches of the hot index, whatever the statistics say: each is in order already.
-    let instants = each_priority(
-        "(select wake_at from punctual.occurrence where priority = {rank} and wake_at >= $1 order by wake_at limit $2)",
-    );
-    let instants = format!("select wake_at from ({instants}) as coming order by wake_at limit $2");
+    let instants = each_priority(&format!(
+        "(select wake_at from punctual.occurrence where priority = {{rank}} and wake_at >= $1 and wake_at <= $2 {own} \
+         order by wake_at limit $3)"
+    ));
+    let instants = format!("select wake_at from ({instants}) as coming order by wake_at limit $3");
     let firsts = each_priority(
         "(select wake_at from punctual.occurrence where priority = {rank} and wake_at < $1 order by wake_at limit 1)",
     );
     let firsts = format!("select wake_at from ({firsts}) as passed order by wake_at limit 1");
-    let from = micros(from);
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let (of_instants, of_firsts): ([Param<'_>; 2], [Param<'_>; 1]) =
-        ([(&from, Type::TIMESTAMPTZ), (&limit, Type::INT8)], [(&from, Type::TIMESTAMPTZ)]);
+    let (from, until) = (micros(window.from), micros(window.until));
+    let limit = i64::try_from(window.limit).unwrap_or(i64::MAX);
+    let shards = window.shards.as_bytes();
+    let mut of_instants: Vec<Param<'_>> =
+        vec![(&from, Type::TIMESTAMPTZ), (&until, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
+    if !own.is_empty() {
+        of_instants.push((&shards, Type::BYTEA));
+    }
+    let of_firsts: [Param<'_>; 1] = [(&from, Type::TIMESTAMPTZ)];
     let ((), instants, firsts, ()) = all4(
         db.begin(BEGIN_READ_IN_ORDER),
         db.rows(&instants, &of_instants),

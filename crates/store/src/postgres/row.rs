@@ -47,6 +47,11 @@ pub(super) fn micros(at: Timestamp) -> At {
 }
 
 impl At {
+    /// Microseconds since 1970.
+    pub(super) fn number(self) -> i64 {
+        self.0
+    }
+
     fn instant(self) -> Timestamp {
         // The last instant there is was rounded up, too; and PostgreSQL knows more years than jiff.
         let end = if self.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };

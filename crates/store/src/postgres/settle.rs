@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
 use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Settled, Settlement, StoreError};
 use punctual_core::wake::{Series, after_settle};
 use tokio_postgres::types::Type;
@@ -15,11 +16,17 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, Ids, insert_occurrences};
 use super::fault::Fault;
-use super::flight::{all3, both};
+use super::flight::{all3, all4, both};
 use super::pool::Connection;
 use super::row::{self, At, clean, get, impossible, int, micros, uuid};
+use super::tell::tell;
 
-pub(super) async fn settle(db: &Connection<'_>, settlements: &[Settlement], now: Timestamp) -> Result<Settled, Fault> {
+pub(super) async fn settle(
+    db: &Connection<'_>,
+    own: Shards,
+    settlements: &[Settlement],
+    now: Timestamp,
+) -> Result<Settled, Fault> {
     let mut settled = Settled::default();
     let mut seen = HashSet::with_capacity(settlements.len());
     // A lease ends once, also within one batch.
@@ -30,13 +37,15 @@ pub(super) async fn settle(db: &Connection<'_>, settlements: &[Settlement], now:
 
     let ((), held) = both(db.begin(BEGIN_BY_KEY), end_leases(db, &sorted)).await?;
     let (accepted, lost): (Vec<&Settlement>, Vec<&Settlement>) =
-        sorted.into_iter().partition(|s| held.contains(&(s.occurrence, s.lease)));
+        sorted.into_iter().partition(|s| held.contains_key(&(s.occurrence, s.lease)));
     settled.lost.extend(lost.iter().map(|s| s.occurrence));
     if accepted.is_empty() {
         db.rollback().await?;
         return Ok(settled);
     }
     settled.wakes.extend(accepted.iter().filter_map(|s| s.state.wake_at(s.due_at)));
+    let moment = |s: &&Settlement| Some((*held.get(&(s.occurrence, s.lease))?, s.state.wake_at(s.due_at)?));
+    let mut moments: Vec<(u8, Timestamp)> = accepted.iter().filter_map(moment).collect();
     let (ended, withdrawn): (Vec<&Settlement>, Vec<&Settlement>) =
         accepted.into_iter().partition(|s| s.ended.is_some());
     let ((), (), carriers) =
@@ -44,15 +53,25 @@ pub(super) async fn settle(db: &Connection<'_>, settlements: &[Settlement], now:
     let carrying: Vec<&Settlement> =
         ended.into_iter().filter(|s| carriers.get(&s.occurrence.reminder) == Some(&s.occurrence.run)).collect();
     if carrying.is_empty() {
-        db.commit().await?;
+        both(tell(db, own, moments, now), db.commit()).await?;
     } else {
-        go_on(db, &carrying, now, &mut settled).await?;
+        let (planned, moved) = go_on(db, &carrying, now).await?;
+        for (occurrence, reminder) in &planned {
+            let wake_at = occurrence.state.wake_at(occurrence.due_at);
+            settled.wakes.extend(wake_at);
+            moments.extend(wake_at.map(|at| (shard_of(&reminder.user), at)));
+        }
+        let planned: Vec<_> = planned.iter().map(|(occurrence, reminder)| (occurrence, reminder)).collect();
+        all4(insert_occurrences(db, &planned), move_on(db, &moved), tell(db, own, moments, now), db.commit()).await?;
     }
     Ok(settled)
 }
 
-/// Writes the new states of all whose lease still holds; returns which those are.
-async fn end_leases(db: &Connection<'_>, settlements: &[&Settlement]) -> Result<HashSet<(OccurrenceId, u64)>, Fault> {
+/// Writes the new states of all whose lease still holds; returns which those are, each with its shard.
+async fn end_leases(
+    db: &Connection<'_>,
+    settlements: &[&Settlement],
+) -> Result<HashMap<(OccurrenceId, u64), u8>, Fault> {
     let ids: Ids = settlements.iter().map(|s| s.occurrence).collect();
     let leases: Vec<i64> = settlements.iter().map(|s| s.lease as i64).collect();
     let states: Vec<&str> = settlements.iter().map(|s| s.state.kind().as_str()).collect();
@@ -72,7 +91,7 @@ async fn end_leases(db: &Connection<'_>, settlements: &[&Settlement]) -> Result<
              asks = v.asks, reached = v.reached from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
              as v (reminder_id, run, lease, state, wake_at, at, error, attempts, rounds, position, refused, asks, reached) \
              where o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
-             returning o.reminder_id, o.run, o.lease",
+             returning o.reminder_id, o.run, o.lease, o.shard",
             &[
                 (&ids.reminders, Type::UUID_ARRAY),
                 (&ids.runs, Type::INT4_ARRAY),
@@ -91,7 +110,8 @@ async fn end_leases(db: &Connection<'_>, settlements: &[&Settlement]) -> Result<
         )
         .await?;
     let held = |row: &tokio_postgres::Row| {
-        Ok((row::occurrence_id(row, 0)?, u64::try_from(get::<i64>(row, 2)?).map_err(impossible)?))
+        let lease = u64::try_from(get::<i64>(row, 2)?).map_err(impossible)?;
+        Ok(((row::occurrence_id(row, 0)?, lease), u8::try_from(get::<i16>(row, 3)?).map_err(impossible)?))
     };
     Ok(rows.iter().map(held).collect::<Result<_, StoreError>>()?)
 }
@@ -230,14 +250,12 @@ async fn count_runs(
     Ok(carriers)
 }
 
+/// What comes next: runs with their reminders, and where those series stand then.
+type Next = (Vec<(Occurrence, Reminder)>, Vec<(ReminderId, Series)>);
+
 /// Plans the next runs of series from their rules as they are now, which may have changed while these runs were being
-/// sent; and commits.
-async fn go_on(
-    db: &Connection<'_>,
-    carrying: &[&Settlement],
-    now: Timestamp,
-    settled: &mut Settled,
-) -> Result<(), Fault> {
+/// sent.
+async fn go_on(db: &Connection<'_>, carrying: &[&Settlement], now: Timestamp) -> Result<Next, Fault> {
     let ids: Vec<Uuid> = carrying.iter().map(|s| uuid(s.occurrence.reminder)).collect();
     let sql = format!(
         "select {}, {} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id",
@@ -265,14 +283,11 @@ async fn go_on(
             if reminder.status == ReminderStatus::Paused {
                 occurrence.state = State::Paused;
             }
-            settled.wakes.extend(occurrence.state.wake_at(due_at));
-            planned.push((occurrence, reminder));
+            planned.push((occurrence, reminder.clone()));
         }
         moved.push((id, series));
     }
-    let planned: Vec<_> = planned.iter().map(|(occurrence, reminder)| (occurrence, *reminder)).collect();
-    all3(insert_occurrences(db, &planned), move_on(db, &moved), db.commit()).await?;
-    Ok(())
+    Ok((planned, moved))
 }
 
 async fn move_on(db: &Connection<'_>, moved: &[(ReminderId, Series)]) -> Result<(), Fault> {

@@ -27,7 +27,7 @@ use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{
     Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
-    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::Connection;
@@ -129,8 +129,8 @@ impl Store for SqliteStore {
         self.read(move |db| read::audit(db, &query)).await
     }
 
-    async fn upcoming(&self, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
-        self.read(move |db| read::upcoming(db, from, limit)).await
+    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
+        self.read(move |db| read::upcoming(db, &window)).await
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {

@@ -1,11 +1,11 @@
 //! Reading, on threads beside the writer.
 
-use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
+    Window,
 };
 use punctual_core::user::{ApiKey, QuietHours, User};
 use punctual_core::zone::Zone;
@@ -175,17 +175,18 @@ pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntr
     })
 }
 
-pub(super) fn upcoming(db: &Connection, from: Timestamp, limit: usize) -> Result<Upcoming, StoreError> {
+pub(super) fn upcoming(db: &Connection, window: &Window) -> Result<Upcoming, StoreError> {
+    let Window { from, until, limit, .. } = *window;
     let each_priority = |select: &str| {
         let one = |rank: u8| select.replace("{rank}", &rank.to_string());
         [3, 2, 1, 0].map(one).join(" UNION ALL ")
     };
     let stretches = each_priority(
         "SELECT * FROM (SELECT wake_at FROM occurrence WHERE priority = {rank} AND wake_at IS NOT NULL \
-         AND wake_at >= ?1 ORDER BY wake_at LIMIT ?2)",
+         AND wake_at >= ?1 AND wake_at <= ?3 ORDER BY wake_at LIMIT ?2)",
     );
     let sql = format!("SELECT wake_at FROM ({stretches}) ORDER BY wake_at LIMIT ?2");
-    let instants = collect(db, &sql, params![micros(from), limit], |found| instant(get(found, 0)?))?;
+    let instants = collect(db, &sql, params![micros(from), limit, micros(until)], |found| instant(get(found, 0)?))?;
     let firsts = each_priority(
         "SELECT * FROM (SELECT wake_at FROM occurrence WHERE priority = {rank} AND wake_at IS NOT NULL \
          AND wake_at < ?1 ORDER BY wake_at LIMIT 1)",

@@ -11,6 +11,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{AckPolicy, Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
+use punctual_core::shard::Shards;
 use punctual_core::store::{
     By, ChangeError, Changed, Claim, Claimed, Claims, Create, NewReminder, ReminderView, Settled, Settlement, Store,
     StoreError, Trail,
@@ -27,7 +28,7 @@ pub(super) struct Desk {
 
 /// `second` seconds into the desk's day.
 pub(super) fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + second).expect("a small number of seconds")
+    Timestamp::from_second(1_700_000_000 + second).expect("a small number of seconds")
 }
 
 /// A reminder, created at second 0, that is due once at `second`.
@@ -84,6 +85,7 @@ impl Desk {
             from,
             until: at(until),
             limit,
+            shards: Shards::ALL,
             node: "desk".into(),
             lease_until: at(now) + LEASE,
             fallback: Address::new("console", ""),

@@ -4,7 +4,8 @@ use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{Reminder, ReminderStatus};
-use punctual_core::store::{AuditQuery, ReminderQuery, Upcoming};
+use punctual_core::shard::Shards;
+use punctual_core::store::{AuditQuery, ReminderQuery, Upcoming, Window};
 
 use super::desk::{Desk, LEASE, at, every, failed, once};
 use super::rules;
@@ -103,14 +104,17 @@ async fn runs_and_audit_entries_come_in_pages(desk: Desk) {
 async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
     let urgent = Reminder { priority: punctual_core::reminder::Priority::Critical, ..once(4, 40) };
     desk.create(&[&once(1, 30), &once(2, 10), &once(3, 20), &urgent]).await;
-    let upcoming = |from, limit| {
+    let within = |from, until, limit| {
         let store = desk.store.clone();
-        async move { store.upcoming(at(from), limit).await.expect("the store works") }
+        let window = Window { from: at(from), until: at(until), shards: Shards::ALL, limit };
+        async move { store.upcoming(window).await.expect("the store works") }
     };
+    let upcoming = |from, limit| within(from, 1000, limit);
     let instants = |seconds: &[i64]| seconds.iter().map(|second| at(*second)).collect::<Vec<_>>();
     assert_eq!(upcoming(0, 10).await, Upcoming { instants: instants(&[10, 20, 30, 40]), overdue_since: None });
     assert_eq!(upcoming(0, 2).await.instants, instants(&[10, 20]));
     assert_eq!(upcoming(25, 10).await, Upcoming { instants: instants(&[30, 40]), overdue_since: Some(at(10)) });
+    assert_eq!(within(0, 30, 10).await.instants, instants(&[10, 20, 30]));
     assert_eq!(upcoming(41, 0).await, Upcoming { instants: vec![], overdue_since: Some(at(10)) });
 
     // What is leased must be looked at when its lease ends; what has ended, never.

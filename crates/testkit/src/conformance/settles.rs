@@ -5,6 +5,8 @@ use punctual_core::channel::SendError;
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
+use punctual_core::shard::Shards;
+use punctual_core::store::Window;
 
 use super::desk::{Desk, at, every, failed, once, run, taken};
 use super::rules;
@@ -103,7 +105,8 @@ async fn every_instant_that_was_planned_is_reported(desk: Desk) {
     let mut wakes = desk.write(settlements, 100).await.wakes;
     wakes.extend(desk.claim(100).await.wakes);
     assert!(wakes.contains(&at(200)), "{wakes:?}");
-    let next = desk.store.upcoming(at(0), 10).await.expect("the store works").instants;
+    let window = Window { from: at(0), until: at(1000), shards: Shards::ALL, limit: 10 };
+    let next = desk.store.upcoming(window).await.expect("the store works").instants;
     assert!(
         next.iter().filter(|at_| **at_ > at(100) + super::desk::LEASE).all(|at_| wakes.contains(at_)),
         "{wakes:?} {next:?}"

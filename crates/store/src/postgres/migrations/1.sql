@@ -71,7 +71,8 @@ create table punctual.occurrence (
   autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
 -- The hot index: only what is still to come, one stretch per priority, so that a backlog drains urgent first.
-create index occurrence_wake on punctual.occurrence (priority, wake_at) where wake_at is not null;
+-- With the shard, so that a node sees which are its own without a visit to the table.
+create index occurrence_wake on punctual.occurrence (priority, wake_at) include (shard) where wake_at is not null;
 -- What a node that died left behind: a handful of rows.
 create index occurrence_node on punctual.occurrence (node) where node is not null;
 -- What pruning looks for.

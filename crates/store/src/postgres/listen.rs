@@ -1,0 +1,58 @@
+//! A connection of its own on which the database tells what others change.
+
+use std::future::poll_fn;
+
+use async_trait::async_trait;
+use punctual_core::store::{Ears, Heard, StoreError};
+use tokio::sync::mpsc;
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::fault::Fault;
+use super::pool::Pool;
+use super::tell::{CHANNEL, understand};
+
+/// News that nobody has heard yet; when there are more, one look stands for all that are dropped.
+const WAITING_MAX: usize = 4096;
+
+pub(super) struct Listener {
+    heard: mpsc::Receiver<Heard>,
+    /// Held, because the connection ends with it.
+    _client: Client,
+}
+
+pub(super) async fn listen(pool: &Pool) -> Result<Listener, Fault> {
+    let (client, mut connection) = pool.connect_bare().await?;
+    let (sender, heard) = mpsc::channel(WAITING_MAX);
+    tokio::spawn(async move {
+        let mut has_dropped = false;
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            let payload = match &message {
+                Ok(AsyncMessage::Notification(told)) => told.payload(),
+                Ok(_) => continue,
+                Err(error) => {
+                    tracing::debug!(%error, "the listening connection ended");
+                    return;
+                }
+            };
+            let Some(news) = understand(payload) else { continue };
+            // Whoever is slow to hear must not make this grow. What is dropped is made up for by looking.
+            if has_dropped {
+                has_dropped = sender.try_send(Heard::Look).is_err();
+            }
+            has_dropped |= sender.try_send(news).is_err();
+            if sender.is_closed() {
+                return;
+            }
+        }
+    });
+    client.batch_execute(&format!("listen {CHANNEL}")).await?;
+    Ok(Listener { heard, _client: client })
+}
+
+#[async_trait]
+impl Ears for Listener {
+    async fn hear(&mut self) -> Result<Heard, StoreError> {
+        let ended = || StoreError::Unavailable("the listening connection has ended".into());
+        self.heard.recv().await.ok_or_else(ended)
+    }
+}

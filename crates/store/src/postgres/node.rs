@@ -1,0 +1,61 @@
+//! Who lives, who has which shards, what the database's clock shows, and what is to be looked at first: one statement.
+
+use punctual_core::id::ReminderId;
+use punctual_core::shard::Shards;
+use punctual_core::store::{Beat, Pulse};
+use tokio_postgres::types::Type;
+
+use super::fault::Fault;
+use super::pool::Connection;
+use super::row::{self, clean, get, impossible, uuid};
+use super::tell::CHANNEL;
+
+/// A node that has not been seen for this long has no shards. It beats every second, and two beats may be late.
+const LIVES_FOR: &str = "interval '3 seconds'";
+/// A node that has not been seen for this long is forgotten.
+const KEPT_FOR: &str = "interval '1 minute'";
+
+pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Fault> {
+    let first = |rank: u8| {
+        format!(
+            "(select wake_at from punctual.occurrence where priority = {rank} and wake_at is not null \
+             order by wake_at limit 1)"
+        )
+    };
+    let first_at = [3, 2, 1, 0].map(first).join(", ");
+    let forget = format!("delete from punctual.node where seen_at < clock_timestamp() - {KEPT_FOR}");
+    // The housekeeping and the echo are part of the same statement, so that a node that lives costs one query a second.
+    let sql = format!(
+        "with forgotten as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at) \
+         values ($1, clock_timestamp(), clock_timestamp()) on conflict (name) do update set seen_at = clock_timestamp()) \
+         select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
+         {}, clock_timestamp()",
+        if beat.echo { forget.as_str() } else { "select" },
+        if beat.echo { format!("pg_notify('{CHANNEL}', 'beat ' || $1)") } else { "null".to_owned() },
+    );
+    let rows = db.rows(&sql, &[(&clean(&beat.node), Type::TEXT)]).await?;
+    let found = rows.first().ok_or_else(|| impossible("a beat was not answered"))?;
+    let mut nodes: Vec<String> = get(found, 0)?;
+    if !nodes.contains(&beat.node) {
+        // Its first beat, which the statement itself does not see.
+        nodes.push(beat.node.clone());
+    }
+    nodes.sort_unstable();
+    let shards = Shards::share(&beat.node, &nodes);
+    Ok(Pulse { now: row::instant(found, 3)?, shards, nodes, first_at: row::optional_instant(found, 1)? })
+}
+
+pub(super) async fn leave(db: &Connection<'_>, node: &str) -> Result<(), Fault> {
+    let sql = format!(
+        "with left_by as (delete from punctual.node where name = $1 returning 1) \
+         select pg_notify('{CHANNEL}', 'left') from left_by"
+    );
+    db.rows(&sql, &[(&clean(node), Type::TEXT)]).await?;
+    Ok(())
+}
+
+pub(super) async fn recall(db: &Connection<'_>, reminder: ReminderId) -> Result<(), Fault> {
+    let sql = format!("select pg_notify('{CHANNEL}', 'recall ' || $1)");
+    db.rows(&sql, &[(&uuid(reminder).to_string(), Type::TEXT)]).await?;
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Telling other nodes what this one has planned for them, and hearing what they tell.
+//!
+//! A trigger tells what any client changes. Our own statements keep it quiet (`punctual.quiet`), because a node knows what
+//! it plans, and say themselves what another node must know: what is in another's shards, and soon.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::shard::Shards;
+use punctual_core::store::Heard;
+use tokio_postgres::types::Type;
+
+use super::fault::Fault;
+use super::pool::Connection;
+
+/// The channel of all notifications.
+pub(super) const CHANNEL: &str = "punctual";
+
+/// What is further away is not told: everybody looks again before then. The trigger has the same number.
+const SOON: SignedDuration = SignedDuration::from_mins(2);
+/// More instants than this are not listed; everybody looks for themselves. The trigger has the same number.
+const LISTED_MAX: usize = 50;
+
+/// Tells of moments in shards that are not `own`.
+pub(super) async fn tell(
+    db: &Connection<'_>,
+    own: Shards,
+    moments: impl IntoIterator<Item = (u8, Timestamp)>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let soon = now.checked_add(SOON).unwrap_or(Timestamp::MAX);
+    let foreign: BTreeSet<(u8, Timestamp)> =
+        moments.into_iter().filter(|(shard, at)| !own.contains(*shard) && *at < soon).collect();
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    let payload = match foreign.len() <= LISTED_MAX {
+        true => foreign.iter().fold("wake".to_owned(), |text, (shard, at)| {
+            // Rounded as instants are when they are kept.
+            format!("{text} {shard}:{}", super::row::micros(*at).number())
+        }),
+        false => "look".to_owned(),
+    };
+    db.rows(&format!("select pg_notify('{CHANNEL}', $1)"), &[(&payload, Type::TEXT)]).await?;
+    Ok(())
+}
+
+/// What a notification means; `None`: it is not one that this version knows.
+pub(super) fn understand(payload: &str) -> Option<Heard> {
+    let (word, rest) = payload.split_once(' ').unwrap_or((payload, ""));
+    match word {
+        "look" => Some(Heard::Look),
+        "left" => Some(Heard::Left),
+        "beat" => Some(Heard::Beat(rest.to_owned())),
+        "recall" => rest.parse().ok().map(Heard::Recall),
+        "wake" => {
+            let moment = |pair: &str| {
+                let (shard, at) = pair.split_once(':')?;
+                Some((shard.parse().ok()?, Timestamp::from_microsecond(at.parse().ok()?).ok()?))
+            };
+            rest.split_ascii_whitespace().map(moment).collect::<Option<Vec<_>>>().map(Heard::Wake)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_understood() {
+        let at = |micros| Timestamp::from_microsecond(micros).unwrap();
+        let wake = Heard::Wake(vec![(7, at(1_700_000_000_000_001)), (255, at(5))]);
+        assert_eq!(understand("wake 7:1700000000000001 255:5"), Some(wake));
+        assert_eq!(understand("look"), Some(Heard::Look));
+        assert_eq!(understand("beat 12-abc"), Some(Heard::Beat("12-abc".into())));
+        for other in ["", "wake 256:5", "wake 7", "wake 7:x", "recall x", "something else"] {
+            assert_eq!(understand(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Many nodes on one PostgreSQL: who lives, who has which shards, what they tell each other, whose clock counts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::id::ReminderId;
+use punctual_core::reminder::{Address, Reminder};
+use punctual_core::shard::{Shards, shard_of};
+use punctual_core::store::{Beat, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Window};
+use punctual_store::postgres::PostgresStore;
+use punctual_testkit::sample::once;
+use punctual_testkit::servers::Postgres;
+
+/// One node's view of the database.
+struct Node {
+    name: String,
+    store: Arc<PostgresStore>,
+}
+
+impl Node {
+    async fn start(name: &str, url: &str) -> Self {
+        let node =
+            Self { name: name.to_owned(), store: Arc::new(PostgresStore::open(url).await.expect("the store works")) };
+        node.beat().await;
+        node
+    }
+
+    async fn beat(&self) -> Pulse {
+        self.store
+            .beat(Beat { node: self.name.clone(), echo: false })
+            .await
+            .expect("the store works")
+            .expect("the store works")
+    }
+
+    async fn ears(&self) -> Box<dyn Ears> {
+        self.store.listen().await.expect("the store works").expect("the store works")
+    }
+
+    /// Writes reminders, each due at its instant.
+    async fn create(&self, due: &[(Reminder, Timestamp)], now: Timestamp) {
+        let new =
+            |(reminder, at): &(Reminder, Timestamp)| NewReminder { reminder: reminder.clone(), first_due_at: *at };
+        let reminders = due.iter().map(new).collect();
+        self.store
+            .create(Create { reminders, actor: "ann".into(), answered: None, now })
+            .await
+            .expect("the store works");
+    }
+
+    fn claim(&self, now: Timestamp, shards: Shards) -> Claim {
+        Claim {
+            now,
+            from: Timestamp::MIN,
+            until: now,
+            shards,
+            limit: 10_000,
+            node: self.name.clone(),
+            lease_until: now + SignedDuration::from_secs(15),
+            fallback: Address::new("console", ""),
+        }
+    }
+}
+
+/// Reminders of many users, due at `at`.
+fn reminders(n: u16, at: Timestamp) -> Vec<(Reminder, Timestamp)> {
+    let reminder = |number: u16| {
+        let mut random = [0; 10];
+        random[8..].copy_from_slice(&number.to_be_bytes());
+        let user = format!("user-{number}");
+        (Reminder { id: ReminderId::new(at, random), user, ..once(0, at, at) }, at)
+    };
+    (0..n).map(reminder).collect()
+}
+
+/// The next news that is no beat.
+#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail")]
+async fn hear(ears: &mut Box<dyn Ears>) -> Heard {
+    tokio::time::timeout(Duration::from_secs(20), ears.hear())
+        .await
+        .expect("something was told")
+        .expect("the store works")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_live_divide_the_shards_and_one_that_leaves_is_replaced_at_once() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let url = server.url(&database);
+    let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
+    let (of_a, of_b) = (a.beat().await, b.beat().await);
+    assert_eq!((&of_a.nodes, &of_b.nodes), (&vec!["a".to_owned(), "b".to_owned()], &of_a.nodes));
+    assert!((0..=u8::MAX).all(|shard| of_a.shards.contains(shard) != of_b.shards.contains(shard)));
+
+    let mut ears = a.ears().await;
+    b.store.leave("b").await.unwrap();
+    assert_eq!(hear(&mut ears).await, Heard::Left);
+    assert_eq!(a.beat().await.shards, Shards::ALL);
+
+    // One that died says nothing; it is not counted when it has not been seen for a while, and forgotten later.
+    b.beat().await;
+    server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 seconds' where name = 'b'");
+    assert_eq!(a.beat().await.nodes, ["a"]);
+    server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 minutes' where name = 'b'");
+    a.store.beat(Beat { node: "a".into(), echo: true }).await.unwrap();
+    assert_eq!(server.sql(&database, "select string_agg(name, ' ') from punctual.node"), "a");
+    assert_eq!(hear(&mut ears).await, Heard::Beat("a".into()), "a beat is heard back by who asks for it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_takes_its_own_and_anybody_can_take_the_rest() {
+    let Some(server) = Postgres::start() else { return };
+    let url = server.url(&server.new_database(None));
+    let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
+    let pulse = a.beat().await;
+    let due = reminders(500, pulse.now);
+    a.create(&due, pulse.now).await;
+    let n_own = due.iter().filter(|(reminder, _)| pulse.shards.contains(shard_of(&reminder.user))).count();
+    assert!((100..400).contains(&n_own), "{n_own}");
+    assert_eq!(a.beat().await.first_at.unwrap(), round_up(pulse.now));
+
+    let window = Window { from: Timestamp::MIN, until: Timestamp::MAX, shards: pulse.shards, limit: 1000 };
+    assert_eq!(a.store.upcoming(window).await.unwrap().instants.len(), n_own);
+    let now = pulse.now + SignedDuration::from_secs(1);
+    let claimed = a.store.claim(a.claim(now, pulse.shards)).await.unwrap().to_send;
+    assert_eq!(claimed.len(), n_own);
+    assert!(claimed.iter().all(|claimed| pulse.shards.contains(shard_of(&claimed.reminder.user))));
+    assert_eq!(b.store.claim(b.claim(now, Shards::ALL)).await.unwrap().to_send.len(), 500 - n_own);
+}
+
+/// As instants are kept.
+fn round_up(at: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(at.as_microsecond() + i64::from(at.subsec_nanosecond() % 1000 > 0))
+        .expect("an instant of today")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_is_told_what_others_plan_for_it_and_nothing_else() {
+    let Some(server) = Postgres::start() else { return };
+    let url = server.url(&server.new_database(None));
+    let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
+    let (of_a, _) = (a.beat().await, b.beat().await);
+    let mut ears = b.ears().await;
+    let soon = round_up(of_a.now + SignedDuration::from_secs(30));
+    let far = of_a.now + SignedDuration::from_hours(1);
+    let of = |due: Vec<(Reminder, Timestamp)>, own: bool| -> Vec<_> {
+        due.into_iter().filter(|(reminder, _)| of_a.shards.contains(shard_of(&reminder.user)) == own).collect()
+    };
+    // What is its own, or far away, is nobody else's business.
+    a.create(&of(reminders(200, soon), true), of_a.now).await;
+    a.create(&of(reminders(200, far), false), of_a.now).await;
+    let foreign = of(reminders(200, soon), false);
+    a.create(&foreign[..1], of_a.now).await;
+    assert_eq!(hear(&mut ears).await, Heard::Wake(vec![(shard_of(&foreign[0].0.user), soon)]));
+    // Too many to list.
+    let shards = (0..100).map(|number| (foreign[1 + number % 50].0.clone(), number));
+    let many: Vec<_> = shards
+        .map(|(reminder, number)| {
+            let at = soon + SignedDuration::from_millis(number as i64);
+            let mut random = [7; 10];
+            random[0] = number as u8;
+            (Reminder { id: ReminderId::new(at, random), ..reminder }, at)
+        })
+        .collect();
+    a.create(&many, of_a.now).await;
+    assert_eq!(hear(&mut ears).await, Heard::Look);
+    a.store.recall(foreign[0].0.id).await.unwrap();
+    assert_eq!(hear(&mut ears).await, Heard::Recall(foreign[0].0.id));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_clock_runs_ahead_takes_neither_leases_nor_the_future() {
+    let Some(server) = Postgres::start() else { return };
+    let url = server.url(&server.new_database(None));
+    let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
+    let now = a.beat().await.now;
+    a.create(&reminders(10, now), now).await;
+    let later = now + SignedDuration::from_mins(30);
+    let other = reminders(20, later).split_off(10);
+    a.create(&other, now).await;
+    let now = now + SignedDuration::from_millis(1);
+    assert_eq!(a.store.claim(a.claim(now, Shards::ALL)).await.unwrap().to_send.len(), 10);
+    let wrong = now + SignedDuration::from_hours(1);
+    let claims = b.store.claim(b.claim(wrong, Shards::ALL)).await.unwrap();
+    assert_eq!(claims.to_send.len(), 0, "the leases hold, and the rest is not due, by the database's clock");
+}
