@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Every so many beats, one is to be heard back; all of them while none has been.
 const ECHO_EVERY: u64 = 4;
 /// What is later than this is anybody's.
-pub(crate) const LATE_AFTER: SignedDuration = SignedDuration::from_millis(700);
+pub(crate) const LATE_AFTER: SignedDuration = SignedDuration::from_millis(500);
 /// How far ahead the timer knows everything. What others plan sooner than this is told; the rest is read in time.
 pub(crate) const HORIZON: SignedDuration = SignedDuration::from_secs(60);
 /// The timer reads on when it knows less than this.
