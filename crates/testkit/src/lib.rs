@@ -37,3 +37,7 @@ pub mod sim;
 /// PostgreSQL, PgBouncer and Redis, started privately.
 #[cfg(unix)]
 pub mod servers;
+
+/// A network that fails when a test says so.
+#[cfg(unix)]
+pub mod proxy;
