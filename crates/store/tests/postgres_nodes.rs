@@ -9,6 +9,7 @@ use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Beat, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Window};
 use punctual_store::postgres::PostgresStore;
+use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;
 use punctual_testkit::servers::Postgres;
 
@@ -184,4 +185,45 @@ async fn a_node_whose_clock_runs_ahead_takes_neither_leases_nor_the_future() {
     let wrong = now + SignedDuration::from_hours(1);
     let claims = b.store.claim(b.claim(wrong, Shards::ALL)).await.unwrap();
     assert_eq!(claims.to_send.len(), 0, "the leases hold, and the rest is not due, by the database's clock");
+}
+
+/// Waits until a query answers `wanted`.
+#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; it looks again and again until then")]
+async fn until(server: &Postgres, database: &str, query: &str, wanted: &str) {
+    let looking = async {
+        while server.sql(database, query) != wanted {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it comes to this");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_whose_answer_was_lost_is_found_again() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let proxy = Proxy::before(server.port());
+    let node = Arc::new(Node::start("a", &proxy.url_for(&server.url(&database))).await);
+    let now = node.beat().await.now;
+    node.create(&reminders(1, now), now).await;
+    // The commit takes a second, time enough to lose the connection while it is made.
+    server.sql(
+        &database,
+        "create function slowly() returns trigger language plpgsql as 'begin perform pg_sleep(1); return null; end'; \
+         create constraint trigger slowly after update on punctual.occurrence deferrable initially deferred \
+         for each row execute function slowly()",
+    );
+    let claim = node.claim(now + SignedDuration::from_millis(1), Shards::ALL);
+    let claiming = tokio::spawn({
+        let (node, claim) = (node.clone(), claim.clone());
+        async move { node.store.claim(claim).await }
+    });
+    until(&server, &database, "select count(*) from pg_stat_activity where wait_event = 'PgSleep'", "1").await;
+    proxy.cut();
+    assert!(claiming.await.unwrap().is_err(), "nobody knows whether it was written");
+    until(&server, &database, "select state from punctual.occurrence", "processing").await;
+    let found = node.store.claim(claim.clone()).await.unwrap();
+    assert_eq!(found.to_send.iter().map(|claimed| claimed.lease).collect::<Vec<_>>(), [1]);
+    assert!(found.n_taken >= claim.limit, "it says nothing about what this claim asked for");
+    assert_eq!(node.store.claim(claim).await.unwrap().to_send.len(), 0);
 }
