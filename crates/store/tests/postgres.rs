@@ -309,6 +309,28 @@ async fn of_many_who_use_one_key_one_succeeds() {
     assert_eq!(server.sql(&database, "select count(*) from punctual.reminder"), "1");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn many_creates_share_commits_and_one_that_fails_fails_alone() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = open(&server.url(&database)).await;
+    let first = due(1);
+    store.create(create(&first)).await.unwrap();
+    let commits = "select xact_commit from pg_stat_database where datname = current_database()";
+    let before: u64 = server.sql(&database, commits).parse().unwrap();
+    // Two hundred callers, and the first of them asks for what is there already.
+    let answers = futures_util::future::join_all(due(200).iter().map(|one| {
+        let create = create(std::slice::from_ref(one));
+        store.create(create)
+    }))
+    .await;
+    assert!(matches!(answers[0], Err(StoreError::Broken(_))), "{:?}", answers[0]);
+    assert!(answers[1..].iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(server.sql(&database, "select count(*) from punctual.reminder"), "200");
+    let after: u64 = server.sql(&database, commits).parse().unwrap();
+    println!("199 creates in {} commits", after - before);
+}
+
 /// Commands, claims and settles of the same reminders at the same time, from two stores: every command either worked or was
 /// refused for a reason, nobody waits in a circle, and what was cancelled is not sent.
 #[tokio::test(flavor = "multi_thread")]

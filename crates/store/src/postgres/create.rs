@@ -1,11 +1,11 @@
-//! Writing new reminders: everything in one flight to the server and back.
+//! Writing new reminders: everything of everybody who waits, in one flight to the server and back.
 
 use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Answered, Create};
+use punctual_core::store::{Answered, Create, NewReminder};
 use punctual_core::wake::Series;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -17,45 +17,50 @@ use super::pool::Connection;
 use super::row::{At, int, micros, millis, route, uuid};
 use super::tell::tell;
 
-pub(super) async fn create(db: &Connection<'_>, own: Shards, new: &Create) -> Result<(), Fault> {
-    let reminders: Vec<&Reminder> = new.reminders.iter().map(|new| &new.reminder).collect();
-    let first = |new: &punctual_core::store::NewReminder| {
+pub(super) async fn create(db: &Connection<'_>, own: Shards, creates: &[&Create]) -> Result<(), Fault> {
+    // They were asked for within moments of each other; for the trail they happen together.
+    let Some(now) = creates.iter().map(|create| create.now).max() else { return Ok(()) };
+    let new = || creates.iter().flat_map(|create| create.reminders.iter().map(|new| (create.actor.as_str(), new)));
+    let reminders: Vec<&Reminder> = new().map(|(_, new)| &new.reminder).collect();
+    let first = |(_, new): (_, &NewReminder)| {
         Occurrence::scheduled(OccurrenceId { reminder: new.reminder.id, run: 1 }, new.first_due_at)
     };
-    let firsts: Vec<Occurrence> = new.reminders.iter().map(first).collect();
+    let firsts: Vec<Occurrence> = new().map(first).collect();
     let planned: Vec<_> = firsts.iter().zip(reminders.iter().copied()).collect();
-    let entry = |reminder: &&Reminder| Entry {
-        actor: &new.actor,
+    let entry = |(actor, new): (_, &NewReminder)| Entry {
+        actor,
         action: "create",
-        reminder: uuid(reminder.id),
+        reminder: uuid(new.reminder.id),
         run: None,
         detail: None,
     };
-    let entries: Vec<Entry<'_>> = reminders.iter().map(entry).collect();
+    let entries: Vec<Entry<'_>> = new().map(entry).collect();
+    let answered: Vec<&(String, Answered)> = creates.iter().filter_map(|create| create.answered.as_ref()).collect();
     let rows = all4(
-        insert_answered(db, new.answered.as_ref(), new.now),
+        insert_answered(db, &answered, now),
         insert_reminders(db, &reminders),
         insert_occurrences(db, &planned),
-        audit(db, &entries, new.now),
+        audit(db, &entries, now),
     );
-    let moments = new.reminders.iter().map(|new| (shard_of(&new.reminder.user), new.first_due_at));
+    let moments: Vec<_> = new().map(|(_, new)| (shard_of(&new.reminder.user), new.first_due_at)).collect();
     // All of it is sent before the first answer is read. If one fails, the server undoes the rest when it comes to COMMIT.
-    all4(db.begin(BEGIN), rows, tell(db, own, moments, new.now), db.commit()).await?;
+    all4(db.begin(BEGIN), rows, tell(db, own, moments, now), db.commit()).await?;
     Ok(())
 }
 
-async fn insert_answered(
-    db: &Connection<'_>,
-    answered: Option<&(String, Answered)>,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let Some((key, answered)) = answered else { return Ok(()) };
+async fn insert_answered(db: &Connection<'_>, answered: &[&(String, Answered)], now: Timestamp) -> Result<(), Fault> {
+    if answered.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<&str> = answered.iter().map(|(key, _)| key.as_str()).collect();
+    let requests: Vec<&[u8]> = answered.iter().map(|(_, answered)| answered.request.as_slice()).collect();
+    let bodies: Vec<&str> = answered.iter().map(|(_, answered)| answered.body.as_str()).collect();
     db.execute(
-        "insert into punctual.answered (key, request, body, at) values ($1, $2, $3, $4)",
+        "insert into punctual.answered (key, request, body, at) select v.*, $4 from unnest($1, $2, $3) as v",
         &[
-            (key, Type::TEXT),
-            (&answered.request.as_slice(), Type::BYTEA),
-            (&answered.body, Type::TEXT),
+            (&keys, Type::TEXT_ARRAY),
+            (&requests, Type::BYTEA_ARRAY),
+            (&bodies, Type::TEXT_ARRAY),
             (&micros(now), Type::TIMESTAMPTZ),
         ],
     )

@@ -13,6 +13,7 @@ mod claim;
 mod create;
 mod fault;
 mod flight;
+mod gather;
 mod keep;
 mod lease;
 mod listen;
@@ -94,6 +95,8 @@ pub struct PostgresStore {
     own: Mutex<Shards>,
     /// A claim that may have been written although its answer was lost.
     unsure: Mutex<Option<Claims>>,
+    /// Creates that wait to share a transaction.
+    gathering: gather::Gathering,
 }
 
 /// A lease that ends sooner than this is not worth finding again.
@@ -109,6 +112,34 @@ impl PostgresStore {
 
     fn own(&self) -> Shards {
         *lock(&self.own)
+    }
+
+    /// Writes all of `creates` or nothing. `unsure`: an earlier try may have been written although its answer was lost.
+    async fn create_together(&self, creates: &[&Create], mut unsure: bool) -> Result<(), StoreError> {
+        for _ in 0..TRIES_MAX {
+            let db = self.pool.get(Lane::Normal).await.map_err(StoreError::from)?;
+            let result = create::create(&db, self.own(), creates).await;
+            let error = match db.end(result).await {
+                Ok(()) => return Ok(()),
+                Err((_, Retry::Safe)) => continue,
+                Err((_, Retry::SafeForReads)) => {
+                    // Its ids make it safe to repeat: if it was written, they are taken.
+                    unsure = true;
+                    continue;
+                }
+                Err((fault, Retry::Useless)) => StoreError::from(fault),
+            };
+            let refused = matches!(error, StoreError::KeyUsed | StoreError::Broken(_));
+            if unsure
+                && refused
+                && let Some(first) = creates.iter().flat_map(|create| &create.reminders).next()
+                && self.reminder(first.reminder.id).await?.is_some()
+            {
+                return Ok(());
+            }
+            return Err(error);
+        }
+        Err(StoreError::Unavailable("the connection is lost again and again".into()))
     }
 
     /// A claim whose answer was lost, if it was written and its leases still hold. Nothing of it was begun.
@@ -137,32 +168,7 @@ pub async fn migrate(url: &str) -> Result<MigrateReport, OpenError> {
 #[async_trait]
 impl Store for PostgresStore {
     async fn create(&self, new: Create) -> Result<(), StoreError> {
-        // Whether an earlier try may have been written although its answer was lost.
-        let mut unsure = false;
-        for _ in 0..TRIES_MAX {
-            let db = self.pool.get(Lane::Normal).await.map_err(StoreError::from)?;
-            let result = create::create(&db, self.own(), &new).await;
-            let error = match db.end(result).await {
-                Ok(()) => return Ok(()),
-                Err((_, Retry::Safe)) => continue,
-                Err((_, Retry::SafeForReads)) => {
-                    // Its ids make it safe to repeat: if it was written, they are taken.
-                    unsure = true;
-                    continue;
-                }
-                Err((fault, Retry::Useless)) => StoreError::from(fault),
-            };
-            let refused = matches!(error, StoreError::KeyUsed | StoreError::Broken(_));
-            if unsure
-                && refused
-                && let Some(first) = new.reminders.first()
-                && self.reminder(first.reminder.id).await?.is_some()
-            {
-                return Ok(());
-            }
-            return Err(error);
-        }
-        Err(StoreError::Unavailable("the connection is lost again and again".into()))
+        self.gather(new).await
     }
 
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {

@@ -6,6 +6,7 @@ use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 
 use super::fault::Fault;
+use super::gather::Gathering;
 use super::pool::Pool;
 use super::url::Url;
 use super::{PostgresStore, migrate, tls};
@@ -66,5 +67,5 @@ pub(super) fn pool(url: &str) -> Result<Pool, OpenError> {
 pub(super) async fn open(url: &str) -> Result<PostgresStore, OpenError> {
     let pool = pool(url)?;
     migrate::up(&pool).await?;
-    Ok(PostgresStore { pool, own: Mutex::new(Shards::NONE), unsure: Mutex::default() })
+    Ok(PostgresStore { pool, own: Mutex::new(Shards::NONE), unsure: Mutex::default(), gathering: Gathering::new() })
 }
