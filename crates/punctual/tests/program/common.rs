@@ -183,8 +183,17 @@ impl Server {
 
     /// Sends it a signal to stop.
     pub(crate) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// What it has logged that nobody has read yet.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.lines.try_iter().collect()
     }
 
     /// Waits for a line of its log that has `words` in it.
