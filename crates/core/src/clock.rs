@@ -24,8 +24,8 @@ pub trait Clock: Send + Sync + 'static {
     /// must not make them wait an hour.
     fn pause(&self, span: Duration) -> BoxFuture<()>;
 
-    /// Shows from now on what another clock shows, which is ahead of what this one shows now by `by`. A clock that
-    /// nobody can compare ignores it.
+    /// Shows from now on what another clock shows, which is ahead of what this one shows now by `by`, and no longer what the
+    /// machine's clock is set to, also if `by` is nothing. A clock that nobody can compare ignores it.
     fn advance(&self, by: SignedDuration) {
         let _ = by;
     }

@@ -5,7 +5,8 @@
 //! Deadlines are wall-clock instants, and the wall clock can be set. A sleep therefore never trusts a single long wait:
 //! one thread keeps all sleepers in order, waits for the earliest (half a second at most), reads the clock again and
 //! wakes who is due. Set back, the clock makes a sleeper wait longer; set forward, it is noticed within that half second.
-//! What waits for a span and not for an instant is kept apart, by the monotonic clock. A thread with a condition variable
+//! What waits for a span and not for an instant is kept apart, by the monotonic clock. A clock that is led by another one
+//! (a database's) runs by the monotonic clock too: nobody who sets this machine's clock can hurry it. A thread with a condition variable
 //! is also more precise than the runtime's timer wheel, whose tick is 1 ms.
 
 use std::collections::BTreeMap;
@@ -22,6 +23,9 @@ use punctual_core::clock::{BoxFuture, Clock, Random};
 /// The longest time the clock goes unread while somebody sleeps.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
+/// No other clock leads this one.
+const NOT_LED: i64 = i64::MIN;
+
 /// The system's wall clock.
 pub struct SystemClock {
     alarms: Arc<Alarms>,
@@ -30,8 +34,12 @@ pub struct SystemClock {
 impl SystemClock {
     /// Starts the thread that wakes sleepers. It ends when the clock and all its sleeps are dropped.
     pub fn start() -> Self {
-        let alarms =
-            Arc::new(Alarms { queue: Mutex::new(Queue::default()), changed: Condvar::new(), ahead: AtomicI64::new(0) });
+        let alarms = Arc::new(Alarms {
+            queue: Mutex::new(Queue::default()),
+            changed: Condvar::new(),
+            started: Self::read_monotonic(),
+            led_from: AtomicI64::new(NOT_LED),
+        });
         let weak = Arc::downgrade(&alarms);
         let spawned = std::thread::Builder::new().name("clock".into()).spawn(move || {
             while let Some(alarms) = weak.upgrade() {
@@ -60,11 +68,16 @@ impl Clock for SystemClock {
     }
 
     fn advance(&self, by: SignedDuration) {
-        // More than 292 years are no correction but an error, and are cut off.
-        let by = i64::try_from(by.as_nanos()).unwrap_or(if by.is_negative() { i64::MIN } else { i64::MAX });
-        let add = |ahead: i64| Some(ahead.saturating_add(by));
+        let nanos = |number: i128| i64::try_from(number).unwrap_or(if number < 0 { i64::MIN + 1 } else { i64::MAX });
+        let add = |led_from: i64| {
+            let before = match led_from {
+                NOT_LED => nanos(Self::read().as_nanosecond() - self.alarms.run_for()),
+                led_from => led_from,
+            };
+            Some(before.saturating_add(nanos(by.as_nanos())).max(NOT_LED + 1))
+        };
         // The closure never refuses, so the update cannot fail.
-        let _ = self.alarms.ahead.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
+        let _ = self.alarms.led_from.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
         self.alarms.changed.notify_one();
     }
 
@@ -82,8 +95,10 @@ impl Clock for SystemClock {
 struct Alarms {
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// How far what is shown is ahead of the machine's clock, in nanoseconds.
-    ahead: AtomicI64,
+    /// When this clock was made, by the monotonic clock.
+    started: Instant,
+    /// What the clock that leads this one showed then, in nanoseconds since 1970; [`NOT_LED`] while the machine's is followed.
+    led_from: AtomicI64,
 }
 
 #[derive(Default)]
@@ -96,8 +111,16 @@ struct Queue {
 impl Alarms {
     /// What the clock shows.
     fn shown(&self) -> Timestamp {
-        let ahead = SignedDuration::from_nanos(self.ahead.load(Ordering::Acquire));
-        SystemClock::read().checked_add(ahead).unwrap_or(Timestamp::MAX)
+        match self.led_from.load(Ordering::Acquire) {
+            NOT_LED => SystemClock::read(),
+            led_from => Timestamp::from_nanosecond(i128::from(led_from) + self.run_for()).unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    /// How long this clock has run, in nanoseconds.
+    fn run_for(&self) -> i128 {
+        // A process that ran long enough for this to be cut off would be older than the universe.
+        i128::try_from(SystemClock::read_monotonic().duration_since(self.started).as_nanos()).unwrap_or(i128::MAX)
     }
 
     /// Wakes who is due, then waits for the next or for a change.
@@ -227,5 +250,28 @@ impl TokioRuntime {
 impl Runtime for TokioRuntime {
     fn spawn(&self, task: BoxFuture<()>) {
         self.0.spawn(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_led_shows_what_the_other_shows() {
+        let clock = SystemClock::start();
+        let differs_by = |clock: &SystemClock| clock.now().duration_since(SystemClock::read());
+        let second = SignedDuration::from_secs(1);
+        assert!(differs_by(&clock).abs() < second);
+        for (by, expect_hours) in [(1, 1), (-3, -2), (0, -2), (2, 0)] {
+            clock.advance(SignedDuration::from_hours(by));
+            let off = differs_by(&clock) - SignedDuration::from_hours(expect_hours);
+            assert!(off.abs() < second, "{expect_hours} hours: {off:?}");
+        }
+        // What makes no sense is cut off and breaks nothing.
+        clock.advance(SignedDuration::MAX);
+        assert!(clock.now() > SystemClock::read());
+        clock.advance(SignedDuration::MIN);
+        clock.now();
     }
 }

@@ -99,18 +99,14 @@ async fn once(inner: &Inner, echo: bool) -> Result<(), StoreError> {
 /// Sets this node's clock by the store's.
 ///
 /// The answer left the store somewhere between the question and its arrival. As long as that explains the difference, the
-/// clock is left alone, and two nodes on one machine never quarrel about fractions of a millisecond.
+/// clock is left alone, and two nodes on one machine never quarrel about fractions of a millisecond. Otherwise it is set to
+/// what was shown when the answer came: a little behind the store's and never ahead, because nothing may be early.
 fn correct(inner: &Inner, before: Timestamp, after: Timestamp, shown: Timestamp) {
-    let behind = shown.duration_since(after);
-    let ahead = before.duration_since(shown);
-    if behind > SignedDuration::ZERO {
-        inner.clock.advance(behind);
-    } else if ahead > SignedDuration::ZERO {
-        inner.clock.advance(-ahead);
-    } else {
-        return;
-    }
-    let by = behind.max(ahead);
+    let is_explained = before <= shown && shown <= after;
+    let by = if is_explained { SignedDuration::ZERO } else { shown.duration_since(after) };
+    // Also if it is by nothing: from now on the store leads, whatever this machine's clock is set to.
+    inner.clock.advance(by);
+    let by = by.abs();
     if by > SignedDuration::from_millis(100) {
         tracing::warn!(?by, "this machine's clock differs from the database's; the database's is used");
     }
