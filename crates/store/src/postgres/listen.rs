@@ -1,6 +1,7 @@
 //! A connection of its own on which the database tells what others change.
 
 use std::future::poll_fn;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_core::store::{Ears, Heard, StoreError};
@@ -8,11 +9,13 @@ use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
 
 use super::fault::Fault;
-use super::pool::Pool;
+use super::pool::{Pool, in_time};
 use super::tell::{CHANNEL, understand};
 
 /// News that nobody has heard yet; when there are more, one look stands for all that are dropped.
 const WAITING_MAX: usize = 4096;
+/// A server that does not say by then that it will tell never does.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Listener {
     heard: mpsc::Receiver<Heard>,
@@ -45,7 +48,8 @@ pub(super) async fn listen(pool: &Pool) -> Result<Listener, Fault> {
             }
         }
     });
-    client.batch_execute(&format!("listen {CHANNEL}")).await?;
+    let listening = in_time(ANSWERED_WITHIN, client.batch_execute(&format!("listen {CHANNEL}"))).await;
+    listening.ok_or_else(|| Fault::Lost("the server does not answer".into()))??;
     Ok(Listener { heard, _client: client })
 }
 

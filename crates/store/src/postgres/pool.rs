@@ -26,8 +26,10 @@ const NORMAL_MAX: usize = 9;
 /// A claim or a settle that is not answered within this never will be: the way to the server swallows what is sent. It is
 /// far longer than the slowest takes, and leaves time to take leases anew.
 const URGENT_WITHIN: Duration = Duration::from_secs(5);
-/// All else may have to read much.
-const NORMAL_WITHIN: Duration = Duration::from_secs(60);
+/// All else may have to read much; but whoever asks over HTTP waits for it.
+const NORMAL_WITHIN: Duration = Duration::from_secs(15);
+/// A server that takes a connection and then says nothing is as far away as one that cannot be reached.
+const GREETED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A statement's parameter and its type. Types are given, so that a statement needs no preparing: behind PgBouncer in
 /// transaction mode, what is prepared in one moment is on another server's connection in the next.
@@ -119,7 +121,14 @@ impl Pool {
 
     /// A connection that the caller keeps alive.
     pub(super) async fn connect_bare(&self) -> Result<Bare, Fault> {
-        self.url.config.connect(self.tls.clone()).await.map_err(Fault::connecting)
+        // The driver's own limit is for each host, and ends where the greeting begins.
+        let config = &self.url.config;
+        let each = config.get_connect_timeout().copied().unwrap_or_default() + GREETED_WITHIN;
+        let all = each * u32::try_from(config.get_hosts().len()).unwrap_or(1).max(1);
+        match in_time(all, config.connect(self.tls.clone())).await {
+            Some(connected) => connected.map_err(Fault::connecting),
+            None => Err(Fault::Store(StoreError::Unavailable("the server does not answer".into()))),
+        }
     }
 
     async fn connect(&self) -> Result<Client, Fault> {
@@ -272,7 +281,7 @@ impl Drop for Connection<'_> {
 
 /// What `work` leads to, if it ends within `span`.
 #[expect(clippy::disallowed_methods, reason = "a connection that swallows what is sent is noticed by time alone")]
-async fn in_time<T>(span: Duration, work: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn in_time<T>(span: Duration, work: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(span, work).await.ok()
 }
 
