@@ -97,27 +97,49 @@ struct State {
     /// For connections that are still to come.
     ways: Ways,
     refusing: bool,
+    /// Whoever says these words is swallowed from then on.
+    unheard: Option<String>,
     connections: Vec<Connection>,
 }
 
 /// A connection as the proxy's owner sees it.
 struct Connection {
     ways: watch::Sender<Ways>,
-    /// What the client said first.
-    said: Arc<Mutex<Vec<u8>>>,
+    said: Arc<Said>,
     /// Both sockets, which belong to the pumps and close with them.
     sides: [Weak<TcpStream>; 2],
     pumps: [AbortHandle; 2],
 }
 
+/// What the client of a connection said first.
+struct Said {
+    bytes: Mutex<Vec<u8>>,
+    ways: watch::Sender<Ways>,
+    shared: Arc<Shared>,
+}
+
+impl Said {
+    /// Called before the words go on their way.
+    fn add(&self, piece: &[u8]) {
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = REMEMBERED_BYTES.saturating_sub(bytes.len());
+        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        drop(bytes);
+        let unheard = self.shared.lock().unheard.clone();
+        if unheard.is_some_and(|words| self.has(&words)) {
+            self.ways.send_modify(|ways| ways.change(Toward::Both, |way| way.fault = Fault::Swallow));
+        }
+    }
+
+    fn has(&self, words: &str) -> bool {
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        bytes.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words.as_bytes()))
+    }
+}
+
 impl Connection {
     fn is_over(&self) -> bool {
         self.pumps.iter().all(AbortHandle::is_finished)
-    }
-
-    fn has_said(&self, words: &str) -> bool {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words.as_bytes()))
     }
 
     /// Ends it as a crash would: with a reset, not with an end.
@@ -195,11 +217,16 @@ impl Proxy {
     /// many they are.
     pub fn swallow_that_said(&self, words: &str, toward: Toward) -> usize {
         let state = self.shared.lock();
-        let picked = state.connections.iter().filter(|connection| !connection.is_over() && connection.has_said(words));
+        let picked = state.connections.iter().filter(|connection| !connection.is_over() && connection.said.has(words));
         let swallow = |connection: &Connection| {
             connection.ways.send_modify(|ways| ways.change(toward, |way| way.fault = Fault::Swallow));
         };
         picked.map(swallow).count()
+    }
+
+    /// From now until [`Proxy::resume`], whoever says `words` is swallowed from that moment on, both ways.
+    pub fn swallow_whoever_says(&self, words: &str) {
+        self.shared.lock().unheard = Some(words.to_owned());
     }
 
     /// Resets every connection.
@@ -216,6 +243,7 @@ impl Proxy {
     pub fn resume(&self) {
         let mut state = self.shared.lock();
         state.refusing = false;
+        state.unheard = None;
         state.ways = Ways::default();
         for connection in &state.connections {
             connection.ways.send_modify(Ways::resume);
@@ -230,7 +258,7 @@ impl Proxy {
     /// How many open connections there are whose client has said `words`.
     pub fn connections_that_said(&self, words: &str) -> usize {
         let state = self.shared.lock();
-        state.connections.iter().filter(|connection| !connection.is_over() && connection.has_said(words)).count()
+        state.connections.iter().filter(|connection| !connection.is_over() && connection.said.has(words)).count()
     }
 
     fn change(&self, change: impl Fn(&mut Ways)) {
@@ -277,9 +305,9 @@ async fn connect(shared: Arc<Shared>, client: TcpStream) {
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let (client, server) = (Arc::new(client), Arc::new(server));
     let sides = [Arc::downgrade(&client), Arc::downgrade(&server)];
-    let said = Arc::<Mutex<Vec<u8>>>::default();
     let mut state = shared.lock();
     let ways = watch::Sender::new(state.ways);
+    let said = Arc::new(Said { bytes: Mutex::default(), ways: ways.clone(), shared: Arc::clone(&shared) });
     let to_server = pump::Pump {
         from: Arc::clone(&client),
         to: Arc::clone(&server),

@@ -194,6 +194,23 @@ fn only_those_that_said_the_words_are_swallowed() {
 }
 
 #[test]
+fn whoever_says_the_words_is_not_heard_from_then_on() {
+    let stage = Stage::new();
+    stage.proxy.swallow_whoever_says("listen");
+    let (mut client, mut server) = stage.connect();
+    client.write_all(b"hello").unwrap();
+    expect(&mut server, "hello");
+    client.write_all(b"LISTEN").unwrap();
+    expect_silence(&mut server);
+    server.write_all(b"news").unwrap();
+    expect_silence(&mut client);
+    stage.proxy.resume();
+    let (mut new, mut new_server) = stage.connect();
+    new.write_all(b"LISTEN").unwrap();
+    expect(&mut new_server, "LISTEN");
+}
+
+#[test]
 fn a_cut_resets_both_ends_and_the_refused_never_get_anywhere() {
     let stage = Stage::new();
     let (mut client, mut server) = stage.connect();

@@ -1,14 +1,14 @@
 //! One direction of one connection.
 
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustix::net::{Shutdown, shutdown};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Fault, REMEMBERED_BYTES, Way, Ways};
+use super::{Fault, Said, Way, Ways};
 
 /// Carries bytes from one socket to another.
 pub(super) struct Pump {
@@ -18,7 +18,7 @@ pub(super) struct Pump {
     /// Which of the two ways is its own.
     pub(super) way: fn(&Ways) -> Way,
     /// Where to keep what is said first.
-    pub(super) said: Option<Arc<Mutex<Vec<u8>>>>,
+    pub(super) said: Option<Arc<Said>>,
 }
 
 /// Bytes and when they came; none are the end.
@@ -34,7 +34,7 @@ impl Pump {
             loop {
                 let piece = read(&from).await.unwrap_or_default();
                 if let Some(said) = &said {
-                    remember(said, &piece);
+                    said.add(&piece);
                 }
                 let is_end = piece.is_empty();
                 // The writer goes away only when the other side has.
@@ -100,12 +100,6 @@ async fn write(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn remember(said: &Mutex<Vec<u8>>, piece: &[u8]) {
-    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-    let room = REMEMBERED_BYTES.saturating_sub(said.len());
-    said.extend_from_slice(&piece[..piece.len().min(room)]);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the network's time is real")]
