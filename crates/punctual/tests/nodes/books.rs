@@ -98,13 +98,14 @@ impl fmt::Display for Verdict {
         let millis = |percent| self.percentile(percent).as_secs_f64() * 1e3;
         write!(
             f,
-            "{} effects, {} missing, {} under a second key, {} repeats under the same key, {} early; late p50 {:.1} ms, p99 {:.1} \
-             ms, max {:.1} ms",
+            "{} effects, {} missing, {} under a second key, {} repeats under the same key, {} early; late min {:.1} ms, p50 \
+             {:.1} ms, p99 {:.1} ms, max {:.1} ms",
             self.n_effects,
             self.missing.len(),
             self.n_extra_effects,
             self.n_repeats,
             self.n_early,
+            millis(0.0),
             millis(50.0),
             millis(99.0),
             millis(100.0)
@@ -120,6 +121,7 @@ fn the_books_see_every_kind_of_failure() {
         reminder: reminder.into(),
         due_at: at(10),
         at: at(second),
+        sent_at: at(second),
     };
     let mut books = Books::default();
     books.add(["a", "b", "c", "d"].map(|id| (id.to_owned(), at(10))));

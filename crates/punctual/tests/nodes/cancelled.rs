@@ -16,6 +16,7 @@ async fn what_another_node_has_claimed_is_cancelled_or_sent_and_never_both() {
     let Some(mut cluster) = Cluster::new() else { return };
     let one_by_one = [("PUNCTUAL_WEBHOOK_CONCURRENCY", "1")];
     let nodes = [cluster.add(&one_by_one), cluster.add(&one_by_one)];
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
     let mut books = Books::default();
     let due_at = cluster.soon(Duration::from_secs(1));
@@ -46,6 +47,7 @@ async fn what_another_node_has_claimed_is_cancelled_or_sent_and_never_both() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_that_races_with_the_instant_succeeds_or_says_that_it_is_too_late() {
     let Some(cluster) = Cluster::of(2) else { return };
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
     let n_cancels = sizes::cancels();
     let mut books = Books::default();

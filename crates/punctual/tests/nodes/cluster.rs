@@ -56,6 +56,22 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// Waits until every node that runs knows of all others and hears what they change.
+    pub(crate) async fn until_divided(&self) {
+        let running: Vec<_> = self.nodes.iter().filter(|node| node.is_running()).collect();
+        let give_up_at = self.clock.now() + Duration::from_secs(20);
+        for node in &running {
+            loop {
+                let body = node.readiness().await;
+                if body["nodes"] == running.len() && body["wake_ups"] == "listen" {
+                    break;
+                }
+                assert!(self.clock.now() < give_up_at, "they do not find each other: {body}");
+                self.clock.pause(LOOK_EVERY).await;
+            }
+        }
+    }
+
     /// Adds a running node with these settings beside the usual ones; returns its place.
     pub(crate) fn add(&mut self, env: &[(&str, &str)]) -> usize {
         let url = self.postgres.url(&self.database);
@@ -70,7 +86,8 @@ impl Cluster {
     }
 
     fn add_at(&mut self, url: &str, proxy: Option<Proxy>, env: &[(&str, &str)]) -> usize {
-        let usual = [("PUNCTUAL_DATABASE_URL", url), ("PUNCTUAL_API_KEY", API_KEY)];
+        // A receiver that is slow on purpose is waited for.
+        let usual = [("PUNCTUAL_DATABASE_URL", url), ("PUNCTUAL_API_KEY", API_KEY), ("PUNCTUAL_WEBHOOK_TIMEOUT", "60")];
         let env = usual.iter().chain(env).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut node = Node { home: Home::new(), env, server: None, proxy };
         node.start();
@@ -194,6 +211,11 @@ impl Node {
         assert_eq!(status, 201, "{body}");
         let created = body["reminders"].as_array().unwrap().iter();
         created.zip(wanted).map(|(reminder, (_, at))| (reminder["id"].as_str().unwrap().to_owned(), *at)).collect()
+    }
+
+    /// What it says about its own state, whether it is ready or not.
+    pub(crate) async fn readiness(&self) -> Value {
+        self.call(Method::GET, "/readyz", None).await.1
     }
 
     /// The sum of a metric over its labels.

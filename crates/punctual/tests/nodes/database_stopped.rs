@@ -27,6 +27,7 @@ async fn nothing_is_lost_when_the_database_stops_and_delivering_goes_on_at_once(
     let Some(mut cluster) = Cluster::on(postgres) else { return };
     cluster.add(&[]);
     cluster.add(&[]);
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
     let n_stops = sizes::database_stops();
     let seed = sizes::seed();

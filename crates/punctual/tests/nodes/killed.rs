@@ -19,6 +19,7 @@ const LEASE_AND_A_LITTLE: Duration = Duration::from_secs(17);
 async fn nodes_come_and_go_and_every_reminder_has_one_effect() {
     let sizes::Chaos { nodes, reminders, over } = sizes::chaos();
     let Some(mut cluster) = Cluster::of(nodes) else { return };
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
     let seed = sizes::seed();
     println!("seed {seed}");
@@ -63,6 +64,7 @@ async fn nodes_come_and_go_and_every_reminder_has_one_effect() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_nodes_work_is_done_by_others() {
     let Some(mut cluster) = Cluster::of(2) else { return };
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
 
     // Both nodes hold what their receiver does not answer.

@@ -26,5 +26,8 @@ mod sizes;
 mod cancelled;
 mod database_stopped;
 mod killed;
+mod listening;
 mod partitioned;
 mod paused;
+mod plain_sql;
+mod skewed;

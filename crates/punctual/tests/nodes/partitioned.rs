@@ -17,6 +17,7 @@ async fn others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself() {
     let Some(mut cluster) = Cluster::new() else { return };
     let cut_off = cluster.add_behind_proxy(&[]);
     let other = cluster.add(&[]);
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
     let mut books = Books::default();
     let first_at = cluster.soon(Duration::from_secs(1));

@@ -14,6 +14,7 @@ async fn a_node_that_slept_past_its_lease_changes_nothing() {
     // Few at once: most of what a node holds has not begun.
     let few = [("PUNCTUAL_WEBHOOK_CONCURRENCY", "3")];
     let (sleeper, other) = (cluster.add(&few), cluster.add(&few));
+    cluster.until_divided().await;
     let receiver = Receiver::listen().await;
     let mut books = Books::default();
     let due_at = cluster.soon(Duration::from_secs(1));

@@ -19,6 +19,8 @@ pub(crate) struct Arrival {
     pub(crate) reminder: String,
     pub(crate) due_at: Timestamp,
     pub(crate) at: Timestamp,
+    /// When the node says that it sent it, in whole seconds.
+    pub(crate) sent_at: Timestamp,
 }
 
 impl Arrival {
@@ -114,8 +116,10 @@ impl Shared {
         let key = headers["webhook-id"].to_str().unwrap().to_owned();
         assert_eq!(headers["idempotency-key"].to_str().unwrap(), key);
         let due_at = text("due_at").parse().unwrap();
+        let sent_at = headers["webhook-timestamp"].to_str().unwrap().parse().unwrap();
+        let sent_at = Timestamp::from_second(sent_at).unwrap();
         let mut arrivals = self.lock();
-        arrivals.push(Arrival { key, reminder: text("reminder_id"), due_at, at });
+        arrivals.push(Arrival { key, reminder: text("reminder_id"), due_at, at, sent_at });
         let n_arrivals = arrivals.len();
         drop(arrivals);
         self.count.send_replace(n_arrivals);
