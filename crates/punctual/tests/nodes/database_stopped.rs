@@ -50,7 +50,7 @@ async fn nothing_is_lost_when_the_database_stops_and_delivering_goes_on_at_once(
         })
         .collect();
 
-    let mut again = Vec::new();
+    let (mut again, mut readies) = (Vec::new(), Vec::new());
     for _ in 0..n_stops {
         cluster.clock.pause(dice.millis(800, 1_500)).await;
         cluster.postgres.stop_immediately();
@@ -63,32 +63,44 @@ async fn nothing_is_lost_when_the_database_stops_and_delivering_goes_on_at_once(
         let arrivals = receiver.arrivals();
         let first = arrivals.iter().find(|arrival| arrival.at > ready_at).unwrap();
         again.push(first.at.duration_since(ready_at));
+        readies.push(ready_at);
     }
     cluster.clock.pause(Duration::from_secs(1)).await;
     is_over.store(true, Ordering::Relaxed);
     let mut books = Books::default();
-    let mut n_failed = 0;
+    let (mut n_failed, mut taken_again) = (0, Vec::new());
     for client in clients {
-        let (created, failed) = soon(client).await.unwrap();
-        books.add(created);
-        n_failed += failed;
+        let called = soon(client).await.unwrap();
+        n_failed += called.n_failed;
+        for ready_at in &readies {
+            let first = called.taken_at.iter().find(|at| *at > ready_at).expect("a client that goes on");
+            taken_again.push(first.duration_since(*ready_at));
+        }
+        books.add(called.created);
     }
     soon(receiver.until_all(books.ids())).await;
     cluster.until_settled().await;
 
     let verdict = books.compare(&receiver.arrivals());
     println!("{n_stops} stops, {n_failed} requests refused, {} written without an answer: {verdict}", verdict.n_others);
-    again.sort_unstable();
-    let millis = |span: &SignedDuration| span.as_millis();
-    println!(
-        "delivering again after the database was ready: p50 {} ms, max {} ms",
-        again.get(again.len() / 2).map_or(0, millis),
-        again.last().map_or(0, millis)
-    );
+    for (what, spans) in [("delivering", &mut again), ("taking requests, each node", &mut taken_again)] {
+        spans.sort_unstable();
+        let millis = |index: usize| spans.get(index).map_or(0, SignedDuration::as_millis);
+        let (p50, max) = (millis(spans.len() / 2), millis(spans.len() - 1));
+        println!("{what} again after the database was ready: p50 {p50} ms, max {max} ms");
+    }
     verdict.holds();
     assert!(verdict.n_effects > n_stops * 10, "there was no load: {verdict}");
     cluster.all_delivered();
-    assert!(again.iter().all(|span| *span <= AGAIN_WITHIN), "{again:?}");
+    assert!(again.iter().chain(&taken_again).all(|span| *span <= AGAIN_WITHIN), "{again:?} {taken_again:?}");
+}
+
+/// What came of a client's requests.
+#[derive(Default)]
+struct Called {
+    created: Vec<(String, Timestamp)>,
+    taken_at: Vec<Timestamp>,
+    n_failed: usize,
 }
 
 /// A client that creates one reminder after the other and writes down what was acknowledged.
@@ -102,23 +114,24 @@ struct Calling {
 }
 
 impl Calling {
-    async fn run(mut self, number: usize) -> (Vec<(String, Timestamp)>, usize) {
+    async fn run(mut self, number: usize) -> Called {
         let clock = SystemClock::start();
-        let (mut created, mut n_failed) = (Vec::new(), 0);
+        let mut called = Called::default();
         while !self.is_over.load(Ordering::Relaxed) {
             let due_at = SystemClock::read() + self.dice.millis(100, 1_500);
             let due_at = Timestamp::from_millisecond(due_at.as_millisecond()).unwrap();
-            let body = a_reminder(&format!("user-{number}-{}", created.len()), &due_at.to_string(), &self.to);
+            let body = a_reminder(&format!("user-{number}-{}", called.created.len()), &due_at.to_string(), &self.to);
             let answer = soon(self.client.post(&self.url).bearer_auth(&self.key).json(&body).send()).await.unwrap();
             if answer.status() == 201 {
                 let body: Value = soon(answer.json()).await.unwrap();
-                created.push((body["id"].as_str().unwrap().to_owned(), due_at));
+                called.created.push((body["id"].as_str().unwrap().to_owned(), due_at));
+                called.taken_at.push(SystemClock::read());
             } else {
                 assert_eq!(answer.status(), 503, "{:?}", answer.text().await);
-                n_failed += 1;
+                called.n_failed += 1;
             }
             clock.pause(Duration::from_millis(15)).await;
         }
-        (created, n_failed)
+        called
     }
 }

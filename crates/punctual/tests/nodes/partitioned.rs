@@ -32,15 +32,19 @@ async fn others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself() {
     let claimed = cluster.held_by(cut_off);
 
     // Whoever asks it is told within a bounded time, and it says that it cannot work.
-    let lost = a_reminder("ann", "1s", &receiver.hook());
-    let (status, body) = cluster.nodes[cut_off].call(Method::POST, "/v1/reminders", Some(lost)).await;
-    assert_eq!(status, 503, "{body}");
-    let (status, body) = cluster.nodes[cut_off].call(Method::GET, "/readyz", None).await;
-    assert_eq!(status, 503, "{body}");
-    println!("it said so after {:.1} s", cluster.clock.now().duration_since(cut_off_at).as_secs_f64());
-
-    soon(receiver.until_all(books.ids())).await;
-    cluster.until_settled().await;
+    let asked = async {
+        let lost = a_reminder("ann", "1s", &receiver.hook());
+        let (status, body) = cluster.nodes[cut_off].call(Method::POST, "/v1/reminders", Some(lost)).await;
+        assert_eq!(status, 503, "{body}");
+        let (status, body) = cluster.nodes[cut_off].call(Method::GET, "/readyz", None).await;
+        assert_eq!(status, 503, "{body}");
+        println!("it said so after {:.1} s", cluster.clock.now().duration_since(cut_off_at).as_secs_f64());
+    };
+    let delivered = async {
+        soon(receiver.until_all(books.ids())).await;
+        cluster.until_settled().await;
+    };
+    tokio::join!(asked, delivered);
     let arrivals = receiver.arrivals();
     let verdict = books.compare(&arrivals);
     println!("{} claimed by the one cut off: {verdict}", claimed.len());
