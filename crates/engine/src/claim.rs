@@ -147,12 +147,12 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
             let n_taken = take(
                 inner,
                 claimer,
-                Scope { from: Timestamp::MIN, until, shards: Shards::ALL, via: "recovery" },
+                Scope { from: Timestamp::MIN, until, shards: Shards::ALL, via: timer.backlog_via() },
                 limit,
             )
             .await?;
             if n_taken < limit {
-                timer.set_backlog(false);
+                timer.end_backlog();
             }
             now = inner.clock.now();
             claimer.backlog_at = plus(now, signed(BACKLOG_EVERY));
@@ -264,6 +264,7 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
         .into_iter()
         .map(|claimed| {
             let lane = inner.lane_of(claimed.to());
+            let via = if inner.fired.take(claimed.before.id) { "manual" } else { via };
             let flight = Flight::new(claimed, via, lane);
             inner.flights.add(&flight);
             flight

@@ -18,7 +18,7 @@ use punctual_core::store::{
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::deliver::{Hold, Lanes};
-use crate::flight::Flights;
+use crate::flight::{Fired, Flights};
 use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
 use crate::peers::{Peers, Standing};
 use crate::run::Phase;
@@ -64,6 +64,7 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     pub(crate) timer: Timer,
     pub(crate) flights: Flights,
+    pub(crate) fired: Fired,
     /// Whether a claim is under way whose flights nobody knows yet.
     pub(crate) claiming: AtomicBool,
     pub(crate) hold: Hold,
@@ -116,6 +117,7 @@ impl Engine {
             metrics: Metrics::default(),
             timer: Timer::new(),
             flights: Flights::default(),
+            fired: Fired::default(),
             claiming: AtomicBool::new(false),
             hold: Hold::default(),
             lanes: Mutex::new(Lanes::default()),
@@ -280,6 +282,9 @@ impl Inner {
                     self.clock.pause(WITHDRAW_AGAIN_AFTER).await;
                 }
                 Ok(changed) => {
+                    if let (Change::Fire, Some(occurrence)) = (&change, &changed.occurrence) {
+                        self.fired.add(occurrence.id);
+                    }
                     self.timer.note(changed.wakes.iter().copied());
                     return Ok(changed);
                 }

@@ -3,7 +3,7 @@
 //! A flight is a claimed occurrence between its claim and its settle. Until its send begins it can be withdrawn: that is how a
 //! cancel can still succeed in the moments before the instant, although the lease has been taken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,6 +58,27 @@ impl Flight {
 
     fn key(&self) -> (OccurrenceId, u64) {
         (self.claimed.before.id, self.claimed.lease)
+    }
+}
+
+/// Runs that somebody asked for by hand, until they are claimed.
+#[derive(Default)]
+pub(crate) struct Fired(Mutex<BTreeSet<OccurrenceId>>);
+
+impl Fired {
+    /// More than this have been claimed by other nodes, and are forgotten.
+    const MAX: usize = 1024;
+
+    pub(crate) fn add(&self, id: OccurrenceId) {
+        let mut fired = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if fired.len() >= Self::MAX {
+            fired.clear();
+        }
+        fired.insert(id);
+    }
+
+    pub(crate) fn take(&self, id: OccurrenceId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
     }
 }
 

@@ -30,6 +30,8 @@ struct Window {
     is_full: bool,
     /// Something is overdue by more than the engine keeps up with by itself.
     backlog: bool,
+    /// And only the safety sweep found it.
+    is_find: bool,
     /// What was noted since a claim began: the claim may have come too early to see it.
     during_claim: Option<Vec<Timestamp>>,
 }
@@ -42,6 +44,7 @@ impl Timer {
             complete_until: None,
             is_full: false,
             backlog: false,
+            is_find: false,
             during_claim: None,
         };
         Self { window: Mutex::new(window), nudged: Notify::new() }
@@ -174,8 +177,21 @@ impl Timer {
         self.lock().backlog
     }
 
-    pub(crate) fn set_backlog(&self, backlog: bool) {
-        self.lock().backlog = backlog;
+    /// Who noticed the backlog, for the metrics.
+    pub(crate) fn backlog_via(&self) -> &'static str {
+        if self.lock().is_find { "fallback" } else { "recovery" }
+    }
+
+    /// The safety sweep found something overdue.
+    pub(crate) fn find(&self) {
+        let mut window = self.lock();
+        (window.backlog, window.is_find) = (true, true);
+    }
+
+    /// Nothing overdue is left.
+    pub(crate) fn end_backlog(&self) {
+        let mut window = self.lock();
+        (window.backlog, window.is_find) = (false, false);
     }
 
     /// The next moment.

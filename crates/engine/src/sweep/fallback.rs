@@ -34,7 +34,7 @@ async fn run_once(inner: &Inner) -> Result<(), StoreError> {
     {
         inner.metrics.fallback_found.inc();
         tracing::warn!(%since, "the safety sweep found something overdue that the timer had missed");
-        inner.timer.set_backlog(true);
+        inner.timer.find();
     }
     inner.timer.reset();
     inner.store.forget_answered(inner.clock.now()).await

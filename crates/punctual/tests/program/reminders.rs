@@ -144,6 +144,8 @@ async fn a_fired_reminder_leaves_a_trail() {
     assert_eq!(page["occurrences"][0]["run_number"], run["run_number"]);
     assert!(page["audit"].as_array().unwrap().iter().any(|entry| entry["action"] == "create"), "{page}");
     assert_eq!(server.get(&path).await["status"], "active", "the series goes on");
+    let metrics = server.request(Method::GET, "/metrics").send().await.unwrap().text().await.unwrap();
+    assert!(metrics.contains(r#"punctual_occurrences_total{state="delivered",via="manual"} 1"#), "{metrics}");
     let (status, problem) = server.call(Method::POST, &format!("{path}/resume"), None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("conflict")), "{problem}");
 }
