@@ -16,3 +16,7 @@ sim runs="5000":
 # kill -9 in the middle of the work, again and again.
 crash cycles="1000":
     cargo run --release -- bench crash --cycles {{cycles}}
+
+# Many nodes on one PostgreSQL, at the sizes that are promised: 100,000 reminders while nodes come and go, 50 power cuts.
+nodes:
+    PUNCTUAL_TEST_NODES_FULL=1 cargo test --release -p punctual --test nodes -- --nocapture --test-threads=1

@@ -1,5 +1,8 @@
 //! How fast, when all are due at one instant.
 
+/// The same with several nodes.
+mod nodes;
+
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
@@ -32,10 +35,20 @@ pub(super) struct Args {
     /// How many others are pending meanwhile, due long after
     #[arg(long, default_value_t = 0, value_name = "N")]
     pending: usize,
+    /// With so many nodes on one PostgreSQL, each a process of its own, and with one of them for comparison
+    #[arg(long, value_name = "N", requires = "database", value_parser = clap::value_parser!(u16).range(2..=64))]
+    nodes: Option<u16>,
+    /// How often each is measured when there are several nodes; the middle one counts
+    #[arg(long, default_value_t = 3, value_name = "N", requires = "nodes", value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
 }
 
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     ensure!(args.count > 0, "--count must be at least 1");
+    if let Some(nodes) = args.nodes {
+        ensure!(args.channel == Channel::Webhook, "--nodes: the nodes are other processes, so only --channel webhook");
+        return nodes::run(args, usize::from(nodes), common).await;
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
     let store: Arc<dyn Store> = place.open().await?;

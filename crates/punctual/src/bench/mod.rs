@@ -22,6 +22,12 @@ mod idle;
 /// Whether anything is lost when the server is killed.
 mod crash;
 
+/// What others notice when a node is killed.
+mod failover;
+
+/// What it costs writers that nodes are told.
+mod notify;
+
 /// How fast phrases are understood.
 mod phrases;
 
@@ -36,6 +42,9 @@ mod receiver;
 
 /// The server in a process of its own.
 mod server;
+
+/// Any number of servers on one database.
+mod nodes;
 
 /// Other processes, ended when they are no longer needed.
 mod child;
@@ -103,6 +112,10 @@ enum Workload {
     Idle(idle::Args),
     /// Kill the server under load, again and again, and see that nothing is lost
     Crash(crash::Args),
+    /// Kill one of several nodes, and see how late what it left behind is
+    Failover(failover::Args),
+    /// Commits of many writers in plain SQL, with and without telling the nodes
+    Notify(notify::Args),
     /// How fast phrases such as `tomorrow at 8` are understood
     Phrases(phrases::Args),
     /// Take messages until standard input ends; used by the other workloads
@@ -159,6 +172,8 @@ async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),
         Workload::Crash(args) => crash::run(args, common).await.map(Some),
+        Workload::Failover(args) => failover::run(args, common).await.map(Some),
+        Workload::Notify(args) => notify::run(args, common).await.map(Some),
         Workload::Phrases(args) => phrases::run(args).map(Some),
         Workload::Receiver => receiver::run().await.map(|()| None),
     }

@@ -1,10 +1,12 @@
 //! The server in a process of its own.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use jiff::SignedDuration;
 use punctual_core::clock::Clock;
+use serde_json::Value;
 
 use super::child::Child;
 use super::http::{Connection, request};
@@ -38,14 +40,23 @@ impl Server {
 
     /// Starts it with further arguments.
     pub(super) async fn start_with(place: &Place, further: &[&str], clock: &dyn Clock) -> anyhow::Result<Self> {
-        let data_dir = place.dir().to_str().context("the directory's name is no text")?;
-        let database = place.url();
+        Self::start_in(place.dir(), &place.url(), further, clock).await
+    }
+
+    /// Starts it with a data directory of its own.
+    pub(super) async fn start_in(
+        dir: &Path,
+        database: &str,
+        further: &[&str],
+        clock: &dyn Clock,
+    ) -> anyhow::Result<Self> {
+        let data_dir = dir.to_str().context("the directory's name is no text")?;
         let arguments = [
             "serve",
             "--data-dir",
             data_dir,
             "--database",
-            &database,
+            database,
             "--listen",
             "127.0.0.1:0",
             "--log",
@@ -56,7 +67,7 @@ impl Server {
         let arguments = [&arguments[..], further].concat();
         let (child, ready) = Child::start(&arguments, "listening on http://", clock).await?;
         let address = ready.rest.parse().with_context(|| format!("`{}` is no address", ready.rest))?;
-        let key = serve::read_admin_key(place.dir())?.ok_or_else(|| anyhow!("the server made no key"))?;
+        let key = serve::read_admin_key(dir)?.ok_or_else(|| anyhow!("the server made no key"))?;
         Ok(Self { address, key: key.expose().to_owned(), ready_after: ready.after, child })
     }
 
@@ -88,10 +99,30 @@ impl Server {
 
     /// How many queries it has run, as it says itself.
     pub(super) async fn queries(&self) -> anyhow::Result<u64> {
+        let n_queries = self.metric("punctual_queries_total").await?;
+        ensure!(n_queries > 0.0, "there is no punctual_queries_total in its metrics");
+        Ok(n_queries as u64)
+    }
+
+    /// One of its metrics, summed over its labels; 0 when nothing has been counted yet.
+    pub(super) async fn metric(&self, name: &str) -> anyhow::Result<f64> {
         let mut connection = Connection::open(self.address).await?;
         let text = connection.exchange(&request("GET", "/metrics", Some(&self.key), b"")).await?.text()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("punctual_queries_total "));
-        line.and_then(|number| number.trim().parse().ok()).context("there is no punctual_queries_total in its metrics")
+        let values = text.lines().filter_map(|line| {
+            let (labelled, value) = line.rsplit_once(' ')?;
+            (labelled.split('{').next() == Some(name)).then(|| value.parse::<f64>().ok())?
+        });
+        Ok(values.sum())
+    }
+
+    /// What it answers to a GET.
+    pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let mut connection = Connection::open(self.address).await?;
+        Ok(serde_json::from_slice(&connection.exchange(&request("GET", path, Some(&self.key), b"")).await?.body)?)
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     fn proc(&self, file: &str) -> anyhow::Result<String> {

@@ -1,7 +1,7 @@
 //! Many nodes on one PostgreSQL: real processes, killed, paused, cut off and given wrong clocks, and what their receiver sees
 //! meanwhile.
 //!
-//! `cargo test --test nodes` takes a minute. With `PUNCTUAL_TEST_NODES_FULL=1` and `--release` the same tests run at the sizes
+//! `cargo test --test nodes` takes a good minute. With `PUNCTUAL_TEST_NODES_FULL=1` and `--release` the same tests run at the sizes
 //! the guarantees are measured with (`sizes.rs`); `-- --nocapture` shows what was measured.
 
 #![cfg(unix)]
@@ -23,6 +23,7 @@ mod books;
 /// How large everything is.
 mod sizes;
 
+mod benches;
 mod cancelled;
 mod database_stopped;
 mod killed;

@@ -24,6 +24,7 @@ mod pool;
 mod prune;
 mod read;
 mod row;
+mod session;
 mod settle;
 mod tell;
 mod tls;
@@ -45,6 +46,7 @@ use punctual_core::user::{ApiKey, User};
 pub use check::{CheckReport, check};
 pub use migrate::MigrateReport;
 pub use open::OpenError;
+pub use session::Session;
 pub use url::Url;
 
 use pool::{Lane, Pool, Retry};

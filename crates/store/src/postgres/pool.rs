@@ -131,7 +131,7 @@ impl Pool {
         }
     }
 
-    async fn connect(&self) -> Result<Client, Fault> {
+    pub(super) async fn connect(&self) -> Result<Client, Fault> {
         let (client, connection) = self.connect_bare().await?;
         tokio::spawn(async move {
             // Whoever waits for an answer is told as well.
