@@ -23,6 +23,7 @@ mod books;
 /// How large everything is.
 mod sizes;
 
+mod bad_network;
 mod benches;
 mod cancelled;
 mod database_stopped;

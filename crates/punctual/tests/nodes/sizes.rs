@@ -3,18 +3,28 @@
 
 use std::time::Duration;
 
-/// Nodes killed and started at random.
+/// A load, and what is done to the nodes under it.
 pub(crate) struct Chaos {
     pub(crate) nodes: usize,
     pub(crate) reminders: usize,
     pub(crate) over: Duration,
 }
 
+/// Nodes killed and started at random.
 pub(crate) fn chaos() -> Chaos {
     if is_full() {
         Chaos { nodes: 4, reminders: 100_000, over: Duration::from_secs(120) }
     } else {
         Chaos { nodes: 4, reminders: 2_000, over: Duration::from_secs(8) }
+    }
+}
+
+/// Nodes whose way to the database fails at random.
+pub(crate) fn bad_network() -> Chaos {
+    if is_full() {
+        Chaos { nodes: 4, reminders: 20_000, over: Duration::from_secs(60) }
+    } else {
+        Chaos { nodes: 3, reminders: 800, over: Duration::from_secs(5) }
     }
 }
 
