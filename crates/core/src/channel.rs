@@ -66,6 +66,8 @@ impl Message {
 pub struct Receipt {
     /// The platform's own id of the message, if it gives one.
     pub message_id: Option<String>,
+    /// Nobody saw it and nobody can answer: it counts as delivered, whatever the reminder asks. Only a rehearsal says so.
+    pub unanswerable: bool,
 }
 
 /// Why a send did not work, named by what to do next.

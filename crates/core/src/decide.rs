@@ -32,7 +32,8 @@ pub fn decide(
             tries.rounds = 0;
             tries.asks += 1;
             tries.reached += 1;
-            (AttemptStatus::Sent, None, receipt.message_id, reached(claimed, now))
+            let state = reached(claimed, receipt.unanswerable, now);
+            (AttemptStatus::Sent, None, receipt.message_id, state)
         }
         Err(error) => {
             let text = error.to_string();
@@ -79,10 +80,10 @@ pub fn postpone(claimed: &Claimed, retry_at: Timestamp) -> Settlement {
     Settlement { state: State::PendingRetry { retry_at, error }, ..withdraw(claimed, retry_at) }
 }
 
-fn reached(claimed: &Claimed, now: Timestamp) -> State {
+fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {
     match &claimed.reminder.ack {
-        None => State::Delivered { at: now },
-        Some(ack) => State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout) },
+        Some(ack) if !unanswerable => State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout) },
+        _ => State::Delivered { at: now },
     }
 }
 

@@ -24,6 +24,19 @@ impl ReminderId {
         Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
     }
 
+    /// The id of what another system, `source`, knows as `key` and created at `created_at`: the same whenever it is asked for,
+    /// so that importing something twice finds it there.
+    pub fn imported(source: &str, key: &str, created_at: Timestamp) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(source.as_bytes());
+        hash.update([0]);
+        hash.update(key.as_bytes());
+        let digest: [u8; 32] = hash.finalize().into();
+        let mut ten = [0; 10];
+        ten.copy_from_slice(&digest[..10]);
+        Self::new(created_at, ten)
+    }
+
     /// The sixteen bytes stores keep.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
@@ -131,6 +144,16 @@ mod tests {
         let occurrence = OccurrenceId { reminder: later, run: 12 };
         assert_eq!(occurrence.to_string().parse::<OccurrenceId>().unwrap(), occurrence);
         assert!("nonsense".parse::<OccurrenceId>().is_err());
+    }
+
+    #[test]
+    fn what_is_imported_again_has_the_same_id_and_its_place_in_the_order() {
+        let (earlier, later) = (Timestamp::from_second(1).unwrap(), Timestamp::from_second(2).unwrap());
+        let id = ReminderId::imported("bot", "12", earlier);
+        assert_eq!(id, ReminderId::imported("bot", "12", earlier));
+        assert_ne!(id, ReminderId::imported("bot", "13", earlier));
+        assert_ne!(id, ReminderId::imported("bot1", "2", earlier));
+        assert!(id < ReminderId::imported("bot", "11", later));
     }
 
     #[test]

@@ -30,6 +30,13 @@ pub trait Store: Send + Sync + 'static {
     /// One reminder.
     async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError>;
 
+    /// Those of `ids` that are there, in no order.
+    async fn existing(&self, ids: Vec<ReminderId>) -> Result<Vec<ReminderView>, StoreError>;
+
+    /// Reminders that were imported from one source, in the order of their ids, and what became of their runs. It may read
+    /// every reminder once: it is for people who compare two systems, not for the engine.
+    async fn imported(&self, query: ImportedQuery) -> Result<Vec<Imported>, StoreError>;
+
     /// Reminders, newest first.
     async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError>;
 
@@ -191,6 +198,18 @@ pub struct NewReminder {
     pub first_due_at: Timestamp,
 }
 
+impl NewReminder {
+    /// Its first run. One that is paused from the start has it waiting.
+    pub fn first_run(&self) -> Occurrence {
+        let id = OccurrenceId { reminder: self.reminder.id, run: 1 };
+        let mut first = Occurrence::scheduled(id, self.first_due_at);
+        if self.reminder.status == ReminderStatus::Paused {
+            first.state = State::Paused;
+        }
+        first
+    }
+}
+
 /// What was answered to a request, kept so that the same request is answered the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
@@ -271,6 +290,46 @@ pub struct ReminderQuery {
     pub before: Option<ReminderId>,
     /// At most so many.
     pub limit: usize,
+}
+
+/// Which imported reminders to list.
+#[derive(Debug, Clone)]
+pub struct ImportedQuery {
+    /// From where: what `imported.from` in their metadata says.
+    pub source: String,
+    /// Only with a larger id than this one.
+    pub after: Option<ReminderId>,
+    /// Only runs due at or after this.
+    pub from: Timestamp,
+    /// Only runs due before this.
+    pub to: Timestamp,
+    /// At most so many reminders.
+    pub limit: usize,
+}
+
+/// The most runs of one imported reminder that are listed: the latest.
+pub const IMPORTED_RUNS_MAX: usize = 1000;
+
+/// An imported reminder and what became of its runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The reminder.
+    pub reminder: Reminder,
+    /// Its runs, oldest first, at most [`IMPORTED_RUNS_MAX`].
+    pub runs: Vec<ImportedRun>,
+}
+
+/// One run of an imported reminder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportedRun {
+    /// Which run.
+    pub run: u32,
+    /// When it was due.
+    pub due_at: Timestamp,
+    /// Where it stands.
+    pub state: StateKind,
+    /// When the first send that worked began.
+    pub sent_at: Option<Timestamp>,
 }
 
 /// An occurrence and how it got where it is.

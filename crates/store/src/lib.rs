@@ -6,5 +6,8 @@
 /// One embedded file: no server, nothing to configure.
 pub mod sqlite;
 
+/// Tables of other systems, read and never written.
+pub mod foreign;
+
 /// One PostgreSQL, for any number of nodes.
 pub mod postgres;

@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Pulse,
-    ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Imported,
+    ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail,
+    Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -112,6 +113,14 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
         pass!(self, "reminder", self.store.reminder(id))
+    }
+
+    async fn existing(&self, ids: Vec<ReminderId>) -> Result<Vec<ReminderView>, StoreError> {
+        pass!(self, "existing", self.store.existing(ids))
+    }
+
+    async fn imported(&self, query: ImportedQuery) -> Result<Vec<Imported>, StoreError> {
+        pass!(self, "imported", self.store.imported(query))
     }
 
     async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {

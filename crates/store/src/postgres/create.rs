@@ -1,7 +1,6 @@
 //! Writing new reminders: everything of everybody who waits, in one flight to the server and back.
 
 use jiff::Timestamp;
-use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
 use punctual_core::shard::{Shards, shard_of};
@@ -22,10 +21,7 @@ pub(super) async fn create(db: &Connection<'_>, own: Shards, creates: &[&Create]
     let Some(now) = creates.iter().map(|create| create.now).max() else { return Ok(()) };
     let new = || creates.iter().flat_map(|create| create.reminders.iter().map(|new| (create.actor.as_str(), new)));
     let reminders: Vec<&Reminder> = new().map(|(_, new)| &new.reminder).collect();
-    let first = |(_, new): (_, &NewReminder)| {
-        Occurrence::scheduled(OccurrenceId { reminder: new.reminder.id, run: 1 }, new.first_due_at)
-    };
-    let firsts: Vec<Occurrence> = new().map(first).collect();
+    let firsts: Vec<Occurrence> = new().map(|(_, new)| new.first_run()).collect();
     let planned: Vec<_> = firsts.iter().zip(reminders.iter().copied()).collect();
     let entry = |(actor, new): (_, &NewReminder)| Entry {
         actor,

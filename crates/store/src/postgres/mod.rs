@@ -6,6 +6,7 @@
 //!
 //! Which clock judges leases: the database's, which nodes also set their own by; and above all the lease's number.
 
+mod adopt;
 mod batch;
 mod change;
 mod check;
@@ -13,7 +14,9 @@ mod claim;
 mod create;
 mod fault;
 mod flight;
+mod foreign;
 mod gather;
+mod imported;
 mod keep;
 mod lease;
 mod listen;
@@ -38,12 +41,15 @@ use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Pulse,
-    ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Imported,
+    ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail,
+    Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
+pub use adopt::{AdoptError, Adoption, TableCount};
 pub use check::{CheckReport, check};
+pub(crate) use foreign::Foreign;
 pub use migrate::MigrateReport;
 pub use open::OpenError;
 pub use session::Session;
@@ -184,6 +190,14 @@ impl Store for PostgresStore {
 
     async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
         read!(self, db => read::reminder(&db, id))
+    }
+
+    async fn existing(&self, ids: Vec<ReminderId>) -> Result<Vec<ReminderView>, StoreError> {
+        read!(self, db => read::existing(&db, &ids))
+    }
+
+    async fn imported(&self, query: ImportedQuery) -> Result<Vec<Imported>, StoreError> {
+        read!(self, db => imported::imported(&db, &query))
     }
 
     async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {

@@ -10,6 +10,7 @@ use punctual_core::store::{
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
+use uuid::Uuid;
 
 use super::batch::{BEGIN_READ, BEGIN_READ_IN_ORDER};
 use super::fault::Fault;
@@ -44,7 +45,7 @@ fn view(found: &Row) -> Result<ReminderView, StoreError> {
 }
 
 /// What `read` makes of each row.
-fn each<T>(rows: &[Row], read: impl FnMut(&Row) -> Result<T, StoreError>) -> Result<Vec<T>, Fault> {
+pub(super) fn each<T>(rows: &[Row], read: impl FnMut(&Row) -> Result<T, StoreError>) -> Result<Vec<T>, Fault> {
     Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
 }
 
@@ -52,6 +53,12 @@ pub(super) async fn reminder(db: &Connection<'_>, id: ReminderId) -> Result<Opti
     let sql = format!("{} where r.id = $1", views());
     let rows = db.rows(&sql, &[(&uuid(id), Type::UUID)]).await?;
     Ok(each(&rows, view)?.pop())
+}
+
+pub(super) async fn existing(db: &Connection<'_>, ids: &[ReminderId]) -> Result<Vec<ReminderView>, Fault> {
+    let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
+    let sql = format!("{} where r.id = any($1)", views());
+    each(&db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?, view)
 }
 
 pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Result<Vec<ReminderView>, Fault> {

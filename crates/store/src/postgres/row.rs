@@ -52,6 +52,11 @@ impl At {
         self.0
     }
 
+    /// Microseconds since 1970, as a file keeps them.
+    pub(super) fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
     fn instant(self) -> Timestamp {
         // The last instant there is was rounded up, too; and PostgreSQL knows more years than jiff.
         let end = if self.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };

@@ -1,7 +1,7 @@
 //! Writing new rows.
 
 use jiff::Timestamp;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::ReminderId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{Create, NewReminder, StoreError};
@@ -79,10 +79,9 @@ fn insert_first_occurrences(db: &Connection, new: &[NewReminder]) -> Result<(), 
         6,
         new,
         |item, values| {
-            let id = OccurrenceId { reminder: item.reminder.id, run: 1 };
-            let occurrence = Occurrence::scheduled(id, item.first_due_at);
-            values.push(id.reminder.as_bytes());
-            values.push(id.run);
+            let occurrence = item.first_run();
+            values.push(occurrence.id.reminder.as_bytes());
+            values.push(occurrence.id.run);
             values.push(micros(occurrence.due_at));
             values.push(occurrence.state.kind().as_str());
             values.push(occurrence.state.wake_at(occurrence.due_at).map(micros));

@@ -10,7 +10,7 @@ use super::open::{OpenError, connect, failed, lock};
 /// Each step's SQL; a file's `user_version` says how many have been done.
 const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
 /// "punc" in ASCII: tells our files from other SQLite files.
-const APPLICATION_ID: i32 = 0x7075_6e63;
+pub(super) const APPLICATION_ID: i32 = 0x7075_6e63;
 
 /// What a migration did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,9 @@ mod change;
 mod check;
 mod claim;
 mod create;
+mod export;
+mod foreign;
+mod imported;
 mod migrate;
 mod open;
 mod prune;
@@ -26,13 +29,16 @@ use jiff::Timestamp;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, ReminderQuery, ReminderView,
-    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
+    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, Imported, ImportedQuery,
+    ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::Connection;
 
 pub use check::{CheckReport, check};
+pub(crate) use export::Export;
+pub use export::is_ours;
+pub(crate) use foreign::Foreign;
 pub use migrate::{MigrateReport, migrate};
 pub use open::OpenError;
 use worker::{Readers, Urgency, Writer};
@@ -58,6 +64,11 @@ impl Default for Options {
 /// The version of SQLite inside this binary.
 pub fn version() -> &'static str {
     rusqlite::version()
+}
+
+/// The latest schema version of a file that this program knows.
+pub(crate) fn schema_known() -> u32 {
+    migrate::known()
 }
 
 /// Reminders in one file.
@@ -111,6 +122,14 @@ impl Store for SqliteStore {
 
     async fn reminder(&self, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
         self.read(move |db| read::reminder(db, id)).await
+    }
+
+    async fn existing(&self, ids: Vec<ReminderId>) -> Result<Vec<ReminderView>, StoreError> {
+        self.read(move |db| read::existing(db, &ids)).await
+    }
+
+    async fn imported(&self, query: ImportedQuery) -> Result<Vec<Imported>, StoreError> {
+        self.read(move |db| imported::imported(db, &query)).await
     }
 
     async fn reminders(&self, query: ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {

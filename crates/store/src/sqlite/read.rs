@@ -13,13 +13,14 @@ use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use super::row::{self, broken, get, impossible, instant, micros, optional_instant};
+use super::values::for_rows;
 
 /// When a reminder is due next, for SELECTs over `reminder r`.
 const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN o.wake_at ELSE o.due_at END) FROM occurrence o \
     WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND o.state IN ('scheduled', 'snoozed', 'pending_retry'))";
 
 /// Collects what `read` makes of each row.
-fn collect<T>(
+pub(super) fn collect<T>(
     db: &Connection,
     sql: &str,
     params: impl rusqlite::Params,
@@ -57,6 +58,23 @@ fn view(found: &Row<'_>) -> Result<ReminderView, StoreError> {
 pub(super) fn reminder(db: &Connection, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
     let sql = format!("SELECT {} FROM reminder r WHERE r.id = ?", view_columns());
     Ok(collect(db, &sql, [id.as_bytes()], view)?.pop())
+}
+
+pub(super) fn existing(db: &Connection, ids: &[ReminderId]) -> Result<Vec<ReminderView>, StoreError> {
+    let sql = format!("SELECT {} FROM reminder r WHERE r.id IN (VALUES {{values}})", view_columns());
+    let mut found = Vec::new();
+    for_rows(
+        db,
+        &sql,
+        1,
+        ids,
+        |id, values| values.push(id.as_bytes()),
+        |row| {
+            found.push(view(row)?);
+            Ok(())
+        },
+    )?;
+    Ok(found)
 }
 
 pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {

@@ -1,5 +1,6 @@
 //! Creating: all of it or nothing, and the same answer to the same request.
 
+use punctual_core::change::Change;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{
     AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus,
@@ -10,7 +11,12 @@ use punctual_core::zone::Zone;
 use super::desk::{Desk, at, every, once, run};
 use super::rules;
 
-rules!(a_created_reminder_reads_back_whole, a_batch_is_written_whole_or_not_at_all, a_key_is_used_once);
+rules!(
+    a_created_reminder_reads_back_whole,
+    a_batch_is_written_whole_or_not_at_all,
+    a_key_is_used_once,
+    one_that_is_paused_from_the_start_waits_until_it_is_resumed,
+);
 
 async fn a_created_reminder_reads_back_whole(desk: Desk) {
     let metadata = serde_json_object();
@@ -67,6 +73,17 @@ async fn a_key_is_used_once(desk: Desk) {
     assert!(desk.store.answered("key").await.expect("the store works").is_some(), "a client may still repeat it");
     desk.store.forget_answered(at(49 * 3600)).await.expect("the store works");
     assert_eq!(desk.store.answered("key").await.expect("the store works"), None);
+}
+
+async fn one_that_is_paused_from_the_start_waits_until_it_is_resumed(desk: Desk) {
+    let paused = Reminder { status: ReminderStatus::Paused, ..every(1, 100) };
+    desk.create(&[&paused]).await;
+    assert_eq!(desk.states(paused.id).await, [(StateKind::Paused, 100)]);
+    assert_eq!(desk.view(paused.id).await.next_run_at, None);
+    assert_eq!(desk.claim(150).await.n_taken, 0);
+    desk.change(paused.id, Change::Resume, 150).await;
+    assert_eq!(desk.states(paused.id).await, [(StateKind::Missed, 100), (StateKind::Scheduled, 200)]);
+    desk.deliver(200).await;
 }
 
 fn serde_json_object() -> Metadata {

@@ -3,9 +3,9 @@
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::reminder::{Metadata, Reminder, ReminderStatus};
 use punctual_core::shard::Shards;
-use punctual_core::store::{AuditQuery, ReminderQuery, Upcoming, Window};
+use punctual_core::store::{AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, Upcoming, Window};
 
 use super::desk::{Desk, LEASE, at, every, failed, once};
 use super::rules;
@@ -15,6 +15,8 @@ rules!(
     a_list_can_be_narrowed,
     a_view_counts_what_its_runs_led_to,
     runs_and_audit_entries_come_in_pages,
+    those_that_are_there_are_found_among_many_ids,
+    what_was_imported_is_listed_by_its_source_with_when_it_was_sent,
     what_is_to_come_is_in_order_and_within_its_window,
 );
 
@@ -99,6 +101,47 @@ async fn runs_and_audit_entries_come_in_pages(desk: Desk) {
     assert_eq!((newest[0].actor.as_str(), newest[0].at), ("ann", at(32)));
     let older = desk.store.audit(page(Some(newest[1].number))).await.expect("the store works");
     assert_eq!(older.iter().map(|entry| entry.action.as_str()).collect::<Vec<_>>(), ["create"]);
+}
+
+async fn those_that_are_there_are_found_among_many_ids(desk: Desk) {
+    let all: Vec<Reminder> = (0..100).map(|number| once(number, 10)).collect();
+    desk.create(&all.iter().step_by(2).collect::<Vec<_>>()).await;
+    let found = desk.store.existing(all.iter().map(|reminder| reminder.id).collect()).await.expect("the store works");
+    let mut found: Vec<_> = found.into_iter().map(|view| (view.reminder.id, view.next_run_at)).collect();
+    found.sort();
+    let mut expected: Vec<_> = all.iter().step_by(2).map(|reminder| (reminder.id, Some(at(10)))).collect();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert_eq!(desk.store.existing(vec![]).await.expect("the store works"), []);
+}
+
+async fn what_was_imported_is_listed_by_its_source_with_when_it_was_sent(desk: Desk) {
+    let from = |source: &str, reminder: Reminder| Reminder {
+        metadata: Metadata::from_stored(format!(r#"{{"imported":{{"from":"{source}","id":"1"}}}}"#)),
+        ..reminder
+    };
+    let (series, single) = (from("bot", every(1, 100)), from("bot", once(2, 150)));
+    let other = Reminder { metadata: Metadata::from_stored(r#"{"imported":"bot"}"#.into()), ..once(4, 900) };
+    desk.create(&[&series, &single, &from("other", once(3, 900)), &other, &once(5, 900)]).await;
+    desk.deliver(100).await;
+    let claimed = desk.claim_one(150).await;
+    desk.settle(&claimed, failed(), 151).await;
+    desk.deliver(200).await;
+    let run = |run, due, state, sent: Option<i64>| ImportedRun { run, due_at: at(due), state, sent_at: sent.map(at) };
+    let series_runs = [
+        run(1, 100, StateKind::Delivered, Some(100)),
+        run(2, 200, StateKind::Delivered, Some(200)),
+        run(3, 300, StateKind::Scheduled, None),
+    ];
+    let list = async |after, from, to, limit| {
+        let query = ImportedQuery { source: "bot".into(), after, from: at(from), to: at(to), limit };
+        let found = desk.store.imported(query).await.expect("the store works");
+        found.into_iter().map(|one| (one.reminder.id, one.runs)).collect::<Vec<_>>()
+    };
+    let single_run = vec![run(1, 150, StateKind::PendingRetry, None)];
+    assert_eq!(list(None, 0, 1000, 10).await, [(series.id, series_runs.to_vec()), (single.id, single_run.clone())]);
+    assert_eq!(list(None, 200, 300, 1).await, [(series.id, vec![series_runs[1]])]);
+    assert_eq!(list(Some(series.id), 0, 1000, 1).await, [(single.id, single_run)]);
 }
 
 async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {

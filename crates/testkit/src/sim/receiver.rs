@@ -58,7 +58,7 @@ impl Channel for Receiver {
         let behaviour = self.choose();
         self.delay(20).await;
         let (effect, answer) = match behaviour {
-            Behaviour::Take => (true, Ok(Receipt { message_id: Some(index.to_string()) })),
+            Behaviour::Take => (true, Ok(Receipt { message_id: Some(index.to_string()), ..Receipt::default() })),
             Behaviour::TakeSlowly => {
                 self.delay(29_000).await;
                 (true, Ok(Receipt::default()))

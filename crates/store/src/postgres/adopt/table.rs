@@ -1,0 +1,237 @@
+//! The tables on both sides, column by column.
+
+use jiff::Timestamp;
+
+/// One table: where its columns are read from, and where they are written to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    /// Its name in the file.
+    pub(super) name: &'static str,
+    /// Its name in the database.
+    pub(super) into: &'static str,
+    /// Its rows, in the file.
+    from: &'static str,
+    /// What orders its rows there.
+    key: &'static str,
+    pub(super) columns: &'static [Column],
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    /// An expression in the file. `{now}` stands for the present in microseconds.
+    from: &'static str,
+    /// The column in the database.
+    pub(super) into: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Uuid,
+    Text,
+    Small,
+    Int,
+    Big,
+    Bool,
+    At,
+    Bytes,
+    /// A user, of whom only the shard is written.
+    Shard,
+}
+
+use Kind::{At, Big, Bool, Bytes, Int, Shard, Small, Text, Uuid};
+
+const fn same(name: &'static str, kind: Kind) -> Column {
+    Column { from: name, into: name, kind }
+}
+
+const fn other(from: &'static str, into: &'static str, kind: Kind) -> Column {
+    Column { from, into, kind }
+}
+
+pub(super) const REMINDER: Table = Table {
+    name: "reminder",
+    into: "reminder",
+    from: "reminder",
+    key: "id",
+    columns: &[
+        same("id", Uuid),
+        other("user", "user_id", Text),
+        same("name", Text),
+        same("message", Text),
+        same("schedule", Text),
+        same("timezone", Text),
+        same("priority", Small),
+        same("route", Text),
+        same("ack_timeout", Big),
+        same("ack_prompt", Text),
+        same("ack_reminders_max", Int),
+        same("snooze_allowed", Bool),
+        same("retries_max", Int),
+        same("misfire", Text),
+        same("misfire_within", Big),
+        same("on_unknown", Text),
+        same("created_via", Text),
+        same("original_text", Text),
+        same("metadata", Text),
+        same("status", Text),
+        same("created_at", At),
+        same("updated_at", At),
+        same("last_run", Int),
+        same("carried_by", Int),
+        same("planned", Big),
+        same("last_run_at", At),
+        same("last_status", Text),
+        same("total_runs", Int),
+        same("consecutive_errors", Int),
+    ],
+};
+
+/// Nobody holds a lease in the new database: what somebody held in the old one is looked at now.
+pub(super) const OCCURRENCE: Table = Table {
+    name: "occurrence",
+    into: "occurrence",
+    from: "occurrence JOIN reminder ON reminder.id = reminder_id",
+    key: "reminder_id",
+    columns: &[
+        same("reminder_id", Uuid),
+        same("run", Int),
+        same("due_at", At),
+        other("CASE WHEN node IS NULL THEN wake_at ELSE min(wake_at, {now}) END", "wake_at", At),
+        same("at", At),
+        same("lease", Big),
+        same("refused", Big),
+        same("attempts", Int),
+        same("rounds", Int),
+        same("position", Int),
+        same("asks", Int),
+        same("reached", Int),
+        other("occurrence.priority", "priority", Small),
+        other("reminder.user", "shard", Shard),
+        same("state", Text),
+        same("error", Text),
+    ],
+};
+
+pub(super) const ATTEMPT: Table = Table {
+    name: "attempt",
+    into: "attempt",
+    from: "attempt",
+    key: "reminder_id",
+    columns: &[
+        same("reminder_id", Uuid),
+        same("run", Int),
+        same("number", Int),
+        same("channel", Text),
+        same("address", Text),
+        same("status", Text),
+        same("started_at", At),
+        same("ended_at", At),
+        same("error", Text),
+        same("message_id", Text),
+    ],
+};
+
+pub(super) const RESPONSE: Table = Table {
+    name: "response",
+    into: "response",
+    from: "response",
+    key: "number",
+    columns: &[
+        same("reminder_id", Uuid),
+        same("run", Int),
+        same("kind", Text),
+        same("at", At),
+        same("actor", Text),
+        same("until", At),
+    ],
+};
+
+pub(super) const AUDIT: Table = Table {
+    name: "audit",
+    into: "audit",
+    from: "audit",
+    key: "number",
+    columns: &[
+        same("at", At),
+        same("actor", Text),
+        same("action", Text),
+        same("reminder_id", Uuid),
+        same("run", Int),
+        same("detail", Text),
+    ],
+};
+
+pub(super) const USER: Table = Table {
+    name: "user",
+    into: "app_user",
+    from: "user",
+    key: "id",
+    columns: &[
+        same("id", Text),
+        same("timezone", Text),
+        same("language", Text),
+        same("addresses", Text),
+        same("quiet_from", Text),
+        same("quiet_to", Text),
+        same("admin", Bool),
+        same("created_at", At),
+        same("updated_at", At),
+    ],
+};
+
+pub(super) const KEY: Table = Table {
+    name: "api_key",
+    into: "api_key",
+    from: "api_key",
+    key: "id",
+    columns: &[
+        same("id", Text),
+        same("name", Text),
+        same("hash", Bytes),
+        other("user", "user_id", Text),
+        same("write", Bool),
+        same("expires_at", At),
+        same("created_at", At),
+    ],
+};
+
+pub(super) const ANSWERED: Table = Table {
+    name: "answered",
+    into: "answered",
+    from: "answered",
+    key: "key",
+    columns: &[same("key", Text), same("request", Bytes), same("body", Text), same("at", At)],
+};
+
+impl Table {
+    fn expressions(&self) -> String {
+        self.columns.iter().map(|column| column.from).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Reads a page in the order of the key, which is the last column.
+    pub(super) fn page(&self, has_after: bool) -> String {
+        let (key, from, columns) = (self.key, self.from, self.expressions());
+        let wheres = if has_after { format!("{key} > ?1") } else { "?1 IS NULL".to_owned() };
+        format!("SELECT {columns}, {key} FROM {from} WHERE {wheres} ORDER BY {key} LIMIT ?2")
+    }
+
+    /// Reads everything of the reminders between two.
+    pub(super) fn select(&self, now: Timestamp) -> String {
+        let columns = self.expressions().replace("{now}", &now.as_microsecond().to_string());
+        let order = if self.key == "number" { "number" } else { "reminder_id, run" };
+        format!("SELECT {columns} FROM {} WHERE reminder_id BETWEEN ?1 AND ?2 ORDER BY {order}", self.from)
+    }
+
+    /// Writes what is not there; `only` narrows down the rows, which are called `v`.
+    pub(super) fn insert(&self, only: &str) -> String {
+        let names = self.columns.iter().map(|column| column.into).collect::<Vec<_>>().join(", ");
+        let holes = (1..=self.columns.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
+        format!(
+            "insert into punctual.{} ({names}) select {names} from unnest({holes}) with ordinality as v ({names}, place) \
+             {only} order by place on conflict do nothing",
+            self.into
+        )
+    }
+}
