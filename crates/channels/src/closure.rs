@@ -104,7 +104,7 @@ mod tests {
                 seen.lock().unwrap().push(message.text.clone());
                 match message.to.address.as_str() {
                     "dead" => Err(SendError::Gone("moved out".into())),
-                    address => Ok(Receipt { message_id: Some(address.to_owned()) }),
+                    address => Ok(Receipt { message_id: Some(address.to_owned()), ..Receipt::default() }),
                 }
             }
         }));

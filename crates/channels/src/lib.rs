@@ -12,10 +12,14 @@ pub mod console;
 /// A function of the program that punctual runs in.
 pub mod closure;
 
+/// A rehearsal: everything but the send.
+pub mod shadow;
+
 mod event;
 #[cfg(test)]
 mod sample;
 
 pub use closure::Closure;
 pub use console::Console;
+pub use shadow::Shadow;
 pub use webhook::Webhook;

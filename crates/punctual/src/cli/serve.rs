@@ -27,6 +27,9 @@ pub(super) struct Args {
     /// Allow webhooks to private and loopback addresses [env: PUNCTUAL_WEBHOOK_ALLOW_PRIVATE]
     #[arg(long)]
     webhook_allow_private: bool,
+    /// Do everything but send, to compare with another system first [env: PUNCTUAL_SHADOW]
+    #[arg(long)]
+    shadow: bool,
 }
 
 pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
@@ -41,6 +44,9 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let mut flags: Flags = given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect();
     if args.webhook_allow_private {
         flags.insert("webhook_allow_private", "true".into());
+    }
+    if args.shadow {
+        flags.insert("shadow", "true".into());
     }
     let config = global.config(flags)?;
     logging::start(config.log_format, &config.log);

@@ -61,12 +61,13 @@ pub(crate) const KEYS: &[Key] = &[
     key("default_channel", &["PUNCTUAL_DEFAULT_CHANNEL"], "write CHANNEL or CHANNEL:ADDRESS, such as console"),
     key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
     key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),
+    key("shadow", &["PUNCTUAL_SHADOW"], "write true or false"),
     key("redis_url", &["PUNCTUAL_REDIS_URL"], "leave it out"),
 ];
 
 /// Variables that are not settings of the server, so that they are not taken for misspelt ones.
 pub(crate) const OTHER_VARIABLES: &[&str] =
-    &["PUNCTUAL_CONFIG", "PUNCTUAL_API_KEY", "PUNCTUAL_URL", "PUNCTUAL_USER", "PUNCTUAL_TZ"];
+    &["PUNCTUAL_CONFIG", "PUNCTUAL_API_KEY", "PUNCTUAL_IMPORT_SOURCE", "PUNCTUAL_URL", "PUNCTUAL_USER", "PUNCTUAL_TZ"];
 
 /// The setting of this name. Asking for one that is not in the table is a mistake in this program.
 pub(crate) fn named(name: &str) -> &'static Key {

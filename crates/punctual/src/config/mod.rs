@@ -67,6 +67,8 @@ pub(crate) struct Config {
     pub(crate) default_channel: Address,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub(crate) history_keep: Option<Duration>,
+    /// Whether everything is done but the send.
+    pub(crate) shadow: bool,
     /// Whether `/metrics` asks for a key.
     pub(crate) metrics_key: bool,
     /// The file that was read, if one was.
@@ -135,6 +137,7 @@ impl Config {
             },
             default_channel: read::default_channel(&layers)?,
             history_keep: read::history_keep(&layers)?,
+            shadow: layers.boolean("shadow")?.unwrap_or(false),
             metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),
             file: layers.file_path(),
             data_dir,

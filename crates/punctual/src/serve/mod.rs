@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use axum::serve::ListenerExt;
-use punctual_channels::{Console, Webhook, webhook};
+use punctual_channels::{Console, Shadow, Webhook, webhook};
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
 use punctual_core::store::Store;
@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::config::{Config, Database, Secret, paths};
-use crate::http;
+use crate::http::{self, ChannelLabel, ShadowSends};
 
 /// How long a request that is under way at a stop may still take.
 const REQUESTS_GRACE: Duration = Duration::from_secs(5);
@@ -53,7 +53,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
-    let channels = channels(&config, webhook_secret, &url)?;
+    let mut channels = channels(&config, webhook_secret, &url)?;
+    let shadow = config.shadow.then(ShadowSends::default);
+    if let Some(sends) = &shadow {
+        channels = rehearsed(channels, sends);
+    }
     let engine = Engine::new(Parts {
         store,
         channels,
@@ -71,6 +75,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         admin_key,
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
+        shadow,
     });
     let place = place::Place::announce(&config.data_dir, &url)?;
     say_ready(address, &config);
@@ -145,6 +150,18 @@ fn channels(
     Ok(channels)
 }
 
+/// The channels, each with something before it that keeps its messages.
+fn rehearsed(channels: BTreeMap<String, Arc<dyn Channel>>, sends: &ShadowSends) -> BTreeMap<String, Arc<dyn Channel>> {
+    let shadow = |(name, channel): (String, Arc<dyn Channel>)| {
+        let n_sends = sends.get_or_create_owned(&ChannelLabel { channel: name.clone() });
+        let shadow: Arc<dyn Channel> = Arc::new(Shadow::before(channel, move |_| {
+            n_sends.inc();
+        }));
+        (name, shadow)
+    };
+    channels.into_iter().map(shadow).collect()
+}
+
 fn settings(config: &Config, random: &dyn Random) -> Settings {
     let defaults = Settings::default();
     let node = match &config.database {
@@ -174,6 +191,9 @@ fn say_ready(address: SocketAddr, config: &Config) {
         tracing::warn!(
             "listening beyond this machine without TLS: keys can be read on the way; put a TLS proxy before it"
         );
+    }
+    if config.shadow {
+        tracing::warn!("in shadow: everything is done but the send; nobody gets a message from this server");
     }
     tracing::info!("listening on http://{address}");
     if io::stderr().is_terminal() {

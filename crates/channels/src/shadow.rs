@@ -1,0 +1,90 @@
+//! A rehearsal: everything but the send.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+
+/// What stands where the platform's id of a message would.
+pub const MESSAGE_ID: &str = "shadow";
+
+/// Stands before a channel and keeps every message from it.
+///
+/// Addresses are checked as the channel does, and sends to one receiver share its concurrency, so what is rehearsed is what will
+/// happen. Every message counts as sent. Nobody saw it, so nobody is asked for an answer.
+pub struct Shadow {
+    behind: Arc<dyn Channel>,
+    on_send: Box<dyn Fn(&Message) + Send + Sync>,
+}
+
+impl Shadow {
+    /// Stands before `behind`, and tells `on_send` of every message that it keeps.
+    pub fn before(behind: Arc<dyn Channel>, on_send: impl Fn(&Message) + Send + Sync + 'static) -> Self {
+        Self { behind, on_send: Box::new(on_send) }
+    }
+}
+
+#[async_trait]
+impl Channel for Shadow {
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        // An address that the channel would refuse is refused here as well: users may have had it before the channel was told.
+        if let Err(invalid) = self.behind.check_address(&message.to.address) {
+            return Err(SendError::Refused(invalid.to_string()));
+        }
+        (self.on_send)(message);
+        Ok(Receipt { message_id: Some(MESSAGE_ID.into()), unanswerable: true })
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        self.behind.check_address(address)
+    }
+
+    fn concurrency(&self) -> usize {
+        self.behind.concurrency()
+    }
+
+    fn receiver(&self, address: &str) -> String {
+        self.behind.receiver(address)
+    }
+}
+
+impl fmt::Debug for Shadow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shadow").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::{Closure, sample};
+
+    #[tokio::test]
+    async fn nothing_reaches_the_channel_and_everything_is_told() {
+        let (n_sent, n_told) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (sent, told) = (n_sent.clone(), n_told.clone());
+        let real = Closure::new(move |_| {
+            sent.fetch_add(1, Ordering::Relaxed);
+            async { Ok(Receipt::default()) }
+        });
+        let shadow = Shadow::before(Arc::new(real), move |_| {
+            told.fetch_add(1, Ordering::Relaxed);
+        });
+        let receipt = shadow.send(&sample::message("somewhere")).await.unwrap();
+        assert_eq!(receipt, Receipt { message_id: Some("shadow".into()), unanswerable: true });
+        assert_eq!((n_sent.load(Ordering::Relaxed), n_told.load(Ordering::Relaxed)), (0, 1));
+    }
+
+    #[tokio::test]
+    async fn an_address_is_judged_by_the_channel() {
+        let shadow = Shadow::before(Arc::new(crate::Console::stdout()), |_| {});
+        let long = "x".repeat(257);
+        assert!(shadow.check_address(&long).is_err() && shadow.check_address("").is_ok());
+        assert_eq!((shadow.concurrency(), shadow.receiver("a").as_str()), (8, "console"));
+        assert!(matches!(shadow.send(&sample::message(&long)).await, Err(SendError::Refused(_))));
+    }
+}
