@@ -28,6 +28,11 @@ pub(super) struct Refused {
     detail: String,
 }
 
+/// The server did not answer. Asking again may help.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Unreachable(String);
+
 impl Client {
     /// Finds the server: the flag, `PUNCTUAL_URL`, the one that runs on this data directory, the
     /// default.
@@ -106,18 +111,19 @@ impl Client {
         Refused { status, detail }
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> anyhow::Error {
+    fn unreachable(&self, error: &reqwest::Error) -> Unreachable {
         if error.is_connect() {
-            return anyhow!("no punctual server at {}; start one with `punctual serve`", self.url);
+            return Unreachable(format!("no punctual server at {}; start one with `punctual serve`", self.url));
         }
         if error.is_timeout() {
-            return anyhow!("the server at {} did not answer within {} s", self.url, TIMEOUT.as_secs());
+            let seconds = TIMEOUT.as_secs();
+            return Unreachable(format!("the server at {} did not answer within {seconds} s", self.url));
         }
         let mut cause: &dyn std::error::Error = error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        anyhow!("cannot talk to the server at {}: {cause}", self.url)
+        Unreachable(format!("cannot talk to the server at {}: {cause}", self.url))
     }
 }
 

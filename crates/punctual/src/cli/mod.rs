@@ -30,6 +30,7 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod import;
 mod keys;
 mod list;
 mod migrate;
@@ -129,6 +130,8 @@ enum Command {
     Channels(channels::Args),
     /// Keys that may use the API
     Keys(keys::Args),
+    /// Take over what another system was asked for
+    Import(import::Args),
     /// Say what a text says about time, without a server
     Parse(parse::Args),
     /// Say what a text answers to a reminder, without a server
@@ -211,6 +214,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Users(args) => users::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Import(args) => import::run(&args, &context).await,
         _ => unreachable!("the other commands need no server"),
     }
 }

@@ -95,6 +95,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
         true => json!({ "status": "ready", "now": app.now() }),
         false => json!({ "status": "not ready", "detail": reasons.join("; "), "reasons": reasons }),
     };
+    body["shadow"] = app.shadow.into();
     if let Some(standing) = app.engine.health().standing {
         body["nodes"] = standing.nodes.into();
         body["shards"] = standing.shards.into();

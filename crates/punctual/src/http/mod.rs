@@ -28,11 +28,13 @@ mod audit;
 mod batch;
 mod channels;
 mod health;
+mod import;
 mod keys;
 mod metrics;
 mod occurrences;
 mod parse;
 mod reminders;
+mod sends;
 mod stats;
 mod users;
 
@@ -43,6 +45,9 @@ use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::Timestamp;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
@@ -88,6 +93,8 @@ pub(crate) struct App {
     database: PathBuf,
     registry: Registry,
     metrics_key: bool,
+    /// Whether everything is done but the send.
+    shadow: bool,
 }
 
 /// What the API is made of.
@@ -98,12 +105,27 @@ pub(crate) struct Parts {
     pub(crate) admin_key: Secret,
     pub(crate) database: PathBuf,
     pub(crate) metrics_key: bool,
+    /// What was kept from being sent; there is nothing to count when everything is sent.
+    pub(crate) shadow: Option<ShadowSends>,
+}
+
+/// Messages that were kept from being sent, by channel.
+pub(crate) type ShadowSends = Family<ChannelLabel, Counter>;
+
+/// Which channel.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct ChannelLabel {
+    pub(crate) channel: String,
 }
 
 impl App {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
         let mut registry = Registry::default();
         parts.engine.metrics().register(&mut registry);
+        let shadow = parts.shadow.is_some();
+        if let Some(sends) = parts.shadow {
+            registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
+        }
         Arc::new(Self {
             engine: parts.engine,
             zone: parts.zone,
@@ -117,6 +139,7 @@ impl App {
             database: parts.database,
             registry,
             metrics_key: parts.metrics_key,
+            shadow,
         })
     }
 
@@ -221,6 +244,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/reminders/{id}/occurrences", get(occurrences::of_reminder))
         .route("/v1/reminders/{id}/{verb}", post(reminders::command))
         .route("/v1/occurrences/{id}", get(occurrences::show))
+        .route("/v1/import", post(import::take))
+        .route("/v1/import/sends", get(sends::list))
         .route("/v1/parse", post(parse::parse))
         .route("/v1/users", get(users::list))
         .route("/v1/users/{id}", get(users::show).put(users::put).delete(users::delete))

@@ -52,6 +52,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let body = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "now": now,
+        "shadow": app.shadow,
         "timezone": app.zone.name(),
         "pending": stats.pending,
         "oldest_at": stats.oldest_at,

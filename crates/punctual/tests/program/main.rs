@@ -13,6 +13,7 @@ mod embed;
 mod first_reminder;
 mod health;
 mod idempotency;
+mod import;
 mod lifecycle;
 mod phrases;
 mod postgres;

@@ -1,0 +1,189 @@
+//! Taking over what another system was asked for, or moving to another database.
+
+/// The tables that are understood, and how one is told from another.
+mod kind;
+
+/// A row by the names its kind has for the columns.
+mod row;
+
+/// Instants as other systems' databases write them.
+mod instant;
+
+/// Texts with columns in them.
+mod template;
+
+/// What a row becomes.
+mod map;
+
+mod calls;
+mod jobs;
+mod notification_schedule;
+mod v2_reminders;
+
+/// Another system's table, found and understood.
+pub(super) mod source;
+
+/// Reading it page by page, and handing it to a server.
+mod take;
+
+/// Moving a file of punctual's own to PostgreSQL.
+mod own;
+
+/// How far it is.
+pub(super) mod progress;
+
+/// How many rows became what.
+pub(super) mod tally;
+
+use punctual_engine::SystemClock;
+use serde_json::json;
+
+use self::map::Wishes;
+use self::progress::Progress;
+use self::source::{Source, SourceArgs};
+use self::tally::{Fate, thousands};
+use self::template::Template;
+use super::{Context, Said, Usage, print, print_json};
+use crate::config::process_env;
+
+const EXAMPLES: &str = "\
+Without --apply nothing is written: it says what would become of every row.
+
+Examples:
+  punctual import postgres://bot@db.example/bot
+  punctual import postgres://bot@db.example/bot --to 'webhook:https://bot.example/say/{channel_id}' --apply
+  punctual import sqlite:/srv/skynet.db --table scheduled_jobs --user 'skynet:{user_id}' --apply
+  punctual import sqlite:calls.db --kind calls --map due_at=when_utc --message 'Call {phone}' --apply
+  punctual import sqlite:/srv/punctual.db --database postgres://punctual@db.example/punctual --apply";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Write; without it nothing is changed
+    #[arg(long)]
+    apply: bool,
+    /// Whose the reminders are, with the row's columns in braces [default: {user_id}]
+    #[arg(long, value_name = "TEMPLATE")]
+    user: Option<String>,
+    /// What stands before every user's name
+    #[arg(long, value_name = "TEXT")]
+    user_prefix: Option<String>,
+    /// Where to send them, such as 'webhook:https://example.org/{channel_id}'; in order of preference [default: the
+    /// user's own addresses]
+    #[arg(long, value_name = "CHANNEL:ADDRESS")]
+    to: Vec<String>,
+    /// What they say [default: the table's message]
+    #[arg(long, value_name = "TEMPLATE")]
+    message: Option<String>,
+    /// What to do with what is overdue there: skip or deliver. The other system may have sent it
+    #[arg(long, value_name = "POLICY", default_value = "skip")]
+    overdue: String,
+    /// Cancel here what has ended there since it was imported
+    #[arg(long)]
+    cancel_ended: bool,
+    /// Where to move a file of punctual's own: postgres://… [env: PUNCTUAL_DATABASE_URL]. Needs no server
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+}
+
+pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
+    let url = args.source.url()?;
+    if let Some(path) = own::file(&url)? {
+        let into = args.database.clone().or_else(|| process_env("PUNCTUAL_DATABASE_URL"));
+        return own::run(path, into.as_deref(), args.apply, context).await;
+    }
+    if args.database.is_some() {
+        return Err(
+            Usage("--database: is for moving a file of punctual's own; other tables go to a server".into()).into()
+        );
+    }
+    let source = args.source.open().await?;
+    let wishes = args.wishes(&source)?;
+    // Whoever has no key, or no server, learns it before anything is read.
+    let stats = context.client.get("/v1/stats", &[]).await?;
+    let n_rows = source.database.count(&source.table).await?;
+    let way = take::Way { applies: args.apply, cancels_ended: args.cancel_ended };
+    let mut progress = Progress::begin(if args.apply { "importing" } else { "looking" }, n_rows);
+    let taken = take::all(&source, &wishes, &way, context, &mut progress).await;
+    let seconds = progress.end();
+    let tally = taken?;
+
+    if context.json {
+        let mut body = tally.json(args.apply);
+        body["source"] = json!({
+            "name": source.name, "database": source.database.shown(), "table": source.table.name, "kind": source.kind.name,
+        });
+        body["dry_run"] = (!args.apply).into();
+        body["seconds"] = seconds.into();
+        print_json(&body)?;
+    } else {
+        let from = format!("{} of {}", source.table.name, source.database.shown());
+        print(&format!("{from}, read as {}: {} rows\n\n", source.kind.name, thousands(tally.n_rows)))?;
+        print(&tally.render(args.apply, context.paint))?;
+        print(&format!("\n{}\n", closing(&tally, args, seconds, stats["shadow"] == true)))?;
+    }
+    if tally.total(Fate::Refused) > 0 { Err(Said.into()) } else { Ok(()) }
+}
+
+/// What was done, and what to do next.
+fn closing(tally: &tally::Tally, args: &Args, seconds: f64, shadow: bool) -> String {
+    let n = tally.n_created();
+    let mut lines = vec![match (args.apply, n) {
+        (true, 0) => format!("Nothing was created: everything that can be is here already. ({seconds:.1} s)"),
+        (true, 1) => format!("1 reminder was created in {seconds:.1} s."),
+        (true, n) => format!("{} reminders were created in {seconds:.1} s.", thousands(n)),
+        (false, 0) => "Nothing would be created.".to_owned(),
+        (false, n) => format!("Nothing was written. With --apply {} would be created.", thousands(n)),
+    }];
+    let n_refused = tally.total(Fate::Refused);
+    if n_refused > 0 {
+        lines.push(format!("{} cannot be imported; see above.", thousands(n_refused)));
+    }
+    let n_active = tally.total(Fate::StillActive);
+    if n_active > 0 && !args.cancel_ended {
+        let n = thousands(n_active);
+        lines.push(format!("{n} ended there since they were imported; --cancel-ended cancels them here, too."));
+    }
+    if shadow && args.apply {
+        lines.push("The server is in shadow mode: it sends nothing.".to_owned());
+    }
+    lines.join("\n")
+}
+
+impl Args {
+    fn wishes(&self, source: &Source) -> Result<Wishes, Usage> {
+        let layout = &source.layout;
+        let user = match &self.user {
+            Some(text) => text.clone(),
+            None => usual(source, source.kind.users, "--user")?.to_owned(),
+        };
+        let prefix = self.user_prefix.as_deref().unwrap_or_default().replace('{', "{{").replace('}', "}}");
+        let message = match &self.message {
+            Some(text) => text.as_str(),
+            None => usual(source, source.kind.messages, "--message")?,
+        };
+        let to = self.to.iter().map(|text| Template::parse(text, "--to", layout)).collect::<Result<_, _>>()?;
+        Ok(Wishes {
+            user: Template::parse(&format!("{prefix}{user}"), "--user", layout)?,
+            to,
+            message: Template::parse(message, "--message", layout)?,
+            takes_overdue: match self.overdue.as_str() {
+                "skip" => false,
+                "deliver" => true,
+                other => return Err(Usage(format!("--overdue: `{other}` is not one of skip, deliver"))),
+            },
+            now: SystemClock::read(),
+        })
+    }
+}
+
+/// The first template whose columns the table has.
+fn usual(source: &Source, templates: &'static [&'static str], flag: &str) -> Result<&'static str, Usage> {
+    let fits = |text: &&&str| Template::parse(text, flag, &source.layout).is_ok();
+    templates.iter().find(fits).copied().ok_or_else(|| {
+        let columns = source.layout.columns.join(", ");
+        Usage(format!("{} has no column for it: say it with {flag}; there are {columns}", source.table.name))
+    })
+}

@@ -1,0 +1,294 @@
+//! Reading a table page by page, and handing what it asks for to a server.
+//!
+//! Nothing is remembered between two runs: the server finds by itself what it was given before. So a run may be killed at any
+//! moment, and the same command goes on.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::clock::Clock;
+use punctual_engine::SystemClock;
+use punctual_store::foreign::{ForeignError, ForeignKey, ForeignPage, ForeignRow};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::map::{Mapped, Wishes};
+use super::progress::Progress;
+use super::row::Row;
+use super::source::Source;
+use super::tally::{Fate, Problem, Tally};
+use crate::cli::Context;
+use crate::cli::client::{Refused, Unreachable};
+
+/// How many rows are read, and how many items are sent, at once.
+const PAGE: usize = 1000;
+/// How large a request may become before the rest goes into another.
+const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How long to wait before something is tried again that a lost connection cut off, in seconds.
+const TRY_AGAIN_AFTER: [u64; 5] = [1, 2, 4, 8, 15];
+
+/// How to go about it.
+pub(super) struct Way {
+    /// Whether anything is written.
+    pub(super) applies: bool,
+    /// Whether what ended there is cancelled here.
+    pub(super) cancels_ended: bool,
+}
+
+/// One row, and what it asks for.
+struct Asked {
+    key: String,
+    state: String,
+    /// What is sent to the server.
+    item: Value,
+    mapped: Mapped,
+}
+
+/// Takes everything over, or only says what would be.
+pub(super) async fn all(
+    source: &Source,
+    wishes: &Wishes,
+    way: &Way,
+    context: &Context,
+    progress: &mut Progress,
+) -> anyhow::Result<Tally> {
+    let clock = SystemClock::start();
+    let mut tally = Tally::default();
+    let mut after: Option<ForeignKey> = None;
+    loop {
+        let rows = page(source, after.as_ref(), &clock, progress).await?;
+        let n_rows = rows.len();
+        after = rows.last().map(|row| row.key.clone());
+        let asked = rows.iter().filter_map(|row| understood(row, source, wishes, &mut tally)).collect();
+        for batch in batches(asked) {
+            hand_over(source, batch, way, context, &clock, progress, &mut tally).await.map_err(|error| {
+                let so_far = tally.n_created();
+                match way.applies {
+                    true => error.context(format!("{so_far} were created so far; the same command goes on from there")),
+                    false => error,
+                }
+            })?;
+        }
+        progress.advance(n_rows);
+        if n_rows < PAGE {
+            return Ok(tally);
+        }
+    }
+}
+
+/// The next rows; asked for again while the other database cannot be reached.
+pub(super) async fn page(
+    source: &Source,
+    after: Option<&ForeignKey>,
+    clock: &SystemClock,
+    progress: &Progress,
+) -> anyhow::Result<Vec<ForeignRow>> {
+    let key = source.layout.column("id").to_owned();
+    let mut waits = TRY_AGAIN_AFTER.into_iter();
+    loop {
+        let page = ForeignPage { table: &source.table, key: &key, after, limit: PAGE };
+        match (source.database.page(page).await, waits.next()) {
+            (Err(error @ ForeignError::Lost { .. }), Some(seconds)) => {
+                progress.say(&format!("{error}; trying again in {seconds} s"));
+                clock.pause(Duration::from_secs(seconds)).await;
+            }
+            (page, _) => return Ok(page?),
+        }
+    }
+}
+
+/// What a row asks for; a row that cannot be understood is counted at once.
+fn understood(row: &ForeignRow, source: &Source, wishes: &Wishes, tally: &mut Tally) -> Option<Asked> {
+    let row = Row::new(&source.layout, &row.values);
+    let key = row.text("id").unwrap_or_default().to_owned();
+    let state = state_of(&row);
+    let bad = |tally: &mut Tally, bad: super::row::Bad| {
+        tally.count(&state, Fate::Refused, &bad.column);
+        tally.problem(Problem { key: key.clone(), column: bad.column, detail: bad.problem });
+    };
+    let created_at = match row.instant("created_at") {
+        Ok(at) => at,
+        Err(found) => {
+            bad(tally, found);
+            return None;
+        }
+    };
+    match (source.kind.map)(&row, wishes) {
+        Ok(mapped) => {
+            let item = item(&key, created_at, &mapped);
+            Some(Asked { key, state, item, mapped })
+        }
+        Err(found) => {
+            bad(tally, found);
+            None
+        }
+    }
+}
+
+fn item(key: &str, created_at: Option<Timestamp>, mapped: &Mapped) -> Value {
+    let mut item = json!({ "key": key });
+    if let Some(at) = created_at {
+        item["created_at"] = at.to_string().into();
+    }
+    // What is not taken is asked about: it may have been imported before.
+    if let Mapped::Take { reminder, paused } = mapped {
+        item["reminder"] = Value::Object(reminder.clone());
+        if *paused {
+            item["paused"] = true.into();
+        }
+    }
+    item
+}
+
+/// The state a row is in there, in its own word.
+fn state_of(row: &Row<'_>) -> String {
+    if let Some(status) = row.text("status") {
+        return status.to_owned();
+    }
+    if row.layout.has("sent") {
+        return if row.boolean("sent").ok().flatten() == Some(true) { "sent" } else { "not sent" }.into();
+    }
+    if row.layout.has("enabled") {
+        return if row.boolean("enabled").ok().flatten() == Some(false) { "disabled" } else { "enabled" }.into();
+    }
+    "–".into()
+}
+
+fn batches(asked: Vec<Asked>) -> Vec<Vec<Asked>> {
+    let mut batches = vec![Vec::new()];
+    let mut n_bytes = 0;
+    for one in asked {
+        let size = one.item.to_string().len();
+        if n_bytes + size > REQUEST_BYTES_MAX && n_bytes > 0 {
+            batches.push(Vec::new());
+            n_bytes = 0;
+        }
+        n_bytes += size;
+        if let Some(last) = batches.last_mut() {
+            last.push(one);
+        }
+    }
+    batches.retain(|batch| !batch.is_empty());
+    batches
+}
+
+/// Sends one batch, and counts what became of it.
+async fn hand_over(
+    source: &Source,
+    batch: Vec<Asked>,
+    way: &Way,
+    context: &Context,
+    clock: &SystemClock,
+    progress: &Progress,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
+    let items: Vec<&Value> = batch.iter().map(|asked| &asked.item).collect();
+    let body = json!({ "source": source.name, "dry_run": !way.applies, "items": items });
+    let answer =
+        patiently(clock, progress, || context.client.send(Method::POST, "/v1/import", Some(body.clone()))).await?;
+    let done = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (asked, done) in batch.iter().zip(done) {
+        let (fate, why) = match fate(&asked.mapped, done) {
+            (Fate::StillActive, why) if way.applies && way.cancels_ended => {
+                (cancel(done, context, clock, progress).await?, why)
+            }
+            other => other,
+        };
+        tally.count(&asked.state, fate, &why);
+        if fate == Fate::Refused {
+            let field = done["field"].as_str().unwrap_or("reminder");
+            tally.problem(Problem {
+                key: asked.key.clone(),
+                column: column_of(field, source),
+                detail: done["detail"].as_str().unwrap_or("is refused").to_owned(),
+            });
+        }
+        if fate == Fate::Differs {
+            tally.problem(Problem {
+                key: asked.key.clone(),
+                column: why.clone(),
+                detail: format!("has changed since it was imported; here it stays as it was ({})", done["id"]),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the server's answer means for a row.
+fn fate(mapped: &Mapped, done: &Value) -> (Fate, String) {
+    let outcome = done["outcome"].as_str().unwrap_or_default();
+    match (outcome, mapped) {
+        ("created" | "new", Mapped::Take { paused: true, .. }) => (Fate::CreatedPaused, String::new()),
+        ("created" | "new", _) => (Fate::Created, String::new()),
+        ("exists", _) => {
+            let differs: Vec<&str> =
+                done["differs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            // Once it is over here, it does not matter what becomes of it there.
+            let is_open = matches!(done["status"].as_str(), Some("active" | "paused"));
+            match differs.is_empty() || !is_open {
+                true => (Fate::Exists, String::new()),
+                false => (Fate::Differs, differs.join(", ")),
+            }
+        }
+        ("active", Mapped::Ended(why)) => (Fate::StillActive, (*why).to_owned()),
+        ("over", Mapped::Ended(_)) | ("active" | "over", Mapped::LeftOut(_)) => (Fate::Exists, String::new()),
+        ("absent", Mapped::Ended(why) | Mapped::LeftOut(why)) => (Fate::LeftOut, (*why).to_owned()),
+        _ => (Fate::Refused, done["field"].as_str().unwrap_or_default().to_owned()),
+    }
+}
+
+async fn cancel(done: &Value, context: &Context, clock: &SystemClock, progress: &Progress) -> anyhow::Result<Fate> {
+    let path = format!("/v1/reminders/{}", done["id"].as_str().unwrap_or_default());
+    let cancelled = patiently(clock, progress, || context.client.send(Method::DELETE, &path, None)).await;
+    match cancelled {
+        Ok(_) => Ok(Fate::CancelledHere),
+        // It is being sent just now, or it ended meanwhile.
+        Err(error) if error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::CONFLICT) => {
+            Ok(Fate::StillActive)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks until there is an answer, as long as it may come: what is asked for twice is done once.
+async fn patiently<F>(clock: &SystemClock, progress: &Progress, ask: impl Fn() -> F) -> anyhow::Result<Value>
+where
+    F: Future<Output = anyhow::Result<Value>>,
+{
+    let mut waits = TRY_AGAIN_AFTER.into_iter();
+    loop {
+        let error = match ask().await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let is_passing = error.is::<Unreachable>()
+            || error.downcast_ref::<Refused>().is_some_and(|refused| refused.status.is_server_error());
+        match waits.next() {
+            Some(seconds) if is_passing => {
+                progress.say(&format!("{error:#}; trying again in {seconds} s"));
+                clock.pause(Duration::from_secs(seconds)).await;
+            }
+            _ => return Err(error),
+        }
+    }
+}
+
+/// The column that a field of a reminder comes from.
+fn column_of(field: &str, source: &Source) -> String {
+    let of_kind = match field {
+        "message" => "message",
+        "user" => "user_id",
+        "schedule.at" => ["deliver_at", "notification_time", "due_at", "run_at"]
+            .into_iter()
+            .find(|name| source.layout.has(name))
+            .unwrap_or("run_at"),
+        "schedule.expr" => "cron_expr",
+        "schedule.time" => "time_of_day",
+        "schedule.every" => "interval_ms",
+        "schedule.text" => "original_text",
+        field if field.starts_with("schedule.days") => "days_of_week",
+        field if field.starts_with("to[") => return format!("--to, as {field}"),
+        field => return field.to_owned(),
+    };
+    source.layout.column(of_kind).to_owned()
+}

@@ -1,0 +1,94 @@
+//! Texts with columns in them, such as `webhook:https://example.org/{channel_id}`.
+
+use super::row::{Layout, Row};
+use crate::cli::Usage;
+use crate::cli::client::escaped;
+
+/// A text whose `{column}` stand for the row's values.
+#[derive(Debug, Clone)]
+pub(super) struct Template {
+    parts: Vec<Part>,
+    /// Whether it is the address of something on the web, in which a value must not change the path.
+    is_url: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    Column(usize),
+}
+
+impl Template {
+    /// Reads `text`; refuses one that names a column the table does not have. `flag` is for the error.
+    pub(super) fn parse(text: &str, flag: &str, layout: &Layout) -> Result<Self, Usage> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, from) = rest.split_at(at);
+            parts.push(Part::Text(before.to_owned()));
+            if let Some(after) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
+                parts.push(Part::Text(from[..1].to_owned()));
+                rest = after;
+                continue;
+            }
+            let Some((name, after)) = from.strip_prefix('{').and_then(|inner| inner.split_once('}')) else {
+                return Err(Usage(format!("{flag}: `{text}` has a brace without its other; write {{{{ for a brace")));
+            };
+            let Some(index) = layout.index(name) else {
+                let columns = layout.columns.join(", ");
+                return Err(Usage(format!("{flag}: there is no column `{name}`; there are {columns}")));
+            };
+            parts.push(Part::Column(index));
+            rest = after;
+        }
+        parts.push(Part::Text(rest.to_owned()));
+        let address = text.strip_prefix("webhook:").unwrap_or(text);
+        let is_url = address.starts_with("http://") || address.starts_with("https://");
+        Ok(Self { parts, is_url })
+    }
+
+    /// The text for `row`; else the column in it that is empty there.
+    pub(super) fn fill(&self, row: &Row<'_>) -> Result<String, String> {
+        let mut filled = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Column(index) => match row.value(*index) {
+                    Some(value) if self.is_url => filled.push_str(&escaped(value)),
+                    Some(value) => filled.push_str(value),
+                    None => return Err(row.layout.columns[*index].clone()),
+                },
+            }
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::zone::Zone;
+
+    use super::*;
+
+    fn fill(text: &str, values: &[Option<&str>]) -> Result<String, String> {
+        let layout = Layout::new(vec!["id".into(), "channel_id".into()], Default::default(), Zone::utc());
+        let values: Vec<Option<String>> = values.iter().map(|value| value.map(str::to_owned)).collect();
+        let template = Template::parse(text, "--to", &layout).map_err(|usage| usage.to_string())?;
+        template.fill(&Row::new(&layout, &values))
+    }
+
+    #[test]
+    fn columns_are_filled_in() {
+        let row = &[Some("7"), Some("a/b c")];
+        assert_eq!(fill("discord:{channel_id}-{id}", row), Ok("discord:a/b c-7".into()));
+        assert_eq!(
+            fill("webhook:https://x.example/{channel_id}", row),
+            Ok("webhook:https://x.example/a%2Fb%20c".into())
+        );
+        assert_eq!(fill("{{{id}}}", row), Ok("{7}".into()));
+        assert_eq!(fill("plain", row), Ok("plain".into()));
+        assert_eq!(fill("{channel_id}", &[Some("7"), None]), Err("channel_id".into()));
+        assert!(fill("{chanel}", row).unwrap_err().contains("no column `chanel`; there are id, channel_id"));
+        assert!(fill("{id", row).unwrap_err().contains("brace"));
+    }
+}

@@ -1,0 +1,82 @@
+//! What was sent of what was imported, for comparing with the system it came from.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use jiff::Timestamp;
+use punctual_core::invalid::Invalid;
+use punctual_core::schedule::parse_instant;
+use punctual_core::store::{Imported, ImportedQuery};
+use serde::Serialize;
+
+use super::auth::Caller;
+use super::input::Params;
+use super::problem::Problem;
+use super::{App, wire};
+
+#[derive(Serialize)]
+struct Page {
+    reminders: Vec<Shown>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    id: String,
+    /// What the other system calls it.
+    key: String,
+    status: &'static str,
+    imported_at: Option<String>,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Run {
+    run_number: u32,
+    due_at: Timestamp,
+    state: &'static str,
+    sent_at: Option<Timestamp>,
+}
+
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    caller.must_be_unbound()?;
+    let params = params.only(&["source", "from", "to", "limit", "cursor"])?;
+    let missing = || Invalid::new("source", "is missing; name where they come from, such as v2_reminders@bot");
+    let source = params.get("source").ok_or_else(missing)?.to_owned();
+    let instant = |name: &str, otherwise: Timestamp| match params.get(name) {
+        Some(text) => parse_instant(text, &app.zone, app.now()).map_err(|problem| Invalid::new(name, problem)),
+        None => Ok(otherwise),
+    };
+    let limit = params.limit()?;
+    let query = ImportedQuery {
+        source,
+        after: params.cursor(|text| text.parse().ok())?,
+        from: instant("from", Timestamp::MIN)?,
+        to: instant("to", Timestamp::MAX)?,
+        limit: limit + 1,
+    };
+    let mut found = app.engine.store().imported(query).await?;
+    let next_cursor = wire::cut(&mut found, limit, |one| one.reminder.id.to_string());
+    let page = Page { reminders: found.into_iter().map(shown).collect(), next_cursor };
+    Ok(wire::answer(StatusCode::OK, &page))
+}
+
+fn shown(one: Imported) -> Shown {
+    let metadata = one.reminder.metadata.to_value();
+    let said = |field: &str| metadata["imported"][field].as_str().map(str::to_owned);
+    let run = |run: punctual_core::store::ImportedRun| Run {
+        run_number: run.run,
+        due_at: run.due_at,
+        state: run.state.as_str(),
+        sent_at: run.sent_at,
+    };
+    Shown {
+        id: one.reminder.id.to_string(),
+        key: said("id").unwrap_or_default(),
+        status: one.reminder.status.as_str(),
+        imported_at: said("at"),
+        runs: one.runs.into_iter().map(run).collect(),
+    }
+}
