@@ -11,7 +11,7 @@ pub struct Foreign {
 }
 
 enum Inner {
-    Postgres(postgres::Foreign),
+    Postgres(Box<postgres::Foreign>),
     Sqlite(sqlite::Foreign),
 }
 
@@ -88,7 +88,7 @@ impl Foreign {
     /// Opens `postgres://…` or `sqlite:PATH`.
     pub async fn open(url: &str) -> Result<Self, ForeignError> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self { inner: Inner::Postgres(postgres::Foreign::open(url).await?) });
+            return Ok(Self { inner: Inner::Postgres(Box::new(postgres::Foreign::open(url).await?)) });
         }
         match url.strip_prefix("sqlite:") {
             Some(path) => {

@@ -132,6 +132,8 @@ enum Command {
     Keys(keys::Args),
     /// Take over what another system was asked for
     Import(import::Args),
+    /// Compare what a server in shadow would have sent with what the other system did
+    ShadowReport(import::report::Args),
     /// Say what a text says about time, without a server
     Parse(parse::Args),
     /// Say what a text answers to a reminder, without a server
@@ -215,6 +217,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
+        Command::ShadowReport(args) => import::report::run(&args, &context).await,
         _ => unreachable!("the other commands need no server"),
     }
 }

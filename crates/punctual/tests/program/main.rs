@@ -18,3 +18,4 @@ mod lifecycle;
 mod phrases;
 mod postgres;
 mod reminders;
+mod shadow;

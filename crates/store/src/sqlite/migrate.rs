@@ -26,6 +26,12 @@ pub(super) fn known() -> u32 {
     STEPS.len() as u32
 }
 
+/// All steps, one after the other.
+#[cfg(test)]
+pub(crate) fn all_steps() -> String {
+    STEPS.join(";\n")
+}
+
 /// Brings the file at `path` up to date without serving it.
 pub fn migrate(path: &Path) -> Result<MigrateReport, OpenError> {
     let _lock = lock(path)?;

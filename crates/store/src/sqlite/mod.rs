@@ -39,6 +39,8 @@ pub use check::{CheckReport, check};
 pub(crate) use export::Export;
 pub use export::is_ours;
 pub(crate) use foreign::Foreign;
+#[cfg(test)]
+pub(crate) use migrate::all_steps;
 pub use migrate::{MigrateReport, migrate};
 pub use open::OpenError;
 use worker::{Readers, Urgency, Writer};

@@ -20,6 +20,10 @@ pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
         Ok(answer) => {
             let mut checks = vec![Check::good("server", format!("ready at {}", client.url()))];
             checks.extend(drift(&answer, before, after));
+            if answer["shadow"] == true {
+                let advice = "start it without --shadow, or PUNCTUAL_SHADOW, when it shall send";
+                checks.push(Check::note("shadow", "everything is done but the send".to_owned(), advice));
+            }
             checks
         }
         Err(error) if error.is::<Refused>() => {

@@ -32,6 +32,15 @@ mod own;
 /// How far it is.
 pub(super) mod progress;
 
+/// What the other system says that it sent.
+mod theirs;
+
+/// What two systems sent, side by side.
+mod compare;
+
+/// What a server in shadow would have sent, beside what the other system did.
+pub(super) mod report;
+
 /// How many rows became what.
 pub(super) mod tally;
 

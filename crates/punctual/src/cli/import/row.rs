@@ -28,6 +28,11 @@ impl Layout {
         self.columns.iter().position(|column| column == name).or_else(|| self.fields.get(name).copied())
     }
 
+    /// The zone of instants that name none.
+    pub(super) fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
     pub(super) fn has(&self, field: &str) -> bool {
         self.fields.contains_key(field)
     }

@@ -30,7 +30,7 @@ pub(in crate::cli) struct SourceArgs {
     source_tz: String,
     /// What the source is called here, in ids and metadata [default: TABLE@DATABASE]
     #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    pub(super) name: Option<String>,
 }
 
 /// A table whose rows can be understood.

@@ -21,7 +21,7 @@ use crate::cli::Context;
 use crate::cli::client::{Refused, Unreachable};
 
 /// How many rows are read, and how many items are sent, at once.
-const PAGE: usize = 1000;
+pub(super) const PAGE: usize = 1000;
 /// How large a request may become before the rest goes into another.
 const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How long to wait before something is tried again that a lost connection cut off, in seconds.
@@ -141,7 +141,7 @@ fn item(key: &str, created_at: Option<Timestamp>, mapped: &Mapped) -> Value {
 }
 
 /// The state a row is in there, in its own word.
-fn state_of(row: &Row<'_>) -> String {
+pub(super) fn state_of(row: &Row<'_>) -> String {
     if let Some(status) = row.text("status") {
         return status.to_owned();
     }
