@@ -51,5 +51,8 @@ pub mod store;
 /// The promise a channel makes.
 pub mod channel;
 
+/// The promise of a timer outside this process.
+pub mod alarm;
+
 /// Time and randomness, handed in.
 pub mod clock;

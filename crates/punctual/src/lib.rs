@@ -8,6 +8,9 @@
 /// punctual inside another program.
 pub mod embed;
 
+/// Timers in Redis, for reminders and for an application's own.
+pub mod redis;
+
 /// Settings from flags, environment and file.
 mod config;
 

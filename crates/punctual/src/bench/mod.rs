@@ -28,6 +28,9 @@ mod failover;
 /// What it costs writers that nodes are told.
 mod notify;
 
+/// How late timers in Redis ring.
+mod redis;
+
 /// How fast phrases are understood.
 mod phrases;
 
@@ -87,6 +90,9 @@ struct Common {
     /// A PostgreSQL database to measure on, empty or filled by an earlier bench; what is written stays in it
     #[arg(long, global = true, value_name = "URL", conflicts_with = "backend")]
     database: Option<String>,
+    /// A Redis to measure with
+    #[arg(long, global = true, value_name = "URL")]
+    redis: Option<String>,
     /// Where the database goes; one that was kept there is used again [default: beside the data directory]
     #[arg(long, global = true, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -116,6 +122,8 @@ enum Workload {
     Failover(failover::Args),
     /// Commits of many writers in plain SQL, with and without telling the nodes
     Notify(notify::Args),
+    /// Lateness of timers in Redis, beside plain expiry events
+    Redis(redis::Args),
     /// How fast phrases such as `tomorrow at 8` are understood
     Phrases(phrases::Args),
     /// Take messages until standard input ends; used by the other workloads
@@ -174,6 +182,7 @@ async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
         Workload::Crash(args) => crash::run(args, common).await.map(Some),
         Workload::Failover(args) => failover::run(args, common).await.map(Some),
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
+        Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Phrases(args) => phrases::run(args).map(Some),
         Workload::Receiver => receiver::run().await.map(|()| None),
     }

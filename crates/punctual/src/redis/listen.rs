@@ -1,0 +1,137 @@
+//! Hearing what has expired.
+//!
+//! One connection hears for all prefixes. A connection can die without a word, and Redis can be told not to tell: so a key of
+//! our own is made to expire every second or two, and when that is not heard, the connection is asked whether it lives. What
+//! expires while nobody hears is lost, and nobody waits for it: the engine's own timer does not need it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use redis::Msg;
+use redis::aio::MultiplexedConnection;
+
+use super::health::Part;
+use super::keys::{BEAT, EXPIRED, NUDGE, database_of, id_under, key};
+use super::{Backoff, Shared};
+
+/// How often a key of our own is made to expire.
+const BEAT_EVERY: Duration = Duration::from_millis(1500);
+/// How many beats may be missing before the connection is asked. With the time for the answer, that is five seconds.
+const BEATS_MISSED_MAX: u32 = 2;
+/// How long connecting, or an answer, may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// How long the key of a beat lives, and how long after that it is touched.
+const BEAT_LIVES: Duration = Duration::from_millis(1);
+const BEAT_TOUCHED_AFTER: Duration = Duration::from_millis(3);
+
+const EVENTS_OFF: &str = "Redis does not tell what expires: set notify-keyspace-events to `Ex` in it (redis.conf, or the provider's settings)";
+
+/// Listens, for as long as anybody uses the timers.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut backoff = Backoff::new();
+    loop {
+        let heard = listen(&shared, &mut backoff).await;
+        shared.listening.store(false, Ordering::Release);
+        if let Err(problem) = heard {
+            shared.health.fails(Part::Listening, problem);
+        }
+        shared.clock.pause(backoff.next()).await;
+    }
+}
+
+async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), String> {
+    let text = |error: redis::RedisError| error.to_string();
+    let connecting = async {
+        let (mut sink, stream) = shared.client.get_async_pubsub().await.map_err(text)?.split();
+        sink.psubscribe(EXPIRED).await.map_err(text)?;
+        sink.subscribe(NUDGE).await.map_err(text)?;
+        Ok::<_, String>((sink, stream))
+    };
+    let (mut sink, mut stream) = within(shared, connecting).await??;
+    shared.listening.store(true, Ordering::Release);
+    // What became due while nobody heard has been left alone until now.
+    shared.look.notify_one();
+    shared.health.works(Part::Listening);
+    *backoff = Backoff::new();
+
+    let own_beat = key(BEAT, &shared.name);
+    let mut n_missed = 0;
+    let mut beat = shared.clock.pause(Duration::ZERO);
+    loop {
+        tokio::select! { biased;
+            message = stream.next() => match message {
+                None => return Err("the connection that listens was closed".into()),
+                Some(message) => {
+                    if hear(shared, &message, &own_beat) {
+                        n_missed = 0;
+                        shared.health.works(Part::Events);
+                    }
+                }
+            },
+            () = &mut beat => {
+                if n_missed >= BEATS_MISSED_MAX {
+                    within(shared, sink.ping::<redis::Value>()).await?.map_err(text)?;
+                }
+                if let Some(mut connected) = shared.connected() {
+                    if n_missed == BEATS_MISSED_MAX {
+                        shared.health.fails(Part::Events, EVENTS_OFF.into());
+                        super::touch::ask_for_events(shared, &mut connected.connection).await;
+                    }
+                    n_missed = if n_missed == BEATS_MISSED_MAX { 1 } else { n_missed + 1 };
+                    tokio::spawn(send_beat(shared.clone(), connected.connection));
+                } else {
+                    // Without commands there is no beat, so the connection is asked.
+                    n_missed = BEATS_MISSED_MAX;
+                }
+                beat = shared.clock.pause(BEAT_EVERY);
+            }
+        }
+    }
+}
+
+/// Makes a key expire that only this listener knows.
+async fn send_beat(shared: Arc<Shared>, mut connection: MultiplexedConnection) {
+    let own = key(BEAT, &shared.name);
+    // What fails here is not heard, and that is noticed.
+    let lives = BEAT_LIVES.as_millis() as u64;
+    if redis::cmd("SET").arg(&own).arg(1).arg("PX").arg(lives).exec_async(&mut connection).await.is_ok() {
+        shared.clock.pause(BEAT_TOUCHED_AFTER).await;
+        let _: redis::RedisResult<i64> = redis::cmd("EXISTS").arg(&own).query_async(&mut connection).await;
+    }
+}
+
+/// Takes one message; true if it was our own beat.
+fn hear(shared: &Shared, message: &Msg, own_beat: &str) -> bool {
+    let Ok(payload) = message.get_payload::<String>() else { return false };
+    if message.get_channel_name() == NUDGE {
+        if let Some((millis, who)) = payload.split_once(' ')
+            && who != shared.name
+            && let Ok(millis) = millis.parse()
+        {
+            shared.set_for(millis);
+        }
+        return false;
+    }
+    // Another application may use the same prefix in another database of the same Redis.
+    if database_of(message.get_channel_name()) != Some(shared.client.get_connection_info().redis_settings().db()) {
+        return false;
+    }
+    if payload == own_beat {
+        return true;
+    }
+    for handler in &shared.handlers {
+        if let Some(id) = id_under(handler.prefix(), &payload) {
+            handler.hand(id);
+        }
+    }
+    false
+}
+
+async fn within<T>(shared: &Shared, work: impl Future<Output = T>) -> Result<T, String> {
+    tokio::select! { biased;
+        done = work => Ok(done),
+        () = shared.clock.pause(ANSWER_WITHIN) => Err(format!("no answer within {} s", ANSWER_WITHIN.as_secs())),
+    }
+}
