@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::alarm::Entry;
 use crate::change::{Change, Refused};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
@@ -52,6 +53,16 @@ pub trait Store: Send + Sync + 'static {
     /// The earliest instants in `window` at which something must be looked at, in order; and the earliest of all before
     /// it, of whatever shard, if there is one.
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError>;
+
+    /// What is to be sent after `from` and until `until`, in order, beginning after `after`, at most `limit`: for whoever sets
+    /// timers for it elsewhere. Returns each with its place, for asking on.
+    async fn coming(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, OccurrenceId)>,
+        limit: usize,
+    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError>;
 
     /// Leases up to `limit` occurrences whose moment lies in `claim.from..=claim.until`, most urgent first, and
     /// writes an attempt for each that is to be sent. Never returns one whose lease another holds.
@@ -429,6 +440,8 @@ pub struct Claim {
     pub lease_until: Timestamp,
     /// Where to send when neither the reminder nor its user says.
     pub fallback: Address,
+    /// Only occurrences of these reminders.
+    pub only: Option<Vec<ReminderId>>,
 }
 
 /// What was leased.
@@ -445,6 +458,8 @@ pub struct Claims {
     pub not_before: Vec<Timestamp>,
     /// What ended without a send, each run by the state it ended in.
     pub ended: Vec<StateKind>,
+    /// The runs that were planned here.
+    pub next_runs: Vec<Entry>,
 }
 
 /// An occurrence that this node may send.
@@ -521,6 +536,8 @@ pub struct Settled {
     pub lost: Vec<OccurrenceId>,
     /// The instants at which what was written must be looked at, all of them.
     pub wakes: Vec<Timestamp>,
+    /// The runs that were planned here.
+    pub next_runs: Vec<Entry>,
 }
 
 /// Counts over the whole store.

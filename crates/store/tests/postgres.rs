@@ -52,6 +52,7 @@ fn claim(node: &str, limit: usize) -> Claim {
         node: node.into(),
         lease_until: now() + SignedDuration::from_secs(15),
         fallback: Address::new("console", ""),
+        only: None,
     }
 }
 

@@ -84,6 +84,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         node: "a".into(),
         lease_until,
         fallback: Address::new("console", ""),
+        only: None,
     };
     let before = server.log().len();
     let until = now + SignedDuration::from_secs(60);

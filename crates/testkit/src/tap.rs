@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{
@@ -141,6 +142,16 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
         pass!(self, "upcoming", self.store.upcoming(window))
+    }
+
+    async fn coming(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, OccurrenceId)>,
+        limit: usize,
+    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+        pass!(self, "coming", self.store.coming(from, until, after, limit))
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {

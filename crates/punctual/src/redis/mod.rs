@@ -38,6 +38,9 @@
 /// The names of keys and channels, and the arithmetic of instants.
 mod keys;
 
+/// By how much Redis's clock is ahead of ours.
+mod ahead;
+
 /// How it is, said once when it changes.
 mod health;
 
@@ -56,7 +59,7 @@ mod dispatch;
 /// The timer behind reminders.
 mod reminders;
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -71,6 +74,7 @@ use tokio::task::JoinSet;
 pub use dispatch::Expired;
 pub use reminders::Reminders;
 
+use ahead::Ahead;
 use dispatch::Handler;
 use health::Health;
 use write::{Op, Queue};
@@ -144,7 +148,7 @@ impl Builder {
             listening: AtomicBool::new(false),
             head: Mutex::new(None),
             look: Notify::new(),
-            ahead_micros: AtomicI64::new(0),
+            ahead: Ahead::default(),
             marker: Mutex::new(None),
         });
         tasks.spawn(write::run(shared.clone()));
@@ -248,7 +252,7 @@ struct Shared {
     /// Something earlier has been set.
     look: Notify,
     /// By how much Redis's clock is ahead of ours.
-    ahead_micros: AtomicI64,
+    ahead: Ahead,
     /// Changes when Redis has lost what was set.
     marker: Mutex<Option<String>>,
 }
@@ -264,10 +268,6 @@ struct Connected {
 impl Shared {
     fn connected(&self) -> Option<Connected> {
         self.connected.borrow().clone()
-    }
-
-    fn ahead_micros(&self) -> i64 {
-        self.ahead_micros.load(Ordering::Relaxed)
     }
 
     /// A timer has been set for `millis`. Wakes whoever waits for a later one.

@@ -27,8 +27,8 @@ const PAUSE_MIN: SignedDuration = SignedDuration::from_micros(500);
 /// How long connecting, and any one answer, may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
-/// An answer that took longer says little about Redis's clock.
-const ROUND_TRIP_MAX: SignedDuration = SignedDuration::from_millis(5);
+/// How often a new connection is asked for the time, so that what is set first is set well.
+const FIRST_QUESTIONS: usize = 5;
 
 /// Touches what is due and says what is next.
 ///
@@ -93,6 +93,11 @@ pub(super) async fn connect(shared: &Shared) -> RedisResult<Connected> {
     // Where it is not permitted, a restart is noticed by the missing marker alone.
     let info: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await.unwrap_or_default();
     ask_for_events(shared, &mut connection).await;
+    for _ in 0..FIRST_QUESTIONS {
+        let asked_at = shared.clock.now();
+        let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut connection).await?;
+        shared.ahead.answer(seconds * 1_000_000 + micros, asked_at, shared.clock.now());
+    }
     Ok(Connected { connection, run_id: run_id(&info).unwrap_or("run").to_owned() })
 }
 
@@ -138,7 +143,7 @@ struct Seen {
 
 /// Touches up to `limit` that are due, and takes down what was seen.
 async fn look(shared: &Shared, connected: &mut Connected, limit: i64) -> RedisResult<Seen> {
-    let begun_at = shared.clock.now();
+    let asked_at = shared.clock.now();
     let look: Look = TOUCH
         .key(INDEX)
         .key(MARKER)
@@ -148,12 +153,7 @@ async fn look(shared: &Shared, connected: &mut Connected, limit: i64) -> RedisRe
         .invoke_async(&mut connected.connection)
         .await?;
     let (n_due, head, seconds, micros, armed, marker) = look;
-    let ended_at = shared.clock.now();
-    let took = ended_at.duration_since(begun_at);
-    if !took.is_negative() && (took <= ROUND_TRIP_MAX || shared.ahead_micros() == 0) {
-        let ours = begun_at.as_microsecond() + (ended_at.as_microsecond() - begun_at.as_microsecond()) / 2;
-        shared.ahead_micros.store(seconds * 1_000_000 + micros - ours, Ordering::Relaxed);
-    }
+    shared.ahead.answer(seconds * 1_000_000 + micros, asked_at, shared.clock.now());
     shared.health.armed.store(armed, Ordering::Relaxed);
     let head = head.parse::<f64>().ok().map(|millis| millis as i64);
     *shared.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
@@ -162,5 +162,5 @@ async fn look(shared: &Shared, connected: &mut Connected, limit: i64) -> RedisRe
         tracing::warn!("Redis has lost what was set: it was flushed or started again; it is set anew");
         shared.handlers.iter().for_each(super::dispatch::Handler::forgotten);
     }
-    Ok(Seen { n_due, next_at: head.map(|millis| rings_at(millis, shared.ahead_micros())) })
+    Ok(Seen { n_due, next_at: head.map(|millis| rings_at(millis, shared.ahead.bounds().least)) })
 }

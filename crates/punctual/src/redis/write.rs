@@ -141,7 +141,7 @@ pub(super) async fn write(
     ops: &[(String, Op)],
 ) -> RedisResult<()> {
     for ops in ops.chunks(BATCH_MAX) {
-        let earliest_at = shared.clock.now() + AHEAD_MIN;
+        let (earliest_at, ahead) = (shared.clock.now() + AHEAD_MIN, shared.ahead.bounds().most);
         let last: HashMap<&str, &Op> = ops.iter().map(|(key, op)| (key.as_str(), op)).collect();
         let mut pipe = redis::pipe();
         pipe.atomic();
@@ -150,7 +150,7 @@ pub(super) async fn write(
         for (key, op) in last {
             match op {
                 Op::Set { value, at } => {
-                    let millis = expires_at((*at).max(earliest_at), shared.ahead_micros());
+                    let millis = expires_at((*at).max(earliest_at), ahead);
                     earliest = earliest.min(millis);
                     pipe.cmd("SET").arg(key).arg(value).arg("PXAT").arg(millis).ignore();
                     set.arg(millis).arg(key);

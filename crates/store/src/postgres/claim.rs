@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use punctual_core::alarm;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
@@ -56,9 +57,14 @@ pub(super) async fn claim(
 ) -> Result<Claims, Fault> {
     *unsure = None;
     let mut claims = Claims::default();
+    let begin = if claim.only.is_some() { BEGIN_BY_KEY } else { BEGIN_IN_ORDER };
     let ((), clock, (mut found, mut unreadable)) =
-        all3(db.begin(BEGIN_IN_ORDER), db.rows("select statement_timestamp()", &[]), due(db, claim, "")).await?;
+        all3(db.begin(begin), db.rows("select statement_timestamp()", &[]), due(db, claim, "")).await?;
     let claim = &judged(claim, row::instant(clock.first().ok_or_else(|| row::impossible("no clock"))?, 0)?);
+    if claim.only.is_some() {
+        // Whoever asks for certain reminders waits for no other moments.
+        found.retain(|due| !due.is_too_early(claim.now));
+    }
     if found.iter().any(|due| due.is_too_early(claim.now)) {
         claims.not_before = not_before(db, claim).await?;
         if found.len() + unreadable.len() >= claim.limit {
@@ -205,13 +211,22 @@ async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Read<Vec<
             row::OCCURRENCE
         )
     };
-    let sql = format!("{} limit $3", [3, 2, 1, 0].map(stretch).join(" union all "));
+    let mut sql = format!("{} limit $3", [3, 2, 1, 0].map(stretch).join(" union all "));
     let limit = i64::try_from(claim.limit).unwrap_or(i64::MAX);
     let (from, until, now) = (micros(claim.from), micros(claim.until), micros(claim.now));
     let shards = claim.shards.as_bytes();
     let mut params: Vec<super::pool::Param<'_>> =
         vec![(&from, Type::TIMESTAMPTZ), (&until, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
-    if !own.is_empty() || !also.is_empty() {
+    let only: Option<Vec<Uuid>> = claim.only.as_ref().map(|only| only.iter().copied().map(uuid).collect());
+    if let Some(only) = &only {
+        sql = format!(
+            "select {} from unnest($4) as v (id) join punctual.occurrence o on o.reminder_id = v.id \
+             where o.wake_at >= $1 and o.wake_at <= least($2, statement_timestamp() + interval '{AHEAD_MAX} seconds') \
+             order by o.priority desc, o.wake_at limit $3 for update of o skip locked",
+            row::OCCURRENCE
+        );
+        params.push((only, Type::UUID_ARRAY));
+    } else if !own.is_empty() || !also.is_empty() {
         params.push((&shards, Type::BYTEA));
     }
     if !also.is_empty() {
@@ -405,7 +420,9 @@ impl Ended {
                 if reminder.status == ReminderStatus::Paused {
                     occurrence.state = State::Paused;
                 }
-                claims.wakes.extend(occurrence.state.wake_at(due_at));
+                let wake_at = occurrence.state.wake_at(due_at);
+                claims.wakes.extend(wake_at);
+                claims.next_runs.extend(wake_at.map(|at| alarm::Entry::of(reminder, at)));
                 self.planned.push((occurrence, reminder.clone()));
             }
         }

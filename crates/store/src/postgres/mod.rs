@@ -11,6 +11,7 @@ mod batch;
 mod change;
 mod check;
 mod claim;
+mod coming;
 mod create;
 mod fault;
 mod flight;
@@ -37,6 +38,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::shard::Shards;
@@ -219,6 +221,16 @@ impl Store for PostgresStore {
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
         // The timer waits for it.
         read!(self, Urgent, db => read::upcoming(&db, &window))
+    }
+
+    async fn coming(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, OccurrenceId)>,
+        limit: usize,
+    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+        read!(self, db => coming::coming(&db, from, until, after, limit))
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+use punctual_core::alarm::Entry;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
 use punctual_core::reminder::{Reminder, ReminderStatus};
@@ -59,6 +60,7 @@ pub(super) async fn settle(
         for (occurrence, reminder) in &planned {
             let wake_at = occurrence.state.wake_at(occurrence.due_at);
             settled.wakes.extend(wake_at);
+            settled.next_runs.extend(wake_at.map(|at| Entry::of(reminder, at)));
             moments.extend(wake_at.map(|at| (shard_of(&reminder.user), at)));
         }
         let planned: Vec<_> = planned.iter().map(|(occurrence, reminder)| (occurrence, reminder)).collect();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use punctual_core::alarm::Entry;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reminder::{Reminder, ReminderStatus};
@@ -28,6 +29,10 @@ struct Due {
 pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError> {
     let mut claims = Claims::default();
     let mut found = due(db, claim, "")?;
+    if claim.only.is_some() {
+        // Whoever asks for certain reminders waits for no other moments.
+        found.retain(|due| !due.is_too_early(claim.now));
+    }
     if found.iter().any(|due| due.is_too_early(claim.now)) {
         claims.not_before = not_before(db, claim)?;
         if found.len() == claim.limit {
@@ -60,7 +65,8 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
             Wake::End { state, also_missed, n_more_missed, next } => {
                 claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
                 let planned = end(db, due, state, &also_missed, n_more_missed, next, claim.now)?;
-                claims.wakes.extend(planned);
+                claims.wakes.extend(planned.as_ref().map(|entry| entry.at));
+                claims.next_runs.extend(planned);
             }
         }
     }
@@ -96,10 +102,16 @@ fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreErro
              AND wake_at >= ?1 AND wake_at <= ?2 {also} ORDER BY wake_at LIMIT ?3)"
         )
     };
-    let stretches = [3, 2, 1, 0].map(stretch).join(" UNION ALL ");
+    let chosen = match &claim.only {
+        None => format!("SELECT * FROM ({}) LIMIT ?3", [3, 2, 1, 0].map(stretch).join(" UNION ALL ")),
+        Some(_) => "SELECT o.reminder_id, o.run FROM json_each(?4) j CROSS JOIN occurrence o \
+            ON o.reminder_id = unhex(j.value) WHERE o.wake_at >= ?1 AND o.wake_at <= ?2 \
+            ORDER BY o.priority DESC, o.wake_at LIMIT ?3"
+            .to_owned(),
+    };
     let sql = format!(
         "SELECT {}, {}, r.last_run, r.carried_by, r.planned, u.addresses \
-         FROM (SELECT * FROM ({stretches}) LIMIT ?3) AS due \
+         FROM ({chosen}) AS due \
          CROSS JOIN occurrence o ON o.reminder_id = due.reminder_id AND o.run = due.run \
          CROSS JOIN reminder r ON r.id = due.reminder_id \
          LEFT JOIN user u ON r.route IS NULL AND u.id = r.user",
@@ -108,7 +120,10 @@ fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreErro
     );
     let mut statement = db.prepare_cached(&sql).map_err(broken)?;
     let (from, until, now) = (micros(claim.from), micros(claim.until), micros(claim.now));
-    let mut rows = if also.is_empty() {
+    let mut rows = if let Some(only) = &claim.only {
+        let hex: Vec<String> = only.iter().map(|id| format!("\"{}\"", id.to_string().replace('-', ""))).collect();
+        statement.query(params![from, until, claim.limit, format!("[{}]", hex.join(","))])
+    } else if also.is_empty() {
         statement.query(params![from, until, claim.limit])
     } else {
         statement.query(params![from, until, claim.limit, now])
@@ -207,7 +222,7 @@ fn end(
     n_more_missed: usize,
     next: Option<Timestamp>,
     now: Timestamp,
-) -> Result<Option<Timestamp>, StoreError> {
+) -> Result<Option<Entry>, StoreError> {
     let Due { mut occurrence, reminder, .. } = due;
     // Another run of the same reminder may have ended in this very claim and moved the series on.
     let mut series = series(db, reminder.id)?;
@@ -286,7 +301,7 @@ fn end(
         Some(occurrence.id.run),
         detail.as_deref(),
     )?;
-    Ok(planned)
+    Ok(planned.map(|at| Entry::of(&reminder, at)))
 }
 
 fn series(db: &Connection, id: ReminderId) -> Result<Series, StoreError> {

@@ -9,6 +9,7 @@
 mod change;
 mod check;
 mod claim;
+mod coming;
 mod create;
 mod export;
 mod foreign;
@@ -26,6 +27,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{
@@ -152,6 +154,16 @@ impl Store for SqliteStore {
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
         self.read(move |db| read::upcoming(db, &window)).await
+    }
+
+    async fn coming(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+        after: Option<(Timestamp, OccurrenceId)>,
+        limit: usize,
+    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+        self.read(move |db| coming::coming(db, from, until, after, limit)).await
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+use punctual_core::alarm::Entry;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
 use punctual_core::reminder::ReminderStatus;
@@ -43,7 +44,9 @@ fn settle_once_each(
     let carriers = count_runs(db, &ended, now)?;
     for settlement in &ended {
         if carriers.get(&settlement.occurrence.reminder) == Some(&settlement.occurrence.run) {
-            settled.wakes.extend(go_on(db, settlement, now)?);
+            let next_run = go_on(db, settlement, now)?;
+            settled.wakes.extend(next_run.as_ref().map(|entry| entry.at));
+            settled.next_runs.extend(next_run);
         }
     }
     Ok(())
@@ -154,7 +157,7 @@ fn count_runs(db: &Connection, ended: &[Settlement], now: Timestamp) -> Result<H
 }
 
 /// Plans the next run of a series from the rule as it is now: it may have changed while this run was being sent.
-fn go_on(db: &Connection, settlement: &Settlement, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+fn go_on(db: &Connection, settlement: &Settlement, now: Timestamp) -> Result<Option<Entry>, StoreError> {
     let id = settlement.occurrence.reminder;
     let sql = format!("SELECT {}, r.last_run, r.carried_by, r.planned FROM reminder r WHERE r.id = ?", row::REMINDER);
     let mut statement = db.prepare_cached(&sql).map_err(broken)?;
@@ -176,7 +179,7 @@ fn go_on(db: &Connection, settlement: &Settlement, now: Timestamp) -> Result<Opt
         if reminder.status == ReminderStatus::Paused {
             occurrence.state = State::Paused;
         }
-        planned = occurrence.state.wake_at(due_at);
+        planned = occurrence.state.wake_at(due_at).map(|at| Entry::of(&reminder, at));
         insert_occurrence(db, &occurrence, reminder.priority.rank())?;
     }
     db.prepare_cached(

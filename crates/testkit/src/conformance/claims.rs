@@ -12,6 +12,7 @@ rules!(
     a_claim_writes_the_attempt_before_the_send,
     what_is_leased_is_not_claimed_again,
     a_claim_keeps_to_its_window_and_its_limit,
+    a_claim_can_be_about_certain_reminders,
     only_what_is_to_be_sent_is_claimed_ahead,
     what_must_be_waited_for_hides_nothing,
     a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback,
@@ -63,6 +64,26 @@ async fn a_claim_keeps_to_its_window_and_its_limit(desk: Desk) {
     assert_eq!(taken(desk.claim_between(60, 20, 40, 2).await), [40]);
     assert_eq!(taken(desk.claim_between(60, 20, 40, 2).await), Vec::<i64>::new());
     assert_eq!(taken(desk.claim(60).await), [10, 50, 60]);
+}
+
+async fn a_claim_can_be_about_certain_reminders(desk: Desk) {
+    let asked = asking(once(4, 5), 1);
+    desk.create(&[&asked]).await;
+    desk.deliver(5).await;
+    let urgent = Reminder { priority: Priority::Critical, ..once(3, 50) };
+    let all = [once(1, 10), once(2, 20), urgent, once(5, 30), once(6, 90)];
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    let ids = |claims: &punctual_core::store::Claims| {
+        claims.to_send.iter().map(|claimed| claimed.before.id.reminder).collect::<Vec<_>>()
+    };
+    let nobody = once(9, 1).id;
+    let wanted = vec![all[0].id, all[2].id, all[3].id, all[4].id, asked.id, nobody];
+    let claims = desk.claim_only(60, wanted.clone(), 100).await;
+    assert_eq!(ids(&claims), [all[2].id, all[0].id, all[3].id], "urgent first, and nothing that is not due yet");
+    assert_eq!(claims.not_before, [], "an answer that is waited for is not its business");
+    assert_eq!(ids(&desk.claim_only(60, wanted, 100).await), [], "another has them");
+    assert_eq!(ids(&desk.claim_only(60, vec![], 100).await), []);
+    assert_eq!(ids(&desk.claim(60).await), [all[1].id], "the others are left alone");
 }
 
 async fn only_what_is_to_be_sent_is_claimed_ahead(desk: Desk) {

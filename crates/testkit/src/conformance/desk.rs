@@ -79,8 +79,18 @@ impl Desk {
     }
 
     pub(super) async fn claim_between(&self, now: i64, from: i64, until: i64, limit: usize) -> Claims {
+        self.store.claim(Self::claim_of(now, from, until, limit)).await.expect("the store works")
+    }
+
+    /// Claims what is due by `now` of these reminders.
+    pub(super) async fn claim_only(&self, now: i64, only: Vec<ReminderId>, limit: usize) -> Claims {
+        let claim = Claim { only: Some(only), ..Self::claim_of(now, i64::MIN, now, limit) };
+        self.store.claim(claim).await.expect("the store works")
+    }
+
+    fn claim_of(now: i64, from: i64, until: i64, limit: usize) -> Claim {
         let from = if from == i64::MIN { Timestamp::MIN } else { at(from) };
-        let claim = Claim {
+        Claim {
             now: at(now),
             from,
             until: at(until),
@@ -89,8 +99,8 @@ impl Desk {
             node: "desk".into(),
             lease_until: at(now) + LEASE,
             fallback: Address::new("console", ""),
-        };
-        self.store.claim(claim).await.expect("the store works")
+            only: None,
+        }
     }
 
     /// Claims the one occurrence that is due by `now`.

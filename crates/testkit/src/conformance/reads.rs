@@ -1,9 +1,10 @@
 //! Finding what is there.
 
+use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::{Metadata, Reminder, ReminderStatus};
+use punctual_core::reminder::{Address, Metadata, Priority, Reminder, ReminderStatus};
 use punctual_core::shard::Shards;
 use punctual_core::store::{AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, Upcoming, Window};
 
@@ -18,6 +19,7 @@ rules!(
     those_that_are_there_are_found_among_many_ids,
     what_was_imported_is_listed_by_its_source_with_when_it_was_sent,
     what_is_to_come_is_in_order_and_within_its_window,
+    what_is_coming_is_told_page_by_page,
 );
 
 async fn ids(desk: &Desk, query: ReminderQuery) -> Vec<ReminderId> {
@@ -166,4 +168,35 @@ async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
     assert_eq!(upcoming(0, 1).await.instants, [at(30)]);
     assert_eq!(claimed.lease_until, at(20) + LEASE);
     assert_eq!(upcoming(0, 10).await.instants, [at(30), at(20) + LEASE, at(40)]);
+}
+
+async fn what_is_coming_is_told_page_by_page(desk: Desk) {
+    let urgent = Reminder { priority: Priority::Critical, to: Vec::new(), ..once(4, 40) };
+    let to = vec![Address::new("mail", "ann"), Address::new("phone", "ann")];
+    let together: Vec<_> =
+        (5..=8).map(|number| Reminder { user: "bob".into(), to: to.clone(), ..once(number, 30) }).collect();
+    let paused = once(9, 35);
+    let mut all = vec![once(1, 10), once(2, 20), urgent.clone(), once(3, 500), paused.clone()];
+    all.extend(together.iter().cloned());
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    desk.change(paused.id, Change::Pause, 1).await;
+    // What is under way, or waits for an answer, is not to be sent.
+    let _claimed = desk.claim_one(10).await;
+
+    let mut found: Vec<Entry> = Vec::new();
+    let mut after = None;
+    loop {
+        let page = desk.store.coming(at(15), at(40), after, 2).await.expect("the store works");
+        let Some((id, entry)) = page.last() else { break };
+        after = Some((entry.at, *id));
+        found.extend(page.into_iter().map(|(_, entry)| entry));
+    }
+    let mut expected = vec![Entry::of(&all[1], at(20))];
+    expected.extend(together.iter().map(|reminder| Entry::of(reminder, at(30))));
+    expected.push(Entry::of(&urgent, at(40)));
+    assert_eq!(found, expected);
+    assert_eq!((found[1].user.as_str(), found[1].channel.as_str()), ("bob", "mail"));
+    assert_eq!(found[5].channel, "", "only its user's addresses say");
+    let exclusive = desk.store.coming(at(20), at(30), None, 100).await.expect("the store works");
+    assert!(exclusive.iter().all(|(_, entry)| entry.at == at(30)) && exclusive.len() == 4);
 }

@@ -1,9 +1,10 @@
 //! Settling: the lease ends, the outcome is written, the series goes on.
 
+use punctual_core::alarm::Entry;
 use punctual_core::change::{Change, Patch};
 use punctual_core::channel::SendError;
 use punctual_core::occurrence::{AttemptStatus, StateKind};
-use punctual_core::reminder::{Address, Reminder, ReminderStatus};
+use punctual_core::reminder::{Address, Misfire, MisfirePolicy, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::shard::Shards;
 use punctual_core::store::Window;
@@ -24,6 +25,7 @@ rules!(
     a_series_ends_at_its_end,
     paused_while_it_is_sent_the_next_run_is_paused,
     a_schedule_changed_while_it_is_sent_holds_for_the_next_run,
+    the_next_run_is_told_with_whom_it_is_for,
 );
 
 async fn a_single_reminder_is_over_when_it_was_delivered(desk: Desk) {
@@ -185,4 +187,18 @@ async fn a_schedule_changed_while_it_is_sent_holds_for_the_next_run(desk: Desk) 
     assert_eq!(desk.states(reminder.id).await, [(StateKind::Delivered, 100), (StateKind::Scheduled, 150)]);
     desk.deliver(150).await;
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+}
+
+async fn the_next_run_is_told_with_whom_it_is_for(desk: Desk) {
+    let (series, single) = (every(1, 100), once(2, 100));
+    let missed = Reminder { misfire: Misfire { policy: MisfirePolicy::Skip, ..Misfire::default() }, ..every(3, 100) };
+    desk.create(&[&series, &single]).await;
+    let claims = desk.claim(100).await;
+    let settlements = claims.to_send.iter().map(|claimed| Desk::settlement(claimed, taken(), 100)).collect();
+    let settled = desk.write(settlements, 100).await;
+    assert_eq!(settled.next_runs, [Entry::of(&series, at(200))]);
+    assert_eq!((settled.next_runs[0].user.as_str(), settled.next_runs[0].channel.as_str()), ("ann", "phone"));
+    desk.create(&[&missed]).await;
+    let claims = desk.claim_only(100_000, vec![missed.id], 10).await;
+    assert_eq!(claims.next_runs, [Entry::of(&missed, at(100_100))], "what a claim plans is told, too");
 }

@@ -1,0 +1,47 @@
+//! What is to come, page by page, for whoever sets timers for it elsewhere.
+
+use jiff::Timestamp;
+use punctual_core::alarm::Entry;
+use punctual_core::id::OccurrenceId;
+use punctual_core::store::StoreError;
+use rusqlite::{Connection, params};
+
+use super::row::{self, broken, get, micros};
+
+pub(super) fn coming(
+    db: &Connection,
+    from: Timestamp,
+    until: Timestamp,
+    after: Option<(Timestamp, OccurrenceId)>,
+    limit: usize,
+) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+    // One stretch of the hot index for each priority. It ends with the primary key, so each is in order already.
+    let stretch = |rank: u8| {
+        format!(
+            "SELECT * FROM (SELECT reminder_id, run, wake_at FROM occurrence WHERE priority = {rank} \
+             AND wake_at IS NOT NULL AND (wake_at, reminder_id, run) > (?1, ?2, ?3) AND wake_at <= ?4 \
+             AND state IN ('scheduled', 'snoozed', 'pending_retry') ORDER BY wake_at, reminder_id, run LIMIT ?5)"
+        )
+    };
+    let stretches = [3, 2, 1, 0].map(stretch).join(" UNION ALL ");
+    let sql = format!(
+        "SELECT c.reminder_id, c.run, c.wake_at, r.user, r.route FROM \
+         (SELECT * FROM ({stretches}) ORDER BY wake_at, reminder_id, run LIMIT ?5) AS c \
+         CROSS JOIN reminder r ON r.id = c.reminder_id"
+    );
+    let mut statement = db.prepare_cached(&sql).map_err(broken)?;
+    // Without a place to go on from: after all that could be at `from`.
+    let last = ([u8::MAX; 16], u32::MAX);
+    let (at, (reminder, run)) = after.map_or((from, last), |(at, id)| (at, (*id.reminder.as_bytes(), id.run)));
+    let mut rows = statement.query(params![micros(at), reminder, run, micros(until), limit]).map_err(broken)?;
+    let mut coming = Vec::new();
+    while let Some(found) = rows.next().map_err(broken)? {
+        let id = OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? };
+        // What cannot be read is no reason to leave out the others.
+        let route = row::addresses(get::<Option<String>>(found, 4)?.as_deref()).unwrap_or_default();
+        let channel = route.into_iter().next().map(|to| to.channel).unwrap_or_default();
+        let at = row::instant(get(found, 2)?)?;
+        coming.push((id, Entry { reminder: id.reminder, user: get(found, 3)?, channel, at }));
+    }
+    Ok(coming)
+}
