@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::shard::Shards;
-use punctual_core::store::{Claim, StoreError, Window};
+use punctual_core::store::{Claim, Claimed, StoreError, Window};
 
 use crate::command::Inner;
 use crate::flight::Flight;
@@ -160,6 +160,7 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
         after = Some(BACKLOG_EVERY);
     }
 
+    inner.take_rung().await?;
     let limit = inner.settings.batch_max;
     if inner.peers.take_late() {
         // Also what is not this node's: whoever it belongs to is late.
@@ -244,6 +245,7 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
         node: inner.settings.node.clone(),
         lease_until: plus(now, signed(inner.settings.lease_for)),
         fallback: inner.settings.fallback.clone(),
+        only: None,
     };
     inner.claiming.store(true, Ordering::Release);
     inner.timer.begin_claim();
@@ -259,8 +261,21 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
     for state in &claims.ended {
         inner.count_occurrence(state.as_str(), via);
     }
-    let flights: Vec<_> = claims
-        .to_send
+    fly(inner, claims.to_send, via);
+    if claims.n_taken < limit {
+        inner.timer.passed(from, until);
+    }
+    // What was planned while claiming may lie within what has just been forgotten.
+    inner.timer.note(claims.wakes);
+    inner.alarm_planned(claims.next_runs);
+    claimer.not_before.extend(claims.not_before);
+    Ok(claims.n_taken)
+}
+
+/// Puts what was claimed in flight.
+pub(crate) fn fly(inner: &Arc<Inner>, to_send: Vec<Claimed>, via: &'static str) {
+    inner.alarm_claimed(to_send.iter().map(|claimed| claimed.before.id.reminder));
+    let flights: Vec<_> = to_send
         .into_iter()
         .map(|claimed| {
             let lane = inner.lane_of(claimed.to());
@@ -273,13 +288,6 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
     inner.claiming.store(false, Ordering::Release);
     inner.metrics.in_flight.set(inner.flights.len() as i64);
     inner.hold.add(flights);
-    if claims.n_taken < limit {
-        inner.timer.passed(from, until);
-    }
-    // What was planned while claiming may lie within what has just been forgotten.
-    inner.timer.note(claims.wakes);
-    claimer.not_before.extend(claims.not_before);
-    Ok(claims.n_taken)
 }
 
 pub(crate) fn signed(span: Duration) -> SignedDuration {

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use punctual_core::alarm::Alarm;
 use punctual_core::change::{Change, Refused};
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
@@ -17,6 +18,7 @@ use punctual_core::store::{
 };
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::alarm::Rings;
 use crate::deliver::{Hold, Lanes};
 use crate::flight::{Fired, Flights};
 use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
@@ -46,6 +48,8 @@ pub struct Parts {
     pub runtime: Arc<dyn Runtime>,
     /// Limits and delays.
     pub settings: Settings,
+    /// A timer outside this process, if there is one.
+    pub alarm: Option<Arc<dyn Alarm>>,
 }
 
 /// The engine. Clones are the same engine.
@@ -61,6 +65,8 @@ pub(crate) struct Inner {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) settings: Settings,
+    pub(crate) alarm: Option<Arc<dyn Alarm>>,
+    pub(crate) rings: Rings,
     pub(crate) metrics: Metrics,
     pub(crate) timer: Timer,
     pub(crate) flights: Flights,
@@ -114,6 +120,8 @@ impl Engine {
             random: parts.random,
             runtime: parts.runtime,
             settings: parts.settings,
+            alarm: parts.alarm,
+            rings: Rings::default(),
             metrics: Metrics::default(),
             timer: Timer::new(),
             flights: Flights::default(),
@@ -157,6 +165,7 @@ impl Engine {
                 inner.timer.note(wakes);
             }
             created?;
+            inner.alarm_created(&views);
             Ok(views)
         })
         .await
@@ -240,6 +249,11 @@ impl Engine {
         &self.inner.settings
     }
 
+    /// The timer outside this process, if there is one.
+    pub fn alarm(&self) -> Option<&Arc<dyn Alarm>> {
+        self.inner.alarm.as_ref()
+    }
+
     /// How it is.
     pub fn health(&self) -> Health {
         let store_error = self.inner.store_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -286,6 +300,7 @@ impl Inner {
                         self.fired.add(occurrence.id);
                     }
                     self.timer.note(changed.wakes.iter().copied());
+                    self.alarm_changed(&changed);
                     return Ok(changed);
                 }
                 Err(error) => {

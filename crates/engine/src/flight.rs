@@ -123,6 +123,11 @@ impl Flights {
         self.lock().range(all_of(id)).map(|(_, flight)| flight).filter(|flight| flight.withdraw()).cloned().collect()
     }
 
+    /// Whether anything of this reminder is on its way.
+    pub(crate) fn has(&self, id: ReminderId) -> bool {
+        self.lock().range(all_of(id)).next().is_some()
+    }
+
     /// Whether a send of this reminder has begun.
     pub(crate) fn has_begun(&self, id: ReminderId) -> bool {
         self.lock().range(all_of(id)).any(|(_, flight)| flight.phase.load(Ordering::Acquire) == BEGUN)

@@ -24,6 +24,9 @@ mod settle;
 /// Other nodes on the same store.
 mod peers;
 
+/// A second way to be woken: a timer outside this process.
+mod alarm;
+
 /// Keeping leases alive, finding what was overlooked, removing old history.
 mod sweep;
 

@@ -9,7 +9,7 @@ use punctual_core::store::StoreError;
 use tokio::sync::mpsc;
 
 use crate::command::{Engine, Inner};
-use crate::{claim, deliver, peers, settle, sweep};
+use crate::{alarm, claim, deliver, peers, settle, sweep};
 
 /// How far a stop has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +54,10 @@ impl Engine {
             spawn(Box::pin(claim::run(inner.clone())));
             spawn(Box::pin(peers::beat::run(inner.clone())));
             spawn(Box::pin(peers::listen::run(inner.clone())));
+            if let Some(alarm) = &inner.alarm {
+                spawn(Box::pin(alarm::ring(inner.clone(), alarm.clone())));
+                spawn(Box::pin(alarm::fill(inner.clone(), alarm.clone())));
+            }
             spawn(Box::pin(sweep::renew::run(inner.clone())));
             spawn(Box::pin(sweep::fallback::run(inner.clone())));
             spawn(Box::pin(sweep::prune::run(inner.clone())));

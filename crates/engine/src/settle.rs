@@ -58,6 +58,7 @@ impl Inner {
                     self.flights.remove(settlements.iter().map(|s| (&s.occurrence, s.lease)));
                     self.metrics.in_flight.set(self.flights.len() as i64);
                     self.timer.note(settled.wakes);
+                    self.alarm_planned(settled.next_runs);
                     return;
                 }
                 Err(StoreError::Broken(error)) if settlements.len() == 1 => {

@@ -155,6 +155,7 @@ impl Builder {
             random: Arc::new(SystemRandom),
             runtime: Arc::new(TokioRuntime::current()),
             settings: Settings { fallback, ..Settings::default() },
+            alarm: None,
         });
         let running = engine.start().await?;
         Ok(Punctual { engine, running, zone: self.zone })

@@ -60,6 +60,7 @@ impl Node {
             node: self.name.clone(),
             lease_until: now + SignedDuration::from_secs(15),
             fallback: Address::new("console", ""),
+            only: None,
         }
     }
 }

@@ -91,6 +91,13 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let shards = Shards::share("a", &["a".into(), "b".into()]);
     let window = Window { from: now, until, shards, limit: 16_384 };
     let _ = store.upcoming(window).await.expect("the store works");
+    let horizon = now + SignedDuration::from_hours(24 * 60);
+    let page = store.coming(now, horizon, None, 1000).await.expect("the store works");
+    let after = page.last().map(|(id, entry)| (entry.at, *id));
+    assert_eq!(store.coming(now, horizon, after, 1000).await.expect("the store works").len(), 1000);
+    let rung = page.iter().map(|(id, _)| id.reminder).collect();
+    let nothing = store.claim(Claim { only: Some(rung), ..claim.clone() }).await.expect("the store works");
+    assert_eq!(nothing.n_taken, 0, "none of them is due");
     let (mut n_settled, mut claimed_all) = (0, Vec::new());
     for _ in 0..3 {
         // Several batches are under way at once, and none of the statistics knows of any.

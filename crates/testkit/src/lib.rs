@@ -4,6 +4,9 @@
 /// Time that passes when a test says so.
 pub mod clock;
 
+/// An alarm that a test rings.
+pub mod alarm;
+
 /// Randomness that is the same every time.
 pub mod random;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::alarm::Alarm;
 use punctual_core::change::Change;
 use punctual_core::channel::Channel;
 use punctual_core::clock::Clock;
@@ -29,6 +30,7 @@ pub struct Story {
     pub mail: RecordingChannel,
     executor: Executor,
     settings: Settings,
+    alarm: Option<Arc<dyn Alarm>>,
     path: PathBuf,
     _folder: tempfile::TempDir,
     process: Option<(Engine, Running)>,
@@ -49,6 +51,18 @@ impl Story {
     /// # Panics
     /// If there is no place for a temporary file.
     pub fn with(settings: Settings) -> Self {
+        Self::begin(settings, None)
+    }
+
+    /// A story whose engine has an alarm.
+    ///
+    /// # Panics
+    /// If there is no place for a temporary file.
+    pub fn with_alarm(alarm: Arc<dyn Alarm>) -> Self {
+        Self::begin(Settings::default(), Some(alarm))
+    }
+
+    fn begin(settings: Settings, alarm: Option<Arc<dyn Alarm>>) -> Self {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no place for a temporary file: {error}"));
         let mut story = Self {
             clock: ManualClock::at(crate::sample::instant(BEGIN)),
@@ -56,6 +70,7 @@ impl Story {
             mail: RecordingChannel::default(),
             executor: Executor::default(),
             settings,
+            alarm,
             path: folder.path().join("story.db"),
             _folder: folder,
             process: None,
@@ -80,6 +95,7 @@ impl Story {
             random: Arc::new(SeededRandom::new(1)),
             runtime: Arc::new(self.executor.runtime(1)),
             settings: self.settings.clone(),
+            alarm: self.alarm.clone(),
         });
         let starting = engine.clone();
         let running = self.run(async move { starting.start().await });
@@ -169,7 +185,10 @@ impl Story {
     }
 
     /// Runs `work` to its end. Only as much time passes as it needs.
-    fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+    ///
+    /// # Panics
+    /// If it waits for nothing.
+    pub fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         let slot = Arc::new(Mutex::new(None));
         let done = slot.clone();
         self.executor.spawn(

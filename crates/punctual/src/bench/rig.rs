@@ -84,6 +84,7 @@ pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>) -> Engine
         random: Arc::new(SystemRandom),
         runtime: Arc::new(TokioRuntime::current()),
         settings: Settings::default(),
+        alarm: None,
     })
 }
 

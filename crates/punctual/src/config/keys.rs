@@ -62,7 +62,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
     key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),
     key("shadow", &["PUNCTUAL_SHADOW"], "write true or false"),
-    key("redis_url", &["PUNCTUAL_REDIS_URL"], "leave it out"),
+    key(
+        "redis_url",
+        &["PUNCTUAL_REDIS_URL"],
+        "write redis://USER:PASSWORD@HOST:6379/0, rediss://… for TLS, or unix:/PATH",
+    ),
 ];
 
 /// Variables that are not settings of the server, so that they are not taken for misspelt ones.

@@ -44,6 +44,8 @@ pub(crate) struct ConfigError(pub(crate) String);
 pub(crate) struct Config {
     /// Where reminders are kept.
     pub(crate) database: Database,
+    /// A Redis that rings beside our own timer, if there is one.
+    pub(crate) redis: Option<RedisConfig>,
     /// Where to listen, as `HOST:PORT`.
     pub(crate) listen: String,
     /// Where the admin key and the server's address are kept, and the database if it is a file.
@@ -77,6 +79,15 @@ pub(crate) struct Config {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Where the Redis timer is.
+#[derive(Debug, Clone)]
+pub(crate) struct RedisConfig {
+    /// As it was given.
+    pub(crate) url: Secret,
+    /// Without its password.
+    pub(crate) shown: String,
+}
+
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookConfig {
@@ -108,17 +119,11 @@ impl Config {
             Some(text) => PathBuf::from(text.value),
             None => paths::default_data_dir(env)?,
         };
-        refuse_redis(&layers)?;
         let mut warnings = layers.odd_variables();
-        if layers.boolean("enable_redis_reminder_ttl")? == Some(true) {
-            warnings.push(
-                "enable_redis_reminder_ttl has no effect: the Redis timer is not built yet; \
-                 the timer in memory is at least as precise"
-                    .into(),
-            );
-        }
+        let redis = read::redis(&layers, &mut warnings)?;
         Ok(Self {
             database: read::database(&layers, &data_dir)?,
+            redis,
             listen: read::listen(&layers)?,
             public_url: read::public_url(&layers)?,
             timezone: read::timezone(&layers)?,
@@ -154,14 +159,4 @@ impl Config {
 /// The process's own environment. A variable that is set to nothing counts as not set.
 pub(crate) fn process_env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn refuse_redis(layers: &Layers<'_>) -> Result<(), ConfigError> {
-    match layers.text("redis_url")? {
-        Some(url) => Err(ConfigError(format!(
-            "{}: this version has no Redis timer yet; leave it out, the timer in memory needs none",
-            url.source
-        ))),
-        None => Ok(()),
-    }
 }

@@ -11,13 +11,27 @@ use toml::Value;
 
 use super::keys::nearest;
 use super::layers::{Found, Layers, duration, kind};
-use super::{ConfigError, Database, LogFormat, Secret};
+use super::{ConfigError, Database, LogFormat, RedisConfig, Secret};
 
 pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<Database, ConfigError> {
     let Some(found) = layers.text("database")? else {
         return Ok(Database::Sqlite(data_dir.join("punctual.db")));
     };
     Database::parse(&found.value).map_err(|problem| found.wrong(problem))
+}
+
+/// The Redis timer, unless there is none or it is switched off.
+pub(super) fn redis(layers: &Layers<'_>, warnings: &mut Vec<String>) -> Result<Option<RedisConfig>, ConfigError> {
+    let enabled = layers.boolean("enable_redis_reminder_ttl")?;
+    let Some(found) = layers.text("redis_url")? else {
+        if enabled == Some(true) {
+            warnings.push("enable_redis_reminder_ttl has no effect without redis_url; our own timer needs none".into());
+        }
+        return Ok(None);
+    };
+    let shown = crate::redis::check_url(&found.value).map_err(|error| found.wrong(error))?;
+    let config = RedisConfig { url: Secret::new(found.value), shown };
+    Ok(Some(config).filter(|_| enabled != Some(false)))
 }
 
 pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {

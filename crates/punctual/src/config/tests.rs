@@ -44,6 +44,7 @@ fn the_names_of_the_earlier_designs_work() {
     ];
     let config = load("scheduler_batch_size = 50\nretry_max_attempts = 7", &env, &[]).unwrap();
     assert!(config.warnings.iter().any(|warning| warning.starts_with("enable_redis_reminder_ttl has no effect")));
+    assert!(config.redis.is_none());
     assert_eq!(config.fallback_interval, Duration::from_secs(60));
     assert_eq!(config.fallback_grace, Duration::from_secs(30));
     assert_eq!((config.batch_size, config.retries_max), (Some(50), 7));
@@ -65,7 +66,9 @@ fn every_mistake_is_answered_with_what_would_be_right() {
         ("database = 'sqllite:/tmp/x.db'", &["no database this version knows", "sqlite:PATH"]),
         ("database = 'mysql://h/d'", &["no database this version knows", "sqlite:PATH"]),
         ("database = 'sqlite::memory:'", &["survive a restart"]),
-        ("redis_url = 'redis://:hush@h'", &["redis_url:", "no Redis timer yet"]),
+        ("redis_url = 'http://:hush@h'", &["redis_url:", "redis://USER:PASSWORD@HOST"]),
+        ("redis_url = 'redis://:hush@h/zero'", &["redis_url:", "redis://USER:PASSWORD@HOST"]),
+        ("redis_url = 6379", &["redis_url:", "must be a text, not a number"]),
         ("retry_max_attempts = 101", &["101 is out of range", "0 to 100"]),
         ("retry_base_delay_seconds = {hgih = 3}", &["`hgih` is no priority", "`high`"]),
         ("reminder_fallback_interval = '5 mo'", &["`mo`", "not a unit"]),
@@ -101,4 +104,15 @@ fn a_secret_does_not_show() {
     let config = load("webhook_secret = 'whsec_hush'", &[], &[]).unwrap();
     assert_eq!(config.webhook.secret.as_ref().unwrap().expose(), "whsec_hush");
     assert!(!format!("{config:?}").contains("hush"));
+}
+
+#[test]
+fn the_redis_timer_is_on_where_there_is_a_redis_and_can_be_switched_off() {
+    let url = ("PUNCTUAL_REDIS_URL", "rediss://ann:hush@cache.example/2");
+    let config = load("", &[url], &[]).unwrap();
+    let redis = config.redis.as_ref().unwrap();
+    assert_eq!((redis.shown.as_str(), redis.url.expose()), ("cache.example:6379/2", url.1));
+    assert!(!format!("{config:?}").contains("hush"));
+    assert!(load("", &[url, ("ENABLE_REDIS_REMINDER_TTL", "false")], &[]).unwrap().redis.is_none());
+    assert!(load("enable_redis_reminder_ttl = true", &[url], &[]).unwrap().redis.is_some());
 }

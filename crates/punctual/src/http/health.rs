@@ -102,6 +102,10 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
         // Nothing is lost without it; what others plan may be noticed up to a second or two late.
         body["wake_ups"] = if standing.hears { "listen" } else { "poll" }.into();
     }
+    if let Some(alarm) = app.engine.alarm() {
+        // It is a second way to be woken: without it everything works.
+        body["redis"] = alarm.health().problem.map_or("up".into(), |problem| format!("down: {problem}")).into();
+    }
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     wire::answer(status, &body)
 }

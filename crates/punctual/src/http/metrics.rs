@@ -32,6 +32,15 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
     }
     let queries = ConstCounter::new(app.engine.store().queries());
     now_known.register("punctual_queries", "Statements run on the database", queries);
+    if let Some(alarm) = app.engine.alarm() {
+        let health = alarm.health();
+        let up = ConstGauge::new(i64::from(health.problem.is_none()));
+        now_known.register("punctual_redis_up", "Whether the Redis timer works", up);
+        let armed = ConstGauge::new(i64::try_from(health.armed).unwrap_or(i64::MAX));
+        now_known.register("punctual_redis_armed", "Timers that are set in Redis", armed);
+        let dropped = ConstCounter::new(health.dropped);
+        now_known.register("punctual_redis_dropped", "Timers that could not be set in Redis or rung for", dropped);
+    }
     let mut text = String::with_capacity(8 * 1024);
     encode_registry(&mut text, &app.registry)
         .and_then(|()| encode(&mut text, &now_known))

@@ -57,6 +57,11 @@ impl Health {
         }
     }
 
+    pub(super) fn has_heard(&self) -> bool {
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems[Part::Events as usize] == Problem::None
+    }
+
     pub(super) fn drop_some(&self, n: usize) {
         self.dropped.fetch_add(n as u64, Ordering::Relaxed);
     }

@@ -200,6 +200,11 @@ impl Timers {
         self.shared.health.status()
     }
 
+    /// Whether something has expired and been heard since it last failed: then it works from end to end.
+    pub fn has_heard(&self) -> bool {
+        self.shared.health.has_heard()
+    }
+
     async fn write(&self, ops: Vec<(String, Op)>) -> Result<(), TimerError> {
         let mut connected = self.shared.connected().ok_or_else(|| {
             let problem = self.shared.health.status().problem;

@@ -20,6 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use axum::serve::ListenerExt;
 use punctual_channels::{Console, Shadow, Webhook, webhook};
+use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
 use punctual_core::store::Store;
@@ -29,8 +30,9 @@ use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::config::{Config, Database, Secret, paths};
+use crate::config::{Config, Database, RedisConfig, Secret, paths};
 use crate::http::{self, ChannelLabel, ShadowSends};
+use crate::redis::Reminders;
 
 /// How long a request that is under way at a stop may still take.
 const REQUESTS_GRACE: Duration = Duration::from_secs(5);
@@ -65,6 +67,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         random,
         runtime: Arc::new(TokioRuntime::current()),
         settings,
+        alarm: alarm(config.redis.as_ref(), &clock)?,
     });
     let running = engine.start().await.context("cannot start")?;
 
@@ -109,6 +112,12 @@ async fn open_store(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
     // as well.
     paths::write_private_once(path, "").with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Arc::new(SqliteStore::open(path, sqlite::Options::default())?))
+}
+
+fn alarm(redis: Option<&RedisConfig>, clock: &Arc<dyn Clock>) -> anyhow::Result<Option<Arc<dyn Alarm>>> {
+    let Some(redis) = redis else { return Ok(None) };
+    tracing::info!("a second timer runs in the Redis at {}", redis.shown);
+    Ok(Some(Arc::new(Reminders::at(redis.url.expose(), Arc::clone(clock))?)))
 }
 
 async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {

@@ -76,7 +76,15 @@ impl Process {
             fallback_interval: Duration::from_secs(if alone { 300 } else { 20 }),
             ..limits
         };
-        let engine = Engine::new(Parts { store, channels: channels(around, group), clock, random, runtime, settings });
+        let engine = Engine::new(Parts {
+            store,
+            channels: channels(around, group),
+            clock,
+            random,
+            runtime,
+            settings,
+            alarm: None,
+        });
         let running = Arc::new(Mutex::new(None));
         around.executor.spawn(group, Box::pin(boot(engine.clone(), around.clock.clone(), running.clone())));
         Self { group, engine, running, frozen_until: None }

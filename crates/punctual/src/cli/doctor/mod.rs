@@ -1,6 +1,7 @@
 //! Checking that everything is in order, and saying what to do if not.
 
 mod database;
+mod redis;
 mod server;
 mod system;
 
@@ -61,6 +62,7 @@ pub(super) async fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
             checks.push(system::config(&config));
             checks.extend(system::data_dir(&config.data_dir));
             checks.extend(database::check(&config.database).await);
+            checks.extend(redis::check(config.redis.as_ref()).await);
             checks.push(system::disk(config.database.file().unwrap_or(&config.data_dir)));
             checks.push(system::clock());
             checks.push(system::zones(&config.timezone));
