@@ -72,8 +72,6 @@ pub enum Ring {
 pub struct Filled {
     /// Everything before this is set; `None`: who knows.
     pub until: Option<Timestamp>,
-    /// Since then.
-    pub at: Option<Timestamp>,
 }
 
 /// How an alarm is.

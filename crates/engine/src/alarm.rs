@@ -25,8 +25,6 @@ pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(7 * 24);
 const FILL_EVERY: Duration = Duration::from_secs(3600);
 /// Every so many times everything is set again, in case something got lost unnoticed.
 const AFRESH_EVERY: u32 = 24;
-/// How long after another node has set everything there is no need to do it again.
-const FILLED_LATELY: SignedDuration = SignedDuration::from_mins(1);
 /// How long to wait when it cannot be done now.
 const FILL_AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// How many are read at once.
@@ -236,11 +234,7 @@ async fn fill_once(inner: &Inner, alarm: &dyn Alarm, afresh: bool) -> Result<boo
     let Some(filled) = alarm.begin_fill().await else { return Ok(false) };
     let now = inner.clock.now();
     let until = plus(now, HORIZON);
-    let is_recent = filled.at.is_some_and(|at| now.duration_since(at).abs() < FILLED_LATELY);
-    let from = match filled.until {
-        Some(until) if !afresh || is_recent => until.max(now),
-        _ => now,
-    };
+    let from = filled.until.filter(|_| !afresh).map_or(now, |until| until.max(now));
     let mut after = None;
     let mut n_set = 0;
     loop {

@@ -35,7 +35,7 @@ fn write_behind(story: &Story, reminder: &Reminder, first_due_at: Timestamp) {
     let reminders = vec![NewReminder { reminder: reminder.clone(), first_due_at }];
     let create = Create { reminders, actor: "sql".into(), answered: None, now: story.now() };
     let store = story.engine().store().clone();
-    story.run(async move { store.create(create).await }).unwrap();
+    story.run(async move { store.create(create).await }).expect("the store works");
 }
 
 fn occurrences(story: &Story, state: &'static str, via: &'static str) -> u64 {

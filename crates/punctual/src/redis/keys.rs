@@ -6,7 +6,7 @@ use jiff::Timestamp;
 pub(super) const INDEX: &str = "punctual:due";
 /// Changes when Redis has lost what was set.
 pub(super) const MARKER: &str = "punctual:marker";
-/// Until when everything is set, under which marker, and since when.
+/// Until when everything is set, and under which marker.
 pub(super) const FILLED: &str = "punctual:filled";
 /// Who sets everything at the moment.
 pub(super) const FILLING: &str = "punctual:filling";

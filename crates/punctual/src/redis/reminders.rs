@@ -172,7 +172,7 @@ impl Alarm for Reminders {
         let Some(mut connected) = shared.connected() else { return };
         let filled = {
             let marker = self.begun_under.lock().unwrap_or_else(PoisonError::into_inner);
-            filled(&marker, until, shared.clock.now())
+            filled(&marker, until)
         };
         let mut end = self.end.key(FILLING);
         end.key(FILLED).arg(&shared.name).arg(filled);
@@ -186,20 +186,15 @@ impl Alarm for Reminders {
     }
 }
 
-/// What is kept about a fill: `{until} {at} {marker}`.
-fn filled(marker: &str, until: Timestamp, at: Timestamp) -> String {
-    format!("{} {} {marker}", until.as_millisecond(), at.as_millisecond())
+/// What is kept about a fill: `{until} {marker}`.
+fn filled(marker: &str, until: Timestamp) -> String {
+    format!("{} {marker}", until.as_millisecond())
 }
 
 /// Reads it again. What was filled under another marker has been lost since.
 fn read_filled(kept: &str, marker: &str) -> Filled {
-    let read = || {
-        let (until, rest) = kept.split_once(' ')?;
-        let (at, under) = rest.split_once(' ')?;
-        let instant = |text: &str| Timestamp::from_millisecond(text.parse().ok()?).ok();
-        (under == marker).then_some((instant(until)?, instant(at)?))
-    };
-    read().map_or(Filled::default(), |(until, at)| Filled { until: Some(until), at: Some(at) })
+    let until = kept.split_once(' ').filter(|(_, under)| *under == marker).and_then(|(until, _)| until.parse().ok());
+    Filled { until: until.and_then(|millis| Timestamp::from_millisecond(millis).ok()) }
 }
 
 #[cfg(test)]
@@ -208,11 +203,11 @@ mod tests {
 
     #[test]
     fn what_is_filled_is_known_under_the_same_marker_only() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let kept = filled("run 1", at(70), at(10));
-        assert_eq!(read_filled(&kept, "run 1"), Filled { until: Some(at(70)), at: Some(at(10)) });
+        let at = Timestamp::from_second(70).unwrap();
+        let kept = filled("run 1", at);
+        assert_eq!(read_filled(&kept, "run 1"), Filled { until: Some(at) });
         assert_eq!(read_filled(&kept, "run 2"), Filled::default());
-        for bad in ["", "70000", "70000 10000", "x y run 1"] {
+        for bad in ["", "70000", "run 1", "x run 1", "99999999999999999999 run 1"] {
             assert_eq!(read_filled(bad, "run 1"), Filled::default(), "{bad}");
         }
     }

@@ -17,5 +17,7 @@ mod import;
 mod lifecycle;
 mod phrases;
 mod postgres;
+mod redis_timer;
 mod reminders;
 mod shadow;
+mod timers;
