@@ -22,6 +22,8 @@ pub struct Metrics {
     pub claims_lost: Counter,
     /// Overdue occurrences that only the safety sweep found.
     pub fallback_found: Counter,
+    /// Whether the safety sweep found more than a few within a day.
+    pub fallback_alert: Gauge,
     /// Leases held.
     pub in_flight: Gauge,
     /// Nodes that live, this one among them.
@@ -61,6 +63,7 @@ impl Default for Metrics {
             retries: Counter::default(),
             claims_lost: Counter::default(),
             fallback_found: Counter::default(),
+            fallback_alert: Gauge::default(),
             in_flight: Gauge::default(),
             nodes: Gauge::default(),
             shards: Gauge::default(),
@@ -85,6 +88,11 @@ impl Metrics {
             "punctual_fallback_found",
             "Overdue occurrences only the sweep found",
             self.fallback_found.clone(),
+        );
+        registry.register(
+            "punctual_fallback_alert",
+            "Whether the sweep found more than 5 within a day",
+            self.fallback_alert.clone(),
         );
         registry.register("punctual_in_flight", "Leases held by this node", self.in_flight.clone());
         registry.register("punctual_nodes", "Nodes that live, as this one sees it", self.nodes.clone());

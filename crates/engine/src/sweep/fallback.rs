@@ -1,30 +1,70 @@
 //! Looks for what is overdue although nothing should be.
 //!
 //! A healthy engine finds nothing here, so every find is counted and said aloud. It is the last net under the timer: it reads the
-//! store afresh and forgets what the timer believed.
+//! store afresh and forgets what the timer believed. One find may be a bad moment; more than a few a day are an alert.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::shard::Shards;
 use punctual_core::store::{StoreError, Window};
 
 use crate::claim::minus;
 use crate::command::Inner;
 
+/// More finds than this within a day raise the alert.
+const FINDS_MAX: usize = 5;
+/// The most that are counted in one sweep.
+const COUNT_MAX: usize = 1000;
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// What was found within the last day.
+#[derive(Default)]
+struct Finds(VecDeque<(Timestamp, usize)>);
+
+impl Finds {
+    fn add(&mut self, n: usize, now: Timestamp) {
+        self.0.push_back((now, n));
+    }
+
+    fn within_a_day(&mut self, now: Timestamp) -> usize {
+        self.0.retain(|(at, _)| now.duration_since(*at).abs() < DAY);
+        self.0.iter().map(|(_, n)| n).sum()
+    }
+}
+
 pub(crate) async fn run(inner: Arc<Inner>) {
+    let mut finds = Finds::default();
     while !inner.stopping() {
         tokio::select! { biased;
             () = inner.stopped() => return,
             () = inner.clock.pause(inner.settings.fallback_interval) => {}
         }
-        if let Err(error) = run_once(&inner).await {
+        if let Err(error) = run_once(&inner, &mut finds).await {
             inner.store_failed(&error);
         }
+        judge(&inner, &mut finds);
     }
 }
 
-async fn run_once(inner: &Inner) -> Result<(), StoreError> {
+/// Raises the alert, or ends it.
+fn judge(inner: &Inner, finds: &mut Finds) {
+    let n_finds = finds.within_a_day(inner.clock.now());
+    let is_alert = n_finds > FINDS_MAX;
+    let was_alert = inner.metrics.fallback_alert.set(i64::from(is_alert)) > 0;
+    if is_alert && !was_alert {
+        tracing::error!(
+            n_finds,
+            "alert: the safety sweep found more than {FINDS_MAX} overdue reminders within a day; \
+             look at the clock, the database and the load of this machine"
+        );
+    } else if was_alert && !is_alert {
+        tracing::info!("the safety sweep has found next to nothing for a day: the alert is over");
+    }
+}
+
+async fn run_once(inner: &Inner, finds: &mut Finds) -> Result<(), StoreError> {
     let known = inner.timer.has_backlog() || inner.flights.len() > 0;
     let grace_ends = minus(inner.clock.now(), inner.settings.fallback_grace);
     let overdue = Window { from: grace_ends, until: Timestamp::MAX, shards: Shards::ALL, limit: 0 };
@@ -32,8 +72,11 @@ async fn run_once(inner: &Inner) -> Result<(), StoreError> {
     if let Some(since) = upcoming.overdue_since
         && !known
     {
-        inner.metrics.fallback_found.inc();
-        tracing::warn!(%since, "the safety sweep found something overdue that the timer had missed");
+        let all = Window { from: Timestamp::MIN, until: grace_ends, shards: Shards::ALL, limit: COUNT_MAX };
+        let n_found = inner.store.upcoming(all).await?.instants.len().max(1);
+        finds.add(n_found, inner.clock.now());
+        inner.metrics.fallback_found.inc_by(n_found as u64);
+        tracing::warn!(%since, n_found, "the safety sweep found something overdue that the timer had missed");
         inner.timer.find();
     }
     inner.timer.reset();
