@@ -89,9 +89,9 @@ pub(super) struct Args {
     /// What to do with what is overdue there: skip or deliver. The other system may have sent it
     #[arg(long, value_name = "POLICY", default_value = "skip")]
     overdue: String,
-    /// Cancel here what has ended there since it was imported
+    /// Cancel here what has ended or gone there since it was imported, and change here what has changed
     #[arg(long)]
-    cancel_ended: bool,
+    follow: bool,
     /// Where to move a file of punctual's own: postgres://… [env: PUNCTUAL_DATABASE_URL]. Needs no server
     #[arg(long, value_name = "URL")]
     database: Option<String>,
@@ -113,7 +113,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     // Whoever has no key, or no server, learns it before anything is read.
     let stats = context.client.get("/v1/stats", &[]).await?;
     let n_rows = source.database.count(&source.table).await?;
-    let way = take::Way { applies: args.apply, cancels_ended: args.cancel_ended };
+    let way = take::Way { applies: args.apply, follows: args.follow };
     let mut progress = Progress::begin(if args.apply { "importing" } else { "looking" }, n_rows);
     let taken = take::all(&source, &wishes, &way, context, &mut progress).await;
     let seconds = progress.end();
@@ -150,10 +150,10 @@ fn closing(tally: &tally::Tally, args: &Args, seconds: f64, shadow: bool) -> Str
     if n_refused > 0 {
         lines.push(format!("{} cannot be imported; see above.", thousands(n_refused)));
     }
-    let n_active = tally.total(Fate::StillActive);
-    if n_active > 0 && !args.cancel_ended {
-        let n = thousands(n_active);
-        lines.push(format!("{n} ended there since they were imported; --cancel-ended cancels them here, too."));
+    let n_behind = tally.total(Fate::StillActive) + tally.total(Fate::Gone) + tally.total(Fate::Differs);
+    if n_behind > 0 && !args.follow {
+        let n = thousands(n_behind);
+        lines.push(format!("{n} ended, went or changed there since they were imported; --follow does the same here."));
     }
     if shadow && args.apply {
         lines.push("The server is in shadow mode: it sends nothing.".to_owned());

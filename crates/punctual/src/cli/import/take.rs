@@ -3,13 +3,14 @@
 //! Nothing is remembered between two runs: the server finds by itself what it was given before. So a run may be killed at any
 //! moment, and the same command goes on.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use punctual_store::foreign::{ForeignError, ForeignKey, ForeignPage, ForeignRow};
-use reqwest::{Method, StatusCode};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::map::{Mapped, Wishes};
@@ -31,8 +32,8 @@ const TRY_AGAIN_AFTER: [u64; 5] = [1, 2, 4, 8, 15];
 pub(super) struct Way {
     /// Whether anything is written.
     pub(super) applies: bool,
-    /// Whether what ended there is cancelled here.
-    pub(super) cancels_ended: bool,
+    /// Whether what ended there is cancelled here, and what changed there is changed here.
+    pub(super) follows: bool,
 }
 
 /// One row, and what it asks for.
@@ -55,10 +56,15 @@ pub(super) async fn all(
     let clock = SystemClock::start();
     let mut tally = Tally::default();
     let mut after: Option<ForeignKey> = None;
+    // What was imported before and is still to come. What is left of it in the end is in the table no more.
+    let mut unseen = open_here(source, context, &clock, progress).await?;
     loop {
         let rows = page(source, after.as_ref(), &clock, progress).await?;
         let n_rows = rows.len();
         after = rows.last().map(|row| row.key.clone());
+        for row in &rows {
+            unseen.remove(Row::new(&source.layout, &row.values).text("id").unwrap_or_default());
+        }
         let asked = rows.iter().filter_map(|row| understood(row, source, wishes, &mut tally)).collect();
         for batch in batches(asked) {
             hand_over(source, batch, way, context, &clock, progress, &mut tally).await.map_err(|error| {
@@ -71,8 +77,42 @@ pub(super) async fn all(
         }
         progress.advance(n_rows);
         if n_rows < PAGE {
-            return Ok(tally);
+            break;
         }
+    }
+    for id in unseen.values() {
+        let fate = match way.applies && way.follows {
+            true => cancel(id, Fate::Gone, context, &clock, progress).await?,
+            false => Fate::Gone,
+        };
+        tally.count("gone", fate, "");
+    }
+    Ok(tally)
+}
+
+/// What was imported from the source and is not over, by its key there.
+async fn open_here(
+    source: &Source,
+    context: &Context,
+    clock: &SystemClock,
+    progress: &Progress,
+) -> anyhow::Result<HashMap<String, String>> {
+    // Its runs are of no interest here, and the first instant there is has none.
+    let first = Timestamp::MIN.to_string();
+    let mut query = vec![("source", source.name.clone()), ("limit", "500".to_owned()), ("to", first)];
+    let mut open = HashMap::new();
+    loop {
+        let page = patiently(clock, progress, || context.client.get("/v1/import/sends", &query)).await?;
+        for one in page["reminders"].as_array().into_iter().flatten() {
+            if let (Some(key), Some(id), Some("active" | "paused")) =
+                (one["key"].as_str(), one["id"].as_str(), one["status"].as_str())
+            {
+                open.insert(key.to_owned(), id.to_owned());
+            }
+        }
+        let Some(cursor) = page["next_cursor"].as_str() else { return Ok(open) };
+        query.retain(|(field, _)| *field != "cursor");
+        query.push(("cursor", cursor.to_owned()));
     }
 }
 
@@ -188,9 +228,13 @@ async fn hand_over(
         patiently(clock, progress, || context.client.send(Method::POST, "/v1/import", Some(body.clone()))).await?;
     let done = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (asked, done) in batch.iter().zip(done) {
+        let id = done["id"].as_str().unwrap_or_default();
         let (fate, why) = match fate(&asked.mapped, done) {
-            (Fate::StillActive, why) if way.applies && way.cancels_ended => {
-                (cancel(done, context, clock, progress).await?, why)
+            (Fate::StillActive, why) if way.applies && way.follows => {
+                (cancel(id, Fate::StillActive, context, clock, progress).await?, why)
+            }
+            (Fate::Differs, why) if way.applies && way.follows => {
+                (change(id, &asked.mapped, done, context, clock, progress).await?, why)
             }
             other => other,
         };
@@ -237,14 +281,48 @@ fn fate(mapped: &Mapped, done: &Value) -> (Fate, String) {
     }
 }
 
-async fn cancel(done: &Value, context: &Context, clock: &SystemClock, progress: &Progress) -> anyhow::Result<Fate> {
-    let path = format!("/v1/reminders/{}", done["id"].as_str().unwrap_or_default());
+/// Cancels what ended there; `otherwise` when that is not possible any more.
+async fn cancel(
+    id: &str,
+    otherwise: Fate,
+    context: &Context,
+    clock: &SystemClock,
+    progress: &Progress,
+) -> anyhow::Result<Fate> {
+    let path = format!("/v1/reminders/{id}");
     let cancelled = patiently(clock, progress, || context.client.send(Method::DELETE, &path, None)).await;
-    match cancelled {
-        Ok(_) => Ok(Fate::CancelledHere),
-        // It is being sent just now, or it ended meanwhile.
-        Err(error) if error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::CONFLICT) => {
-            Ok(Fate::StillActive)
+    followed(cancelled, Fate::CancelledHere, otherwise)
+}
+
+/// Makes a reminder say what it says there now. Whose it is does not change.
+async fn change(
+    id: &str,
+    mapped: &Mapped,
+    done: &Value,
+    context: &Context,
+    clock: &SystemClock,
+    progress: &Progress,
+) -> anyhow::Result<Fate> {
+    let Mapped::Take { reminder, .. } = mapped else { return Ok(Fate::Differs) };
+    let mut patch = serde_json::Map::new();
+    for field in done["differs"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        match reminder.get(field) {
+            Some(value) if field != "user" => patch.insert(field.to_owned(), value.clone()),
+            _ => return Ok(Fate::Differs),
+        };
+    }
+    let path = format!("/v1/reminders/{id}");
+    let body = Some(Value::Object(patch));
+    let changed = patiently(clock, progress, || context.client.send(Method::PATCH, &path, body.clone())).await;
+    followed(changed, Fate::ChangedHere, Fate::Differs)
+}
+
+fn followed(answer: anyhow::Result<Value>, done: Fate, otherwise: Fate) -> anyhow::Result<Fate> {
+    match answer {
+        Ok(_) => Ok(done),
+        // It is being sent just now, or it ended meanwhile, or it cannot be so.
+        Err(error) if error.downcast_ref::<Refused>().is_some_and(|refused| refused.status.is_client_error()) => {
+            Ok(otherwise)
         }
         Err(error) => Err(error),
     }

@@ -21,9 +21,13 @@ pub(super) enum Fate {
     Exists,
     /// It was imported before, and has another message, time or user there now.
     Differs,
+    /// The same, and it was changed here now.
+    ChangedHere,
     /// It is over there, and was imported before it ended: here it is still to come.
     StillActive,
-    /// The same, and it was cancelled here now.
+    /// It is in the table no more, and here it is still to come.
+    Gone,
+    /// It ended or is gone there, and was cancelled here now.
     CancelledHere,
     /// It is not taken.
     LeftOut,
@@ -50,7 +54,8 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn count(&mut self, state: &str, fate: Fate, why: &str) {
-        self.n_rows += 1;
+        // What is gone is no row.
+        self.n_rows += u64::from(state != "gone");
         *self.counts.entry((fate, state.to_owned(), why.to_owned())).or_default() += 1;
     }
 
@@ -101,11 +106,13 @@ impl Tally {
             "rows": self.n_rows,
             "created": if applies { self.n_created() } else { 0 },
             "new": if applies { 0 } else { self.n_created() },
-            "exists": self.total(Fate::Exists) + self.total(Fate::Differs),
+            "exists": self.total(Fate::Exists) + self.total(Fate::Differs) + self.total(Fate::ChangedHere),
             "differs": self.total(Fate::Differs),
             "left_out": self.total(Fate::LeftOut),
             "refused": self.total(Fate::Refused),
             "still_active": self.total(Fate::StillActive),
+            "gone": self.total(Fate::Gone),
+            "changed": self.total(Fate::ChangedHere),
             "cancelled": self.total(Fate::CancelledHere),
             "by_state": rows,
             "problems": self.problems.iter().map(problem).collect::<Vec<_>>(),
@@ -122,7 +129,9 @@ impl Fate {
             Self::CreatedPaused => "new_paused",
             Self::Exists => "exists",
             Self::Differs => "differs",
+            Self::ChangedHere => "changed",
             Self::StillActive => "still_active",
+            Self::Gone => "gone",
             Self::CancelledHere => "cancelled",
             Self::LeftOut => "left_out",
             Self::Refused => "refused",
@@ -138,6 +147,8 @@ fn words(fate: Fate, applies: bool) -> (&'static str, Style) {
         Fate::CreatedPaused => ("would be created, paused", Style::Green),
         Fate::Exists => ("imported before", Style::Plain),
         Fate::Differs => ("imported before, and differs now", Style::Yellow),
+        Fate::ChangedHere => ("changed here, too", Style::Yellow),
+        Fate::Gone => ("imported before, still to come here", Style::Yellow),
         Fate::StillActive => ("imported before, still to come here", Style::Yellow),
         Fate::CancelledHere => ("cancelled here, too", Style::Yellow),
         Fate::LeftOut => ("left out", Style::Dim),

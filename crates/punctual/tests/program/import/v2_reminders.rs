@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use serde_json::Value;
 
@@ -101,10 +102,23 @@ async fn everything_that_is_to_come_is_taken_over_once() {
         let told = &third["problems"][2];
         assert_eq!((&told["key"], &told["column"]), (&"2".into(), &"message".into()), "{third}");
 
-        let fourth = home.run(&["import", &there.url(), "--apply", "--cancel-ended", "--json"]);
-        let fourth: Value = serde_json::from_str(&fourth.out).unwrap();
-        assert_eq!((fourth["created"].as_u64(), fourth["cancelled"].as_u64()), (Some(0), Some(1)), "{fourth}");
-        assert_eq!(server.get("/v1/reminders?status=cancelled").await["reminders"].as_array().unwrap().len(), 1);
+        // Asked to, it follows: also a row that is gone, and one that was moved.
+        there.sql("update v2_reminders set deliver_at = {+9999} where id = 2; delete from v2_reminders where id = 8");
+        let told: Value = serde_json::from_str(&home.run(&apply).out).unwrap();
+        assert_eq!((told["gone"].as_u64(), told["differs"].as_u64()), (Some(1), Some(1)), "{told}");
+        let follow = [&apply[..], &["--follow"]].concat();
+        let fourth: Value = serde_json::from_str(&home.run(&follow).out).unwrap();
+        let counts = ["created", "cancelled", "changed", "gone", "differs"].map(|name| fourth[name].as_u64().unwrap());
+        assert_eq!(counts, [0, 2, 1, 0, 0], "{fourth}");
+        assert_eq!(server.get("/v1/reminders?status=cancelled").await["reminders"].as_array().unwrap().len(), 2);
+        let moved = &server.get("/v1/reminders?user=discord:bob").await["reminders"][0];
+        assert_eq!(moved["message"], "coffee");
+        let due_at: jiff::Timestamp = moved["next_run_at"].as_str().unwrap().parse().unwrap();
+        let in_seconds = due_at.as_second() - punctual_engine::SystemClock::read().as_second();
+        assert!((9900..=9999).contains(&in_seconds), "{in_seconds}");
+        let fifth: Value = serde_json::from_str(&home.run(&follow).out).unwrap();
+        let counts = ["created", "cancelled", "changed", "gone", "differs"].map(|name| fifth[name].as_u64().unwrap());
+        assert_eq!(counts, [0; 5], "{fifth}");
     }
 }
 
@@ -169,6 +183,28 @@ async fn a_server_that_goes_away_is_waited_for() {
     assert_eq!(done["created"].as_u64().unwrap() + done["exists"].as_u64().unwrap(), 10_000, "{done}");
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_goes_away_is_waited_for() {
+    let Some(mut postgres) = Postgres::start() else { return };
+    postgres.sql("postgres", "create database bot");
+    let there = There::Postgres(Box::new(postgres), "bot".into());
+    many(&there, 10_000);
+    let url = there.url();
+    let There::Postgres(started, _) = there else { return };
+    postgres = *started;
+    let home = Home::new();
+    let server = home.serve();
+    let apply = ["import", &url, "--apply", "--json"];
+    let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while pending(&server).await == 0 {}
+    postgres.stop_immediately();
+    postgres.start_again();
+    let output = importing.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(done["created"], 10_000, "{done}");
 }
 
 /// So many reminders, all due tomorrow.
