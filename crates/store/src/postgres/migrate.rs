@@ -14,8 +14,16 @@ use super::pool::{Connection, Lane, Pool};
 use super::row::get;
 
 /// Each step's SQL; `punctual.migration` says which have been done.
-const STEPS: &[&str] =
-    &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql"), include_str!("migrations/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/1.sql"),
+    include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
+    include_str!("migrations/5.sql"),
+    include_str!("migrations/6.sql"),
+    include_str!("migrations/7.sql"),
+    include_str!("migrations/8.sql"),
+];
 /// "punc" in ASCII, the name of the lock that nodes which start at once take turns with.
 const LOCK: i64 = 0x7075_6e63;
 /// The oldest server that is supported: 14.

@@ -26,6 +26,7 @@ mod node;
 mod open;
 mod pool;
 mod prune;
+mod publish;
 mod read;
 mod row;
 mod session;
@@ -54,6 +55,7 @@ pub use check::{CheckReport, check};
 pub(crate) use foreign::Foreign;
 pub use migrate::MigrateReport;
 pub use open::OpenError;
+pub use publish::Published;
 pub use session::Session;
 pub use url::Url;
 
@@ -118,6 +120,11 @@ impl PostgresStore {
     /// Refuses a server older than PostgreSQL 14, and a schema newer than this program. Several may open it at once.
     pub async fn open(url: &str) -> Result<Self, OpenError> {
         open::open(url).await
+    }
+
+    /// Tells the functions that other clients call in SQL what this node would accept. The last node to say so counts.
+    pub async fn publish(&self, published: &Published) -> Result<(), StoreError> {
+        write!(self, Normal, db => publish::publish(&db, published))
     }
 
     fn own(&self) -> Shards {

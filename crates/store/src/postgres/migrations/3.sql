@@ -1,7 +1,7 @@
 -- Tells the nodes when something changes that they cannot know of: a client that writes in plain SQL, or through another node.
 --
--- The message is `wake SHARD:MICROS SHARD:MICROS ...`, the moments that are new within the time that nodes watch, in microseconds since 1970;
--- or `look`, when those are too many to list, or when something that nodes watch has gone or moved to later: they then read
+-- The message is `wake SHARD:MICROS SHARD:MICROS ...`, the moments that are new within the time that nodes watch, in microseconds
+-- since 1970; or `look`, when those are too many to list, or when something that nodes watch has gone or moved to later: they then read
 -- afresh what is to come. What lies further ahead is told to nobody, because nodes read it by themselves before it is near.
 --
 -- NOTIFY takes a lock over the whole cluster when its transaction commits, so there is one for a statement and never one for a
@@ -10,7 +10,7 @@
 -- A node that knows all about its own change says `set local punctual.quiet = 'on'`, and nothing of this runs.
 
 create function punctual.tell(pairs text[], look boolean) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql as $$
 declare
   told_max constant integer := 50;
   told integer;

@@ -1,0 +1,99 @@
+//! Who may call what.
+
+use punctual_store::postgres;
+use punctual_testkit::servers::Postgres;
+use tokio_postgres::Client;
+
+use crate::client::{Listener, database};
+
+/// Each function that is for everybody, with arguments that work.
+const CALLS: [&str; 6] = [
+    "punctual.remind('ann', 'x', at => now() + interval '1 hour', \"to\" => '[\"webhook:https://example.org\"]')",
+    "punctual.cancel(gen_random_uuid())",
+    "punctual.put_scope('guild:1', '{60}')",
+    "punctual.put_event('game:1', now() + interval '2 hours', scope => 'guild:1', message => '{starts_at}', users => '{ann}')",
+    "punctual.remove_scope('guild:1')",
+    "punctual.remove_event('game:1')",
+];
+
+/// What is for the owner alone.
+const OTHERS: [&str; 8] = [
+    "select * from punctual.reminder",
+    "select * from punctual.app_user",
+    "select * from punctual.api_key",
+    "insert into punctual.scope values ('x', '{}', now())",
+    "update punctual.occurrence set wake_at = now()",
+    "select punctual.tell('{}', true)",
+    "select punctual.end_open('{}')",
+    "select punctual.admit('app')",
+];
+
+async fn connect(server: &Postgres, name: &str, role: &str) -> Client {
+    Listener::connect(&server.url(name).replace("punctual@", &format!("{role}@"))).await.client
+}
+
+async fn is_denied(client: &Client, statement: &str) -> bool {
+    let error = client.batch_execute(statement).await.err();
+    error.is_some_and(|error| error.code().is_some_and(|code| code.code() == "42501"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_may_call_the_functions_and_nothing_else() {
+    let Some(server) = Postgres::start() else { return };
+    let (_store, name) = database(&server).await;
+    server.sql(&name, "create role app login in role punctual_client; create role nobody login");
+    let (app, nobody) = (connect(&server, &name, "app").await, connect(&server, &name, "nobody").await);
+    // What the caller has put before the system's own does not reach into functions that run as the owner.
+    server.sql(&name, "create schema evil; grant all on schema evil to app");
+    let evil = "create function evil.clock_timestamp() returns timestamptz language sql as $$ select 1 / 0; select now() $$; \
+                create function evil.octet_length(bytea) returns int language sql as $$ select 1 / 0 $$; \
+                create temp table setting (name text, value text); set search_path = evil, pg_temp, pg_catalog";
+    app.batch_execute(evil).await.unwrap();
+    for call in CALLS {
+        app.batch_execute(&format!("select {call}")).await.unwrap_or_else(|error| panic!("{call}: {error:?}"));
+        assert!(is_denied(&nobody, &format!("select {call}")).await, "{call}");
+    }
+    for statement in OTHERS {
+        assert!(is_denied(&app, statement).await, "{statement}");
+    }
+    let actors = "select distinct actor from punctual.audit";
+    assert_eq!(server.sql(&name, actors), "sql:app", "the trail names who has logged in");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_may_make_no_roles_migrates_all_the_same() {
+    let Some(server) = Postgres::start() else { return };
+    server.sql("postgres", "create role plain login");
+    server.sql("postgres", "create database app owner plain");
+    let url = server.url("app").replace("punctual@", "plain@");
+    postgres::migrate(&url).await.unwrap();
+    let made = "select count(*) from pg_roles where rolname = 'punctual_client'";
+    assert_eq!(server.sql("app", made), "0");
+    // Later, by somebody who may.
+    server.sql("app", "create role punctual_client nologin; create role client login in role punctual_client");
+    let owner = connect(&server, "app", "plain").await;
+    owner.batch_execute("select punctual.admit('punctual_client')").await.unwrap();
+    let client = connect(&server, "app", "client").await;
+    for call in CALLS {
+        client.batch_execute(&format!("select {call}")).await.unwrap_or_else(|error| panic!("{call}: {error:?}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_databases_of_one_cluster_migrate_at_once() {
+    let Some(server) = Postgres::start() else { return };
+    let names: Vec<String> = (0..6).map(|_| server.new_database(None)).collect();
+    let tasks: Vec<_> = names
+        .iter()
+        .flat_map(|name| [server.url(name), server.url(name)])
+        .map(|url| tokio::spawn(async move { postgres::migrate(&url).await }))
+        .collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    server.sql("postgres", "create role app login in role punctual_client");
+    for name in &names {
+        let app = connect(&server, name, "app").await;
+        app.batch_execute(&format!("select {}", CALLS[0])).await.unwrap();
+    }
+}
