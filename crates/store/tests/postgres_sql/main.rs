@@ -4,6 +4,7 @@
 
 mod cancel;
 mod client;
+mod events;
 mod remind;
 mod role;
 mod wake;

@@ -1,0 +1,311 @@
+//! Events, their offsets, and the scopes these come from.
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::change::Change;
+use punctual_core::channel::Receipt;
+use punctual_core::decide::decide;
+use punctual_core::id::ReminderId;
+use punctual_core::reminder::Address;
+use punctual_core::retry::RetryPolicy;
+use punctual_core::store::{By, Claim, Store};
+use punctual_store::postgres::PostgresStore;
+use punctual_testkit::servers::Postgres;
+
+use crate::client::{Listener, database};
+
+/// What waits to be sent: user, minutes before `START`, message.
+const WAITING: &str = "select string_agg(r.user_id || ' ' || extract(epoch from timestamptz 'START' - o.due_at)::int / 60 \
+    || ' ' || r.message, E'\\n' order by r.user_id, o.due_at) from punctual.reminder r join punctual.occurrence o \
+    on o.reminder_id = r.id where o.wake_at is not null and o.wake_at = o.due_at \
+    and r.schedule::jsonb ->> 'at' = punctual.instant_text(o.due_at)";
+/// The same moment for all, far away.
+const START: &str = "2099-06-01 18:00:00+00";
+
+struct Desk {
+    server: Postgres,
+    store: PostgresStore,
+    name: String,
+}
+
+impl Desk {
+    async fn open() -> Option<Self> {
+        let server = Postgres::start()?;
+        let (store, name) = database(&server).await;
+        Some(Self { server, store, name })
+    }
+
+    fn sql(&self, sql: &str) -> String {
+        self.server.sql(&self.name, &sql.replace("START", START))
+    }
+
+    /// Calls a function, and says what waits then.
+    #[track_caller]
+    fn check(&self, call: &str, returns: &str, waiting: &[&str]) {
+        assert_eq!(self.sql(&format!("select punctual.{call}")), returns, "{call}");
+        assert_eq!(self.sql(WAITING).lines().collect::<Vec<_>>(), waiting, "{call}");
+        // One for each event, offset and user, and none of something that is not there.
+        let whole = "select (select count(*) from punctual.occurrence where wake_at is not null) - (select count(*) \
+                     from punctual.event_reminder l join punctual.occurrence o on o.reminder_id = l.reminder_id \
+                     and o.wake_at = l.due_at)";
+        assert_eq!(self.sql(whole), "0", "{call}");
+    }
+
+    /// The reminder of a user that is due so many minutes before the start.
+    fn reminder(&self, user: &str, minutes: i64) -> ReminderId {
+        let found = format!(
+            "select reminder_id from punctual.event_reminder where user_id = '{user}' and seconds_before = {minutes} * 60"
+        );
+        self.sql(&found).parse().unwrap()
+    }
+
+    fn due_at(&self, minutes: i64) -> Timestamp {
+        "2099-06-01T18:00:00Z".parse::<Timestamp>().unwrap() - SignedDuration::from_mins(minutes)
+    }
+
+    fn claim(&self, minutes: i64) -> Claim {
+        let now = self.due_at(minutes);
+        let lease_until = now + SignedDuration::from_secs(15);
+        let fallback = Address::new("console", "");
+        Claim { now, from: Timestamp::MIN, until: now, limit: 100, node: "n".into(), lease_until, fallback }
+    }
+
+    /// Sends what is due so many minutes before the start.
+    async fn send(&self, minutes: i64) -> usize {
+        let now = self.due_at(minutes);
+        let claims = self.store.claim(self.claim(minutes)).await.unwrap();
+        let settle = |claimed: &_| decide(claimed, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
+        self.store.settle(claims.to_send.iter().map(settle).collect(), now).await.unwrap();
+        claims.to_send.len()
+    }
+
+    async fn change(&self, id: ReminderId, change: Change) {
+        self.store.change(id, change, By { actor: "ann".into(), user: None, now: self.due_at(600) }).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_reminds_each_user_at_each_offset_and_moves_with_its_scopes() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = "put_event('game:1', 'START', scope => 'guild:1/channel:2', message => 'Game in {minutes} min', users => '{ann,bob}')";
+    // No offsets anywhere: nothing yet. Then the guild's, the channel's, its own, and back.
+    desk.check(put, "0", &[]);
+    desk.check("put_scope('guild:10', '{5}')", "0", &[]);
+    desk.check("put_scope('guild:1/channel:22', '{5}')", "0", &[]);
+    let by_guild = ["ann 60 Game in 60 min", "ann 15 Game in 15 min", "bob 60 Game in 60 min", "bob 15 Game in 15 min"];
+    desk.check("put_scope('guild:1', '{15,60,60}')", "1", &by_guild);
+    let kept = desk.reminder("ann", 60);
+    desk.check(put, "4", &by_guild);
+    assert_eq!(desk.reminder("ann", 60), kept, "the same again changes nothing");
+    assert_eq!(desk.sql("select count(*) from punctual.audit where action <> 'create'"), "0");
+    let by_channel = ["ann 60 Game in 60 min", "ann 0 Game in 0 min", "bob 60 Game in 60 min", "bob 0 Game in 0 min"];
+    desk.check("put_scope('guild:1/channel:2', '{60,0}')", "1", &by_channel);
+    assert_eq!(desk.reminder("ann", 60), kept, "what is wanted all along is the same all along");
+    desk.check("put_scope('guild:1', '{45}')", "1", &by_channel);
+    desk.check("put_scope('guild:1/channel:2', '{}')", "1", &[]);
+    desk.check("remove_scope('guild:1/channel:2')", "t", &["ann 45 Game in 45 min", "bob 45 Game in 45 min"]);
+    desk.check("remove_scope('guild:1/channel:2')", "f", &["ann 45 Game in 45 min", "bob 45 Game in 45 min"]);
+    let own = "put_event('game:1', 'START', '{30}', 'guild:1/channel:2', message => 'Game in {minutes} min', users => '{ann,bob}')";
+    desk.check(own, "2", &["ann 30 Game in 30 min", "bob 30 Game in 30 min"]);
+    desk.check("put_scope('guild:1', '{1}')", "0", &["ann 30 Game in 30 min", "bob 30 Game in 30 min"]);
+
+    // Another time, other words, another user, and all that a reminder may have.
+    let moved = "put_event('game:1', timestamptz 'START' + interval '1 hour', '{90}', message => '{key} at {starts_at}', \
+                 users => '{ann,cid,ann}', timezone => 'europe/berlin', priority => 'high', name => 'chess', \
+                 ack_prompt => 'coming?', \"to\" => '[\"webhook:https://example.org\"]', metadata => '{\"b\": 1, \"a\": 2}')";
+    desk.check(moved, "2", &["ann 30 game:1 at 2099-06-01 21:00", "cid 30 game:1 at 2099-06-01 21:00"]);
+    let view = desk.store.reminder(desk.reminder("cid", 90)).await.unwrap().unwrap();
+    assert_eq!(view.reminder.to, [Address::new("webhook", "https://example.org")]);
+    assert_eq!((view.reminder.name.as_deref(), view.reminder.metadata.as_str()), (Some("chess"), r#"{"a":2,"b":1}"#));
+    assert_eq!((view.reminder.timezone.name(), view.reminder.priority.as_str()), ("Europe/Berlin", "high"));
+    assert!(view.reminder.ack.is_some() && view.reminder.validate().is_ok());
+    // Ann's was changed in place, and Bob's cancelled.
+    desk.check(
+        "put_event('game:1', 'START', '{90}', message => 'x', \"to\" => '[\"console\"]')",
+        "1",
+        &["event:game:1 90 x"],
+    );
+    desk.check("remove_event('game:1')", "t", &[]);
+    desk.check("remove_event('game:1')", "f", &[]);
+    let left = "select (select count(*) from punctual.event) + (select count(*) from punctual.event_reminder)";
+    assert_eq!(desk.sql(left), "0");
+    let states = "select string_agg(distinct r.status || ' ' || o.state, ', ') from punctual.reminder r \
+                  join punctual.occurrence o on o.reminder_id = r.id";
+    assert_eq!(desk.sql(states), "cancelled cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_lies_ahead_is_planned() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = "put_event('soon', now() + interval '30 minutes', '{60,15}', message => 'x', users => '{ann}')";
+    assert_eq!(desk.sql(&format!("select punctual.{put}")), "1");
+    assert_eq!(desk.sql("select seconds_before from punctual.event_reminder"), "900");
+    // Moved into the past, nothing is left to remind of.
+    let past = "put_event('soon', now() - interval '1 minute', '{60,15,0}', message => 'x', users => '{ann}')";
+    desk.check(past, "0", &[]);
+    desk.check("put_scope('a', '{0}')", "0", &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = |start: &str, users: &str| {
+        format!("put_event('game', timestamptz 'START' {start}, '{{60,15}}', message => 'x', users => '{users}')")
+    };
+    desk.check(
+        &put("", "{ann,bob,cid,dan}"),
+        "8",
+        &["ann 60 x", "ann 15 x", "bob 60 x", "bob 15 x", "cid 60 x", "cid 15 x", "dan 60 x", "dan 15 x"],
+    );
+    desk.change(desk.reminder("bob", 60), Change::Cancel).await;
+    desk.change(desk.reminder("cid", 60), Change::Pause).await;
+    let until = desk.due_at(50);
+    desk.change(desk.reminder("dan", 60), Change::Snooze { until }).await;
+    // Ann's first was sent, Bob's never will be; Cid's waits to be resumed, Dan's for its new time.
+    assert_eq!(desk.send(60).await, 1);
+    assert_eq!(desk.sql(&format!("select punctual.{}", put("", "{ann,bob,cid,dan}"))), "5");
+    assert_eq!(desk.sql("select count(*) from punctual.reminder"), "8", "the same again makes nothing");
+    let states = "select string_agg(l.user_id || l.seconds_before / 60 || ' ' || o.state, ', ' order by l.user_id, \
+                  o.due_at) from punctual.event_reminder l join punctual.occurrence o on o.reminder_id = l.reminder_id";
+    let before = "ann60 delivered, ann15 scheduled, bob60 cancelled, bob15 scheduled, cid60 paused, cid15 scheduled, \
+                  dan60 snoozed, dan15 scheduled";
+    assert_eq!(desk.sql(states), before);
+
+    // Moved: who was told of the old time is told of the new one; who does not want to be is not.
+    let (sent, paused) = (desk.reminder("ann", 60), desk.reminder("cid", 60));
+    assert_eq!(desk.sql(&format!("select punctual.{}", put("+ interval '1 day'", "{ann,bob,cid,dan}"))), "7");
+    assert_ne!(desk.reminder("ann", 60), sent);
+    assert_eq!(desk.reminder("cid", 60), paused);
+    let after = "ann60 scheduled, ann15 scheduled, bob60 cancelled, bob15 scheduled, cid60 paused, cid15 scheduled, \
+                 dan60 scheduled, dan15 scheduled";
+    assert_eq!(desk.sql(states), after);
+    assert_eq!(desk.sql(&format!("select status from punctual.reminder where id = '{sent}'")), "completed");
+    desk.change(paused, Change::Resume).await;
+
+    // While it is being sent, it can be neither moved nor removed.
+    let claimed = desk.store.claim(desk.claim(60 - 1440)).await.unwrap().to_send;
+    assert_eq!(claimed.len(), 4, "three of the moved ones, and Dan's snoozed one");
+    assert_eq!(desk.sql("select punctual.remove_event('game')"), "t");
+    let states = "select string_agg(distinct state, ', ') from punctual.occurrence where wake_at is not null";
+    assert_eq!(desk.sql(states), "processing");
+    let now = desk.due_at(60 - 1440);
+    let settle = |claimed: &_| decide(claimed, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
+    let settled = desk.store.settle(claimed.iter().map(settle).collect(), now).await.unwrap();
+    assert!(settled.lost.is_empty(), "their senders' results count");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_event_is_an_error_that_names_the_argument() {
+    let Some(desk) = Desk::open().await else { return };
+    let client = Listener::connect(&desk.server.url(&desk.name)).await.client;
+    for (call, column, words) in [
+        ("put_event(null, now())", "key", "is missing"),
+        ("put_event('', now(), users => '{ann}', message => 'x')", "key", "is empty"),
+        ("put_event(repeat('x', 201), now(), users => '{ann}', message => 'x')", "key", "at most 200"),
+        ("put_event('e', null, users => '{ann}', message => 'x')", "starts_at", "is missing"),
+        ("put_event('e', 'infinity', users => '{ann}', message => 'x')", "starts_at", "further away"),
+        ("put_event('e', now(), message => 'x')", "users", "whom to remind"),
+        ("put_event('e', now(), users => '{}', message => 'x')", "users", "whom to remind"),
+        ("put_event('e', now(), users => '{ann,\"\"}', message => 'x')", "users[1]", "is empty"),
+        ("put_event('e', now(), users => array[null], message => 'x')", "users[0]", "is null"),
+        (
+            "put_event('e', now(), users => array_fill('a'::text, array[10001]), message => 'x')",
+            "users",
+            "at most 10000",
+        ),
+        ("put_event('e', now(), users => '{ann}')", "message", "is missing"),
+        ("put_event('e', now(), users => '{ann}', message => ' ')", "message", "is empty"),
+        ("put_event('e', now(), '{-1}', users => '{ann}', message => 'x')", "offsets", "0 to 527040"),
+        ("put_event('e', now(), '{527041}', users => '{ann}', message => 'x')", "offsets", "0 to 527040"),
+        ("put_event('e', now(), '{NULL}', users => '{ann}', message => 'x')", "offsets", "0 to 527040"),
+        ("put_event('e', now(), array_fill(1, array[33]), users => '{ann}', message => 'x')", "offsets", "at most 32"),
+        ("put_event('e', now(), scope => '/a', users => '{ann}', message => 'x')", "scope", "empty part"),
+        ("put_event('e', now(), scope => '', users => '{ann}', message => 'x')", "scope", "is empty"),
+        ("put_event('e', now(), users => '{ann}', message => 'x', priority => 'urgent')", "priority", "low, normal"),
+        ("put_event('e', now(), users => '{ann}', message => 'x', timezone => 'Mars')", "timezone", "unknown"),
+        ("put_event('e', now(), \"to\" => '[\"webhook:x\"]', message => 'x')", "to[0].address", "http"),
+        (
+            "put_event('e', now() + interval '1 day', '{1}', users => '{ann}', message => repeat('{starts_at}', 5900))",
+            "message",
+            "at most 65536",
+        ),
+        ("put_scope(null, '{1}')", "path", "is missing"),
+        ("put_scope('a//b', '{1}')", "path", "empty part"),
+        ("put_scope('a', null)", "offsets", "is missing"),
+        ("put_scope('a', '{-5}')", "offsets", "0 to 527040"),
+    ] {
+        let error = client.batch_execute(&format!("select punctual.{call}")).await.expect_err(call);
+        let error = error.as_db_error().unwrap_or_else(|| panic!("{call}: {error}"));
+        let said = format!("{} {}", error.message(), error.hint().unwrap_or_default());
+        assert_eq!((error.code().code(), error.column()), ("22023", Some(column)), "{call}: {said}");
+        assert!(said.contains(words), "{call}: {said}");
+    }
+    let left = "select (select count(*) from punctual.event) + (select count(*) from punctual.scope) \
+                + (select count(*) from punctual.reminder)";
+    assert_eq!(desk.sql(left), "0");
+    assert_eq!(desk.sql("select punctual.remove_event(null), punctual.remove_scope(null)"), "f|f");
+}
+
+/// Whoever puts, moves, removes and claims at once: in the end each event's reminders are what the event says.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_changed_by_many_at_once_end_as_the_last_one_said() {
+    let Some(desk) = Desk::open().await else { return };
+    let changing = |client: usize, url: String| async move {
+        let client_of = Listener::connect(&url).await.client;
+        for round in 0..25 {
+            let call = match (client + round) % 5 {
+                0 => format!("put_scope('guild:1', '{{{}}}')", 10 + (client * 25 + round) % 20),
+                1 => format!("put_scope('guild:1/channel:1', '{{{}, 90}}')", 10 + round % 20),
+                2 if round % 10 == 2 => "remove_scope('guild:1/channel:1')".to_owned(),
+                _ => format!(
+                    "put_event('game:{}', timestamptz '{START}' + interval '{} minutes', scope => 'guild:1/channel:{}', \
+                     message => 'in {{minutes}}', users => '{{ann,bob}}')",
+                    round % 4,
+                    client * 100 + round,
+                    round % 2
+                ),
+            };
+            client_of
+                .batch_execute(&format!("select punctual.{call}"))
+                .await
+                .unwrap_or_else(|error| panic!("{call}: {error:?}"));
+        }
+    };
+    let tasks: Vec<_> = (0..6).map(|n| tokio::spawn(changing(n, desk.server.url(&desk.name)))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let wrong = "select count(*) from (select e.key, u, e.starts_at - b * interval '1 second' \
+        from punctual.event e, unnest(e.users) u, unnest(coalesce(e.offsets, punctual.scope_offsets(e.scope))) b) as v (key, u, at) \
+        full join (select l.event_key, l.user_id, o.due_at from punctual.event_reminder l join punctual.occurrence o \
+        on o.reminder_id = l.reminder_id and o.wake_at is not null) as w (key, u, at) using (key, u, at) \
+        where v is null or w is null";
+    assert_eq!(desk.sql(wrong), "0");
+    let stray = "select count(*) from punctual.occurrence o where o.wake_at is not null and not exists \
+                 (select from punctual.event_reminder l where l.reminder_id = o.reminder_id)";
+    assert_eq!(desk.sql(stray), "0", "none is left behind");
+    println!(
+        "{} made, {} cancelled",
+        desk.sql("select count(*) from punctual.reminder"),
+        desk.sql("select count(*) from punctual.reminder where status = 'cancelled'")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_are_told_once_of_an_event_for_very_many() {
+    let Some(desk) = Desk::open().await else { return };
+    let mut listener = Listener::connect(&desk.server.url(&desk.name)).await;
+    let put = |minutes: i64| {
+        format!(
+            "select punctual.put_event('game', now() + interval '{minutes} minutes', '{{1}}', message => 'x', \
+             users => array(select 'u' || n from generate_series(1, 1000) n))"
+        )
+    };
+    listener.client.batch_execute(&put(120)).await.unwrap();
+    assert_eq!(listener.told().await, Vec::<String>::new());
+    listener.client.batch_execute(&put(2)).await.unwrap();
+    assert_eq!(listener.told().await, ["look"]);
+    listener.client.batch_execute("select punctual.remove_event('game')").await.unwrap();
+    assert_eq!(listener.told().await, ["look"]);
+    listener.client.batch_execute(&format!("begin; {}; rollback", put(2))).await.unwrap();
+    assert_eq!(listener.told().await, Vec::<String>::new());
+}
