@@ -13,7 +13,8 @@ use crate::sizes::{self, Dice};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_the_network_does_every_reminder_has_one_effect() {
-    let sizes::Chaos { nodes, reminders, over } = sizes::bad_network();
+    let chaos = sizes::bad_network();
+    let sizes::Chaos { nodes, reminders, over } = chaos;
     let Some(mut cluster) = Cluster::new() else { return };
     for _ in 0..nodes {
         cluster.add_behind_proxy(&[]);
@@ -24,7 +25,7 @@ async fn whatever_the_network_does_every_reminder_has_one_effect() {
     println!("seed {seed}");
     let mut dice = Dice::new(seed);
     let mut books = Books::default();
-    let first_at = cluster.soon(Duration::from_secs(2) + Duration::from_millis(reminders as u64 / 10));
+    let first_at = cluster.soon(chaos.created_within());
     for (index, some) in spread(reminders, first_at, over).chunks(1_000).enumerate() {
         books.add(cluster.nodes[index % nodes].create(&receiver.hook(), some).await);
     }

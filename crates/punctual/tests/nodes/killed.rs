@@ -17,7 +17,8 @@ const LEASE_AND_A_LITTLE: Duration = Duration::from_secs(17);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_come_and_go_and_every_reminder_has_one_effect() {
-    let sizes::Chaos { nodes, reminders, over } = sizes::chaos();
+    let chaos = sizes::chaos();
+    let sizes::Chaos { nodes, reminders, over } = chaos;
     let Some(mut cluster) = Cluster::of(nodes) else { return };
     cluster.until_divided().await;
     let receiver = Receiver::listen().await;
@@ -26,7 +27,7 @@ async fn nodes_come_and_go_and_every_reminder_has_one_effect() {
     let mut dice = Dice::new(seed);
     let mut books = Books::default();
 
-    let first_at = cluster.soon(Duration::from_secs(3) + Duration::from_millis(reminders as u64 / 10));
+    let first_at = cluster.soon(chaos.created_within());
     let wanted = spread(reminders, first_at, over);
     for (index, some) in wanted.chunks(1_000).enumerate() {
         books.add(cluster.nodes[index % nodes].create(&receiver.hook(), some).await);

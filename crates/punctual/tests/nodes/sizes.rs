@@ -4,10 +4,19 @@
 use std::time::Duration;
 
 /// A load, and what is done to the nodes under it.
+#[derive(Clone, Copy)]
 pub(crate) struct Chaos {
     pub(crate) nodes: usize,
     pub(crate) reminders: usize,
     pub(crate) over: Duration,
+}
+
+impl Chaos {
+    /// How long all of them may take to be created.
+    pub(crate) fn created_within(&self) -> Duration {
+        let each = Duration::from_micros(if cfg!(debug_assertions) { 2_000 } else { 300 });
+        Duration::from_secs(1) + each * self.reminders as u32
+    }
 }
 
 /// Nodes killed and started at random.
