@@ -25,7 +25,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
 use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
-use punctual_store::postgres::PostgresStore;
+use punctual_store::postgres::{PostgresStore, Published};
 use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -50,18 +50,21 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let admin_key = secrets::admin_key(&config.data_dir, &*random)?;
     let webhook_secret = secrets::webhook_secret(&config, &*random)?;
 
-    let store = open_store(&config.database).await?;
+    let database = open_database(&config.database).await?;
     let settings = settings(&config, &*random);
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
     let mut channels = channels(&config, webhook_secret, &url)?;
+    if let Opened::Postgres(store) = &database {
+        publish(store, &config, &channels).await;
+    }
     let shadow = config.shadow.then(ShadowSends::default);
     if let Some(sends) = &shadow {
         channels = rehearsed(channels, sends);
     }
     let engine = Engine::new(Parts {
-        store,
+        store: database.store(),
         channels,
         clock: Arc::clone(&clock),
         random,
@@ -100,10 +103,27 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn open_store(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
+/// A database that can be used.
+enum Opened {
+    Sqlite(Arc<SqliteStore>),
+    Postgres(Arc<PostgresStore>),
+}
+
+impl Opened {
+    fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Sqlite(store) => store.clone(),
+            Self::Postgres(store) => store.clone(),
+        }
+    }
+}
+
+async fn open_database(database: &Database) -> anyhow::Result<Opened> {
     let path = match database {
         Database::Sqlite(path) => path,
-        Database::Postgres { url, .. } => return Ok(Arc::new(PostgresStore::open(url.expose()).await?)),
+        Database::Postgres { url, .. } => {
+            return Ok(Opened::Postgres(Arc::new(PostgresStore::open(url.expose()).await?)));
+        }
     };
     if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
         paths::make_private_dir(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
@@ -111,7 +131,21 @@ async fn open_store(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
     // SQLite gives its side files the mode of the file, so that what it makes is its owner's alone
     // as well.
     paths::write_private_once(path, "").with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Arc::new(SqliteStore::open(path, sqlite::Options::default())?))
+    Ok(Opened::Sqlite(Arc::new(SqliteStore::open(path, sqlite::Options::default())?)))
+}
+
+/// Tells whoever calls punctual's functions in SQL what this server would accept.
+async fn publish(store: &PostgresStore, config: &Config, channels: &BTreeMap<String, Arc<dyn Channel>>) {
+    let published = Published {
+        // As long as a channel is named after its kind.
+        channels: channels.keys().map(|name| (name.clone(), name.clone())).collect(),
+        timezone: config.timezone.clone(),
+        retries_max: config.retries_max,
+        webhook_allow_private: config.webhook.allow_private,
+    };
+    if let Err(error) = store.publish(&published).await {
+        tracing::warn!(%error, "callers in SQL cannot be told which channels there are");
+    }
 }
 
 fn alarm(redis: Option<&RedisConfig>, clock: &Arc<dyn Clock>) -> anyhow::Result<Option<Arc<dyn Alarm>>> {

@@ -10,6 +10,7 @@ use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::{AckPolicy, Address, Reminder};
 use punctual_core::retry::RetryPolicy;
+use punctual_core::shard::Shards;
 use punctual_core::store::{By, ChangeError, Claim, Create, NewReminder, Store};
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::sample::{every, instant, once};
@@ -36,10 +37,12 @@ fn claim(now: i64, limit: usize) -> Claim {
         now: at(now),
         from: Timestamp::MIN,
         until: at(now),
+        shards: Shards::ALL,
         limit,
         node: "n".into(),
         lease_until: at(now + 15),
         fallback: Address::new("console", ""),
+        only: None,
     }
 }
 

@@ -7,6 +7,7 @@ use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
+use punctual_core::shard::Shards;
 use punctual_core::store::{By, Claim, Store};
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::servers::Postgres;
@@ -66,7 +67,7 @@ impl Desk {
         let now = self.due_at(minutes);
         let lease_until = now + SignedDuration::from_secs(15);
         let fallback = Address::new("console", "");
-        Claim { now, from: Timestamp::MIN, until: now, limit: 100, node: "n".into(), lease_until, fallback }
+        Claim { now, from: Timestamp::MIN, until: now, shards: Shards::ALL, limit: 100, node: "n".into(), lease_until, fallback, only: None }
     }
 
     /// Sends what is due so many minutes before the start.
