@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-use super::batch::{BEGIN_READ, BEGIN_READ_IN_ORDER};
+use super::batch::{BEGIN_BY_KEY, BEGIN_READ, BEGIN_READ_IN_ORDER};
 use super::fault::Fault;
 use super::flight::{all3, all4, all5};
 use super::pool::{Connection, Param};
@@ -58,7 +58,9 @@ pub(super) async fn reminder(db: &Connection<'_>, id: ReminderId) -> Result<Opti
 pub(super) async fn existing(db: &Connection<'_>, ids: &[ReminderId]) -> Result<Vec<ReminderView>, Fault> {
     let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
     let sql = format!("{} where r.id = any($1)", views());
-    each(&db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?, view)
+    let these: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
+    let ((), rows, ()) = all3(db.begin(BEGIN_BY_KEY), db.rows(&sql, &these), db.commit()).await?;
+    each(&rows, view)
 }
 
 pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Result<Vec<ReminderView>, Fault> {

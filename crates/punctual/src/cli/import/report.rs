@@ -136,7 +136,7 @@ fn run_of(run: &Value) -> Option<Our> {
 }
 
 fn render(compared: &Compared, theirs: &Theirs, name: &str, window: Window, args: &Args, context: &Context) -> String {
-    let mut text = format!("{name}, from {} to {}\n\n", window.from, window.to);
+    let mut text = format!("{name}, from {:.0} to {:.0}\n\n", window.from, window.to);
     let mut table = Table::new(&["SENDS", "BY"]);
     let mut row = |n: u64, what: &str, style: Style| {
         table.push(vec![Cell::plain(&thousands(n)), Cell::new(what, if n > 0 { style } else { Style::Plain })]);

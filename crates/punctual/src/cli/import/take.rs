@@ -251,7 +251,7 @@ async fn hand_over(
             tally.problem(Problem {
                 key: asked.key.clone(),
                 column: why.clone(),
-                detail: format!("has changed since it was imported; here it stays as it was ({})", done["id"]),
+                detail: format!("has changed since it was imported; here it stays as it was, as {id}"),
             });
         }
     }
