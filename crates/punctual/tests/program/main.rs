@@ -20,4 +20,5 @@ mod postgres;
 mod redis_timer;
 mod reminders;
 mod shadow;
+mod sql;
 mod timers;

@@ -281,6 +281,16 @@ async fn events_changed_by_many_at_once_end_as_the_last_one_said() {
         on o.reminder_id = l.reminder_id and o.wake_at is not null) as w (key, u, at) using (key, u, at) \
         where v is null or w is null";
     assert_eq!(desk.sql(wrong), "0");
+    // Once more, while all of it is claimed and settled: nobody waits in a circle.
+    let tasks: Vec<_> = (0..4).map(|n| tokio::spawn(changing(n, desk.server.url(&desk.name)))).collect();
+    let mut n_sent = 0;
+    while !tasks.iter().all(tokio::task::JoinHandle::is_finished) {
+        n_sent += desk.send(-1440).await;
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    println!("{n_sent} sent meanwhile");
     let stray = "select count(*) from punctual.occurrence o where o.wake_at is not null and not exists \
                  (select from punctual.event_reminder l where l.reminder_id = o.reminder_id)";
     assert_eq!(desk.sql(stray), "0", "none is left behind");

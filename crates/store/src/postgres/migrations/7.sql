@@ -117,13 +117,13 @@ declare
   made_due timestamptz[] := '{}';
   made_before integer[] := '{}';
 begin
-  -- Occurrences before their reminders, both by id, as everybody locks them.
-  perform from punctual.occurrence o where o.reminder_id = any (ids) and (o.wake_at is not null or o.state = 'paused')
-    order by o.reminder_id, o.run for update;
-  perform from punctual.reminder t where t.id = any (ids) order by t.id for update;
+  -- Occurrences before their reminders, both by id, as everybody locks them; and only what waits, because whoever settles what
+  -- was sent may hold that of several events.
+  waiting := array(select o.reminder_id from punctual.occurrence o
+    where o.reminder_id = any (ids) and o.state in ('scheduled', 'paused') order by o.reminder_id, o.run for update);
+  perform from punctual.reminder t where t.id = any (waiting) order by t.id for update;
   waiting := array(select t.id from punctual.reminder t
-    where t.id = any (ids) and t.status in ('active', 'paused') and t.last_run = 1 and (
-      select o.state from punctual.occurrence o where o.reminder_id = t.id and o.run = 1) in ('scheduled', 'paused'));
+    where t.id = any (waiting) and t.status in ('active', 'paused') and t.last_run = 1);
 
   r.status := 'active';
   r.created_via := 'sql';
