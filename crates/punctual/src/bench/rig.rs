@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::alarm::Alarm;
 use punctual_core::channel::{Channel, Message};
-use punctual_core::clock::Random;
+use punctual_core::clock::{Clock, Random};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::store::{NewReminder, Store};
 use punctual_core::zone::Zone;
 use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
+
+use crate::redis::Reminders;
 
 /// The channel everything that is measured goes through.
 pub(super) const CHANNEL: &str = "bench";
@@ -75,17 +78,19 @@ pub(super) fn message(to: &Address, due_at: Timestamp) -> Message {
     }
 }
 
-/// An engine as `punctual serve` runs it, with one channel.
-pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>) -> Engine {
-    Engine::new(Parts {
+/// An engine as `punctual serve` runs it, with one channel, and with a Redis timer if there is one.
+pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Option<&str>) -> anyhow::Result<Engine> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let alarm = redis.map(|url| Reminders::at(url, Arc::clone(&clock))).transpose()?;
+    Ok(Engine::new(Parts {
         store,
         channels: BTreeMap::from([(CHANNEL.to_owned(), channel)]),
-        clock: Arc::new(SystemClock::start()),
+        clock,
         random: Arc::new(SystemRandom),
         runtime: Arc::new(TokioRuntime::current()),
         settings: Settings::default(),
-        alarm: None,
-    })
+        alarm: alarm.map(|alarm| Arc::new(alarm) as Arc<dyn Alarm>),
+    }))
 }
 
 /// Creates one reminder for each instant.

@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     limit::timer_and_send(sent, &sink).await?;
     let sent = Received::of(&sink.all(args.count, &*clock, give_up_at).await?);
 
-    let engine = rig::engine(Arc::clone(&store), sink.channel()?);
+    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.redis.as_deref())?;
     let running = engine.start().await?;
     let instants = from_now();
     rig::create_all(&engine, &instants, &sink.address()).await?;
@@ -86,6 +86,10 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         report.note(format!("{} reminders are still pending, and should not be.", count(n_left)));
     }
     report.note(place.note());
+    if common.redis.is_some() {
+        report.note("The Redis timer ran beside our own.");
+        report.field("redis", true);
+    }
     report.field("count", args.count);
     report.field("over_seconds", args.over);
     report.field("channel", args.channel.as_str());
