@@ -18,8 +18,8 @@ const NOTICED_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 /// How late anything may be meanwhile.
 const LATE_MAX: Duration = Duration::from_secs(5);
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_listening_connection_that_died_silently_is_noticed_and_made_again() {
+/// A node whose listening connection is swallowed, and for a while every new one.
+pub(crate) async fn a_listening_connection_that_died_silently_is_noticed_and_made_again() {
     let Some(mut cluster) = Cluster::new() else { return };
     let deaf = cluster.add_behind_proxy(&[]);
     let other = cluster.add(&[]);

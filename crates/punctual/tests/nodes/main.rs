@@ -33,3 +33,15 @@ mod partitioned;
 mod paused;
 mod plain_sql;
 mod skewed;
+
+/// All that waits for leases to end and for silence to be noticed, at once: each has nodes and a database of its own, and
+/// waiting costs nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_node_can_no_longer_do_others_do() {
+    tokio::join!(
+        killed::a_dead_nodes_work_is_done_by_others(),
+        paused::a_node_that_slept_past_its_lease_changes_nothing(),
+        partitioned::others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself(),
+        listening::a_listening_connection_that_died_silently_is_noticed_and_made_again(),
+    );
+}

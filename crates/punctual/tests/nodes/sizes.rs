@@ -24,7 +24,7 @@ pub(crate) fn chaos() -> Chaos {
     if is_full() {
         Chaos { nodes: 4, reminders: 100_000, over: Duration::from_secs(120) }
     } else {
-        Chaos { nodes: 4, reminders: 2_000, over: Duration::from_secs(8) }
+        Chaos { nodes: 4, reminders: 1_500, over: Duration::from_secs(7) }
     }
 }
 

@@ -15,6 +15,14 @@ use crate::receiver::Receiver;
 /// How late anything may be, on a machine that is busy with other tests.
 const LATE_MAX: Duration = Duration::from_secs(1);
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_databases_clock_is_the_clock() {
+    tokio::join!(
+        wrong_clocks_make_nothing_early_and_nothing_late(),
+        a_clock_that_jumps_makes_nothing_early_and_nothing_late()
+    );
+}
+
 /// The library that shows programs another time, or why there is no test.
 fn faketime() -> Option<PathBuf> {
     let found = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
@@ -28,7 +36,7 @@ fn faketime() -> Option<PathBuf> {
     found
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// Clocks that are wrong from the beginning.
 async fn wrong_clocks_make_nothing_early_and_nothing_late() {
     let (Some(library), Some(mut cluster)) = (faketime(), Cluster::new()) else { return };
     for skew in ["+3s", "-3s", "+1h"] {
@@ -70,7 +78,7 @@ async fn wrong_clocks_make_nothing_early_and_nothing_late() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// A clock that is set while the node runs.
 async fn a_clock_that_jumps_makes_nothing_early_and_nothing_late() {
     let (Some(library), Some(mut cluster)) = (faketime(), Cluster::new()) else { return };
     let dir = tempfile::tempdir().unwrap();

@@ -123,7 +123,7 @@ impl Pool {
     pub(super) async fn connect_bare(&self) -> Result<Bare, Fault> {
         // The driver's own limit is for each host, and ends where the greeting begins.
         let config = &self.url.config;
-        let each = config.get_connect_timeout().copied().unwrap_or_default() + GREETED_WITHIN;
+        let each = config.get_connect_timeout().copied().unwrap_or_default().max(GREETED_WITHIN);
         let all = each * u32::try_from(config.get_hosts().len()).unwrap_or(1).max(1);
         match in_time(all, config.connect(self.tls.clone())).await {
             Some(connected) => connected.map_err(Fault::connecting),
