@@ -191,11 +191,6 @@ impl Server {
         kill_process(pid, signal).unwrap();
     }
 
-    /// What it has logged that nobody has read yet.
-    pub(crate) fn log(&self) -> Vec<String> {
-        self.lines.try_iter().collect()
-    }
-
     /// Waits for a line of its log that has `words` in it.
     pub(crate) fn wait_for_log(&self, words: &str) {
         while !self.lines.recv_timeout(DEADLINE).unwrap().contains(words) {}

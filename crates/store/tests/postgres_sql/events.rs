@@ -67,7 +67,17 @@ impl Desk {
         let now = self.due_at(minutes);
         let lease_until = now + SignedDuration::from_secs(15);
         let fallback = Address::new("console", "");
-        Claim { now, from: Timestamp::MIN, until: now, shards: Shards::ALL, limit: 100, node: "n".into(), lease_until, fallback, only: None }
+        Claim {
+            now,
+            from: Timestamp::MIN,
+            until: now,
+            shards: Shards::ALL,
+            limit: 100,
+            node: "n".into(),
+            lease_until,
+            fallback,
+            only: None,
+        }
     }
 
     /// Sends what is due so many minutes before the start.
