@@ -27,7 +27,14 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
     );
     let ((), rows) = both(db.begin(BEGIN_IN_ORDER), ended).await?;
     if rows.is_empty() {
-        db.rollback().await?;
+        // The last round: nothing is left that an event of that time could be asked about.
+        let old: [super::pool::Param<'_>; 1] = [(&before, Type::TIMESTAMPTZ)];
+        let events = db.execute(
+            "with gone as (delete from punctual.event where starts_at < $1 returning key) \
+             delete from punctual.event_reminder r using gone where r.event_key = gone.key",
+            &old,
+        );
+        both(events, db.commit()).await?;
         return Ok(0);
     }
     let gone = rows.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<Vec<OccurrenceId>, StoreError>>()?;

@@ -8,7 +8,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
-use punctual_core::store::{By, Claim, Store};
+use punctual_core::store::{By, Claim, Claimed, Store};
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::servers::Postgres;
 
@@ -63,30 +63,33 @@ impl Desk {
         "2099-06-01T18:00:00Z".parse::<Timestamp>().unwrap() - SignedDuration::from_mins(minutes)
     }
 
-    fn claim(&self, minutes: i64) -> Claim {
+    /// Claims what is due so many minutes before the start. The database's clock shows today, so its moment is made to have come.
+    async fn claim(&self, minutes: i64) -> Vec<Claimed> {
         let now = self.due_at(minutes);
-        let lease_until = now + SignedDuration::from_secs(15);
-        let fallback = Address::new("console", "");
-        Claim {
+        self.sql(&format!(
+            "begin; set local punctual.quiet = on; update punctual.occurrence set wake_at = now() where wake_at <= '{now}'; commit"
+        ));
+        let claim = Claim {
             now,
             from: Timestamp::MIN,
             until: now,
             shards: Shards::ALL,
             limit: 100,
             node: "n".into(),
-            lease_until,
-            fallback,
+            lease_until: now + SignedDuration::from_secs(15),
+            fallback: Address::new("console", ""),
             only: None,
-        }
+        };
+        self.store.claim(claim).await.unwrap().to_send
     }
 
     /// Sends what is due so many minutes before the start.
     async fn send(&self, minutes: i64) -> usize {
         let now = self.due_at(minutes);
-        let claims = self.store.claim(self.claim(minutes)).await.unwrap();
+        let claimed = self.claim(minutes).await;
         let settle = |claimed: &_| decide(claimed, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
-        self.store.settle(claims.to_send.iter().map(settle).collect(), now).await.unwrap();
-        claims.to_send.len()
+        self.store.settle(claimed.iter().map(settle).collect(), now).await.unwrap();
+        claimed.len()
     }
 
     async fn change(&self, id: ReminderId, change: Change) {
@@ -193,7 +196,7 @@ async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
     desk.change(paused, Change::Resume).await;
 
     // While it is being sent, it can be neither moved nor removed.
-    let claimed = desk.store.claim(desk.claim(60 - 1440)).await.unwrap().to_send;
+    let claimed = desk.claim(60 - 1440).await;
     assert_eq!(claimed.len(), 4, "three of the moved ones, and Dan's snoozed one");
     assert_eq!(desk.sql("select punctual.remove_event('game')"), "t");
     let states = "select string_agg(distinct state, ', ') from punctual.occurrence where wake_at is not null";
@@ -202,6 +205,20 @@ async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
     let settle = |claimed: &_| decide(claimed, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
     let settled = desk.store.settle(claimed.iter().map(settle).collect(), now).await.unwrap();
     assert!(settled.lost.is_empty(), "their senders' results count");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_events_go_with_their_history() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = "put_event('game', timestamptz 'START', '{60}', message => 'x', users => '{ann}')";
+    desk.check(put, "1", &["ann 60 x"]);
+    assert_eq!(desk.send(60).await, 1);
+    let kept = "select count(*) || ' ' || (select count(*) from punctual.event_reminder) from punctual.event";
+    for (days, left) in [(-1, "1 1"), (1, "0 0")] {
+        let before = desk.due_at(0) + SignedDuration::from_hours(days * 24);
+        while desk.store.prune(before, 100).await.unwrap() > 0 {}
+        assert_eq!(desk.sql(kept), left);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
