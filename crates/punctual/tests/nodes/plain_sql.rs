@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::books::Books;
 use crate::cluster::{Cluster, spread};
 use crate::common::soon;
@@ -11,7 +13,6 @@ use crate::receiver::Receiver;
 const WITHIN: Duration = Duration::from_secs(1);
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "the trigger that tells what any client changes is not there yet"]
 async fn a_change_in_plain_sql_takes_effect_at_once() {
     let Some(cluster) = Cluster::of(3) else { return };
     cluster.until_divided().await;
@@ -30,14 +31,11 @@ async fn a_change_in_plain_sql_takes_effect_at_once() {
         moved.add([(id.clone(), due_at.parse().unwrap())]);
         soon(receiver.until_all([id])).await;
     }
-    let verdict = moved.compare(&receiver.arrivals());
-    println!("moved in plain SQL: {verdict}");
-    verdict.holds().late_at_most(WITHIN);
+    check("moved in plain SQL", &moved, &receiver);
 
     // Written in plain SQL: copies under ids of their own.
-    let mut written = Books::default();
-    for (id, _) in &created[15..] {
-        let row = cluster.sql(&format!(
+    let written = write(&cluster, &receiver, &created[15..], |id| {
+        format!(
             "with new as (select gen_random_uuid() as id, clock_timestamp() as at), \
              reminder as (insert into punctual.reminder select (jsonb_populate_record(r, jsonb_build_object('id', new.id))).* \
              from punctual.reminder r, new where r.id = '{id}'), \
@@ -45,14 +43,42 @@ async fn a_change_in_plain_sql_takes_effect_at_once() {
              'reminder_id', new.id, 'due_at', new.at, 'wake_at', new.at))).* \
              from punctual.occurrence o, new where o.reminder_id = '{id}') \
              select id, to_json(at)#>>'{{}}' from new"
-        ));
+        )
+    });
+    check("written in plain SQL", &written.await, &receiver);
+
+    // And with the function that is made for it, for users of all shards.
+    let to = format!("[{{\"channel\": \"webhook\", \"address\": \"{}\"}}]", receiver.hook());
+    let reminded = write(&cluster, &receiver, &created[15..], |id| {
+        format!(
+            "select punctual.remind(user_id => 'user {id}', message => 'm', at => t, \"to\" => '{to}'), to_json(t)#>>'{{}}' \
+             from clock_timestamp() t"
+        )
+    });
+    check("punctual.remind", &reminded.await, &receiver);
+}
+
+/// Runs one statement after the other, each of which returns the id and the instant of what it wrote.
+async fn write(
+    cluster: &Cluster,
+    receiver: &Receiver,
+    templates: &[(String, Timestamp)],
+    sql: impl Fn(&str) -> String,
+) -> Books {
+    let mut books = Books::default();
+    for (template, _) in templates {
+        let row = cluster.sql(&sql(template));
         let (id, due_at) = row.split_once('|').unwrap();
-        written.add([(id.to_owned(), due_at.parse().unwrap())]);
+        books.add([(id.to_owned(), due_at.parse().unwrap())]);
         soon(receiver.until_all([&id.to_owned()])).await;
     }
-    let arrivals: Vec<_> =
-        receiver.arrivals().into_iter().filter(|arrival| written.due.contains_key(&arrival.reminder)).collect();
-    let verdict = written.compare(&arrivals);
-    println!("written in plain SQL: {verdict}");
+    books
+}
+
+fn check(what: &str, books: &Books, receiver: &Receiver) {
+    let arrivals = receiver.arrivals();
+    let own: Vec<_> = arrivals.into_iter().filter(|arrival| books.due.contains_key(&arrival.reminder)).collect();
+    let verdict = books.compare(&own);
+    println!("{what}: {verdict}");
     verdict.holds().late_at_most(WITHIN);
 }
