@@ -29,6 +29,10 @@ impl Ahead {
     pub(super) fn answer(&self, redis_micros: i64, asked_at: Timestamp, answered_at: Timestamp) {
         let least = redis_micros - answered_at.as_microsecond();
         let most = redis_micros - asked_at.as_microsecond();
+        if least > most {
+            // Our clock was set back in between; the next answer will tell by how much.
+            return;
+        }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = narrow(&answers);
         if known.is_some_and(|known| least > known.most || most < known.least) {
@@ -38,9 +42,7 @@ impl Ahead {
         if answers.len() == ANSWERS_MAX {
             answers.pop_front();
         }
-        if least <= most {
-            answers.push_back(Bounds { least, most });
-        }
+        answers.push_back(Bounds { least, most });
     }
 
     pub(super) fn bounds(&self) -> Bounds {

@@ -50,6 +50,9 @@ impl Health {
     /// It does not work, and why.
     pub(super) fn fails(&self, part: Part, why: String) {
         let was = self.put(part, Problem::Is(why.clone()));
+        if matches!(part, Part::Commands | Part::Listening) {
+            self.unheard();
+        }
         // Where commands do not get through, nothing else does; that is said once.
         let said = matches!(was, Problem::Is(_)) || (part == Part::Listening && self.is(Part::Commands));
         if !said {
@@ -78,6 +81,15 @@ impl Health {
             problem = Some("not connected yet".into());
         }
         Status { problem, armed: self.armed.load(Ordering::Relaxed), dropped: self.dropped.load(Ordering::Relaxed) }
+    }
+
+    /// Whether events are told is to be seen again.
+    fn unheard(&self) {
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = &mut problems[Part::Events as usize];
+        if *events == Problem::None {
+            *events = Problem::Unknown;
+        }
     }
 
     fn is(&self, part: Part) -> bool {
@@ -109,5 +121,9 @@ mod tests {
         assert_eq!(health.status().problem.as_deref(), Some("events are off"));
         health.works(Part::Events);
         assert_eq!(health.status().problem, None);
+        assert!(health.has_heard());
+        health.fails(Part::Listening, "closed".into());
+        health.works(Part::Listening);
+        assert!(!health.has_heard(), "not before something is heard again");
     }
 }

@@ -5,10 +5,10 @@
 //! expires while nobody hears is lost, and nobody waits for it: the engine's own timer does not need it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use redis::Msg;
 use redis::aio::MultiplexedConnection;
 
@@ -18,8 +18,8 @@ use super::{Backoff, Shared};
 
 /// How often a key of our own is made to expire.
 const BEAT_EVERY: Duration = Duration::from_millis(1500);
-/// How many beats may be missing before the connection is asked. With the time for the answer, that is five seconds.
-const BEATS_MISSED_MAX: u32 = 2;
+/// So many beats that nobody heard, and the connection is asked. With the time for the answer, that is five seconds.
+const BEATS_UNHEARD_MAX: u32 = 2;
 /// How long connecting, or an answer, may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// How long the key of a beat lives, and how long after that it is touched.
@@ -57,33 +57,37 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
     *backoff = Backoff::new();
 
     let own_beat = key(BEAT, &shared.name);
-    let mut n_missed = 0;
+    // Beats that were sent and have not been heard.
+    let unheard = Arc::new(AtomicU32::new(0));
+    let hear = |message: &Msg| {
+        if hear(shared, message, &own_beat) {
+            unheard.store(0, Ordering::Release);
+            shared.health.works(Part::Events);
+        }
+    };
     let mut beat = shared.clock.pause(Duration::ZERO);
     loop {
         tokio::select! { biased;
             message = stream.next() => match message {
                 None => return Err("the connection that listens was closed".into()),
-                Some(message) => {
-                    if hear(shared, &message, &own_beat) {
-                        n_missed = 0;
-                        shared.health.works(Part::Events);
-                    }
-                }
+                Some(message) => hear(&message),
             },
             () = &mut beat => {
-                if n_missed >= BEATS_MISSED_MAX {
+                let connected = shared.connected();
+                if connected.is_none() || unheard.load(Ordering::Acquire) >= BEATS_UNHEARD_MAX {
                     within(shared, sink.ping::<redis::Value>()).await?.map_err(text)?;
+                    // What was said before the answer has arrived by now.
+                    while let Some(Some(message)) = stream.next().now_or_never() {
+                        hear(&message);
+                    }
                 }
-                if let Some(mut connected) = shared.connected() {
-                    if n_missed == BEATS_MISSED_MAX {
+                if let Some(mut connected) = connected {
+                    if unheard.load(Ordering::Acquire) >= BEATS_UNHEARD_MAX {
                         shared.health.fails(Part::Events, EVENTS_OFF.into());
                         super::touch::ask_for_events(shared, &mut connected.connection).await;
+                        unheard.store(0, Ordering::Release);
                     }
-                    n_missed = if n_missed == BEATS_MISSED_MAX { 1 } else { n_missed + 1 };
-                    tokio::spawn(send_beat(shared.clone(), connected.connection));
-                } else {
-                    // Without commands there is no beat, so the connection is asked.
-                    n_missed = BEATS_MISSED_MAX;
+                    tokio::spawn(send_beat(shared.clone(), connected.connection, unheard.clone()));
                 }
                 beat = shared.clock.pause(BEAT_EVERY);
             }
@@ -92,12 +96,13 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
 }
 
 /// Makes a key expire that only this listener knows.
-async fn send_beat(shared: Arc<Shared>, mut connection: MultiplexedConnection) {
+async fn send_beat(shared: Arc<Shared>, mut connection: MultiplexedConnection, unheard: Arc<AtomicU32>) {
     let own = key(BEAT, &shared.name);
-    // What fails here is not heard, and that is noticed.
     let lives = BEAT_LIVES.as_millis() as u64;
+    // What fails here is noticed by whoever owns the connection.
     if redis::cmd("SET").arg(&own).arg(1).arg("PX").arg(lives).exec_async(&mut connection).await.is_ok() {
         shared.clock.pause(BEAT_TOUCHED_AFTER).await;
+        unheard.fetch_add(1, Ordering::AcqRel);
         let _: redis::RedisResult<i64> = redis::cmd("EXISTS").arg(&own).query_async(&mut connection).await;
     }
 }

@@ -230,6 +230,8 @@ async fn a_connection_that_is_dead_without_a_word_is_replaced() {
         }
     })
     .await;
+    // What expires before somebody hears again is lost, as is said.
+    ready(&timers).await;
     set(&timers, "x", "2", 10).await;
     while soon(heard.recv()).await.unwrap().0 != "2" {}
 }
