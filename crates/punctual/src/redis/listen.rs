@@ -50,9 +50,6 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
         Ok::<_, String>((sink, stream))
     };
     let (mut sink, mut stream) = within(shared, connecting).await??;
-    shared.listening.store(true, Ordering::Release);
-    // What became due while nobody heard has been left alone until now.
-    shared.look.notify_one();
     shared.health.works(Part::Listening);
     *backoff = Backoff::new();
 
@@ -62,9 +59,14 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
     let hear = |message: &Msg| {
         if hear(shared, message, &own_beat) {
             unheard.store(0, Ordering::Release);
+            if !shared.listening.swap(true, Ordering::AcqRel) {
+                // What became due while nobody heard has been left alone until now.
+                shared.look.notify_one();
+            }
             shared.health.works(Part::Events);
         }
     };
+    let mut connections = shared.connected.subscribe();
     let mut beat = shared.clock.pause(Duration::ZERO);
     loop {
         tokio::select! { biased;
@@ -72,8 +74,14 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
                 None => return Err("the connection that listens was closed".into()),
                 Some(message) => hear(&message),
             },
+            // The sender lives in `shared`. A new connection can carry a beat at once.
+            _ = connections.changed() => beat = shared.clock.pause(Duration::ZERO),
             () = &mut beat => {
                 let connected = shared.connected();
+                if unheard.load(Ordering::Acquire) > 0 {
+                    // Nothing is made to expire until it is sure that somebody hears.
+                    shared.listening.store(false, Ordering::Release);
+                }
                 if connected.is_none() || unheard.load(Ordering::Acquire) >= BEATS_UNHEARD_MAX {
                     within(shared, sink.ping::<redis::Value>()).await?.map_err(text)?;
                     // What was said before the answer has arrived by now.
