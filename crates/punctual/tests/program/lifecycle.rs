@@ -126,7 +126,7 @@ fn a_wrong_setting_is_named_with_what_would_be_right() {
     serve("lisen = '127.0.0.1:0'").fails(2, &["punctual.toml", "`lisen` is no setting", "did you mean `listen`"]);
     serve("listen = 7373").fails(2, &["punctual.toml: listen", "must be a text, not a number", "127.0.0.1:7373"]);
     serve("database = 'postgres://u:hush@host/db?sslmode=maybe'").fails(2, &["sslmode must be", "verify-full"]);
-    serve("redis_url = 'redis://host'").fails(2, &["no Redis timer yet"]);
+    serve("redis_url = 'http://u:hush@host'").fails(2, &["punctual.toml: redis_url", "write redis://"]);
     serve("timezone = 'Europe/Berln'").fails(2, &["Europe/Berlin"]);
     serve("webhook_secret = 'whsec_!!!'").fails(1, &["webhook_secret"]);
     home.run(&["serve", "--config", "/nowhere/at/all.toml"]).fails(2, &["cannot read the config file"]);
