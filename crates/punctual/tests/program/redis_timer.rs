@@ -233,3 +233,30 @@ async fn a_password_is_used_and_not_shown() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("PUNCTUAL_REDIS_URL") && !said.contains("hush"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_that_hear_the_same_ring_send_once() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(postgres) = Postgres::start() else { return };
+    let database = postgres.url(&postgres.new_database(None));
+    let url = redis.url();
+    let env = [("PUNCTUAL_REDIS_URL", url.as_str()), ("PUNCTUAL_DATABASE_URL", database.as_str())];
+    let homes = [Home::new(), Home::new()];
+    let nodes = homes.each_ref().map(|home| home.serve_with(&env));
+    for node in &nodes {
+        says(node, "up").await;
+    }
+    let mut receiver = Receiver::listen().await;
+    let many: Vec<_> = (0..200).map(|_| reminder("2s", &receiver)).collect();
+    let (status, _) = nodes[0].call(Method::POST, "/v1/reminders/batch", Some(json!({ "reminders": many }))).await;
+    assert_eq!(status, 201);
+    let mut keys = std::collections::HashSet::new();
+    for _ in 0..200 {
+        let (headers, _) = receiver.next().await;
+        assert!(keys.insert(headers["webhook-id"].to_str().unwrap().to_owned()), "sent twice");
+    }
+    // What was rung for late would come before what is due later.
+    let last = id(&nodes[1].create(reminder("1s", &receiver)).await);
+    assert_eq!(receiver.next().await.1["data"]["reminder_id"], last);
+    assert!(receiver.is_quiet());
+}
