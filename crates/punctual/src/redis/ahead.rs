@@ -1,27 +1,28 @@
 //! By how much Redis's clock is ahead of ours.
 //!
 //! A question about the time is answered somewhere between asking and the answer, so each answer says only that the
-//! difference lies between two numbers. Several answers narrow it down. What is set is set by the higher number, so that it
-//! never rings early; what is waited for is waited for by the lower one, so that nobody looks before it is time.
+//! difference lies between two numbers. Several answers narrow it down. The higher number is used: what is set by it never
+//! rings early, and whoever wakes by it asks as much earlier as a question takes on its way.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-/// How many answers are remembered: a minute's, because clocks drift.
-const ANSWERS_MAX: usize = 32;
+/// For how many seconds answers are remembered: not for ever, because clocks drift.
+const SECONDS_MAX: usize = 60;
 
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
-    answers: Mutex<VecDeque<Bounds>>,
+    /// What all answers of one second say together, by that second.
+    answers: Mutex<VecDeque<(i64, Bounds)>>,
 }
 
 /// At least and at most so many microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
-    pub(super) least: i64,
-    pub(super) most: i64,
+struct Bounds {
+    least: i64,
+    most: i64,
 }
 
 impl Ahead {
@@ -39,21 +40,27 @@ impl Ahead {
             // One of the clocks has been set.
             answers.clear();
         }
-        if answers.len() == ANSWERS_MAX {
+        let second = answered_at.as_second();
+        match answers.back_mut() {
+            Some((last, known)) if *last == second => {
+                *known = Bounds { least: known.least.max(least), most: known.most.min(most) };
+            }
+            _ => answers.push_back((second, Bounds { least, most })),
+        }
+        if answers.len() > SECONDS_MAX {
             answers.pop_front();
         }
-        answers.push_back(Bounds { least, most });
     }
 
-    pub(super) fn bounds(&self) -> Bounds {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        narrow(&answers).unwrap_or(Bounds { least: 0, most: 0 })
+    /// How many microseconds, at most.
+    pub(super) fn most(&self) -> i64 {
+        narrow(&self.answers.lock().unwrap_or_else(PoisonError::into_inner)).map_or(0, |bounds| bounds.most)
     }
 }
 
-fn narrow(answers: &VecDeque<Bounds>) -> Option<Bounds> {
-    let least = answers.iter().map(|bounds| bounds.least).max()?;
-    let most = answers.iter().map(|bounds| bounds.most).min()?;
+fn narrow(answers: &VecDeque<(i64, Bounds)>) -> Option<Bounds> {
+    let least = answers.iter().map(|(_, bounds)| bounds.least).max()?;
+    let most = answers.iter().map(|(_, bounds)| bounds.most).min()?;
     // A clock that drifts may have left no room in between.
     Some(Bounds { least: least.min(most), most: most.max(least) })
 }
@@ -66,23 +73,32 @@ mod tests {
         Timestamp::from_microsecond(micros).unwrap()
     }
 
-    fn bounds(least: i64, most: i64) -> Bounds {
-        Bounds { least, most }
-    }
-
     #[test]
     fn answers_narrow_it_down_and_a_clock_that_was_set_begins_anew() {
         let ahead = Ahead::default();
-        assert_eq!(ahead.bounds(), bounds(0, 0));
+        assert_eq!(ahead.most(), 0);
         ahead.answer(10_500, at(10_000), at(10_900));
-        assert_eq!(ahead.bounds(), bounds(-400, 500));
+        assert_eq!(ahead.most(), 500);
         ahead.answer(20_100, at(20_000), at(25_000));
-        assert_eq!(ahead.bounds(), bounds(-400, 100), "a slow answer can still say something");
-        ahead.answer(30_300, at(30_250), at(30_310));
-        assert_eq!(ahead.bounds(), bounds(-10, 50));
-        ahead.answer(5_040_000, at(40_000), at(40_100));
-        assert_eq!(ahead.bounds(), bounds(4_999_900, 5_000_000), "Redis's clock was set forward");
-        ahead.answer(5_050_000, at(60_000), at(50_000));
-        assert_eq!(ahead.bounds(), bounds(4_999_900, 5_000_000), "ours was set back in between");
+        assert_eq!(ahead.most(), 100, "a slow answer can still say something");
+        ahead.answer(2_030_300, at(2_030_250), at(2_030_310));
+        assert_eq!(ahead.most(), 50);
+        ahead.answer(2_041_000, at(2_040_000), at(2_041_500));
+        assert_eq!(ahead.most(), 50);
+        ahead.answer(7_040_000, at(2_040_000), at(2_040_100));
+        assert_eq!(ahead.most(), 5_000_000, "Redis's clock was set forward");
+        ahead.answer(7_050_000, at(2_060_000), at(2_050_000));
+        assert_eq!(ahead.most(), 5_000_000, "ours was set back in between");
+    }
+
+    #[test]
+    fn old_answers_are_forgotten() {
+        let ahead = Ahead::default();
+        ahead.answer(1_000_010, at(1_000_000), at(1_000_900));
+        for second in 2..70 {
+            let now = second * 1_000_000;
+            ahead.answer(now + 300, at(now), at(now + 900));
+        }
+        assert_eq!(ahead.most(), 300, "the clocks may have drifted since");
     }
 }

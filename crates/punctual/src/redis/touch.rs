@@ -162,5 +162,5 @@ async fn look(shared: &Shared, connected: &mut Connected, limit: i64) -> RedisRe
         tracing::warn!("Redis has lost what was set: it was flushed or started again; it is set anew");
         shared.handlers.iter().for_each(super::dispatch::Handler::forgotten);
     }
-    Ok(Seen { n_due, next_at: head.map(|millis| rings_at(millis, shared.ahead.bounds().least)) })
+    Ok(Seen { n_due, next_at: head.map(|millis| rings_at(millis, shared.ahead.most())) })
 }

@@ -141,7 +141,7 @@ pub(super) async fn write(
     ops: &[(String, Op)],
 ) -> RedisResult<()> {
     for ops in ops.chunks(BATCH_MAX) {
-        let (earliest_at, ahead) = (shared.clock.now() + AHEAD_MIN, shared.ahead.bounds().most);
+        let (earliest_at, ahead) = (shared.clock.now() + AHEAD_MIN, shared.ahead.most());
         let last: HashMap<&str, &Op> = ops.iter().map(|(key, op)| (key.as_str(), op)).collect();
         let mut pipe = redis::pipe();
         pipe.atomic();
