@@ -66,8 +66,11 @@ impl Desk {
     /// Claims what is due so many minutes before the start. The database's clock shows today, so its moment is made to have come.
     async fn claim(&self, minutes: i64) -> Vec<Claimed> {
         let now = self.due_at(minutes);
+        // As a claim does, it steps around what others hold, so that nobody waits in a circle.
         self.sql(&format!(
-            "begin; set local punctual.quiet = on; update punctual.occurrence set wake_at = now() where wake_at <= '{now}'; commit"
+            "begin; set local punctual.quiet = on; update punctual.occurrence o set wake_at = now() \
+             from (select reminder_id, run from punctual.occurrence where wake_at <= '{now}' for update skip locked) as v \
+             where o.reminder_id = v.reminder_id and o.run = v.run; commit"
         ));
         let claim = Claim {
             now,
