@@ -129,7 +129,16 @@ async fn the_start_puts_the_keys_back_and_delivers_what_is_late() {
         let url = redis.url();
         let mut env = vec![("PUNCTUAL_REDIS_URL", url.as_str())];
         env.extend(database.map(|url| ("PUNCTUAL_DATABASE_URL", url)));
+        redis::cmd("DEL").arg("punctual:filled").exec_async(&mut connection).await.unwrap();
         let server = home.serve_with(&env);
+        // Killed while it sets everything, it would keep others from doing so for half a minute.
+        soon(async {
+            let mut is_filled = false;
+            while !is_filled {
+                is_filled = redis::cmd("EXISTS").arg("punctual:filled").query_async(&mut connection).await.unwrap();
+            }
+        })
+        .await;
         let mut receiver = Receiver::listen().await;
         let late = id(&server.create(reminder("1s", &receiver)).await);
         let coming = id(&server.create(reminder("1h", &receiver)).await);

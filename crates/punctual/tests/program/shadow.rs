@@ -164,8 +164,9 @@ async fn runs_of_a_series_are_compared_one_by_one() {
         at(2)
     ));
     let _server = home.serve_with(&[("PUNCTUAL_SHADOW", "1")]);
-    let to =
-        runs[2]["due_at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap() + jiff::SignedDuration::from_millis(1);
+    // Late enough for what was sent a little late, and before the next run.
+    let to = runs[2]["due_at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap()
+        + jiff::SignedDuration::from_millis(1500);
     let to = to.to_string();
     let report = home.run(&["shadow-report", &url, "--table", "scheduled_jobs", "--to", &to, "--json"]).json();
     let alone = (&report["only_ours"]["count"], &report["only_theirs"]["count"]);
