@@ -4,7 +4,7 @@
 //! which tells whether something is late and how far there is nothing to do.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -115,7 +115,7 @@ fn correct(inner: &Inner, before: Timestamp, after: Timestamp, shown: Timestamp)
 impl super::Peers {
     /// Takes a pulse to heart; returns whether this node's shards have changed.
     fn heed(&self, pulse: &Pulse) -> bool {
-        set(&self.is_shared, true);
+        self.is_shared.store(true, Ordering::Release);
         self.n_nodes.store(pulse.nodes.len(), Ordering::Relaxed);
         let mut own = self.own.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_new = *own != pulse.shards;
@@ -126,8 +126,4 @@ impl super::Peers {
         *own = pulse.shards;
         is_new && pulse.shards != Shards::NONE
     }
-}
-
-fn set(flag: &AtomicBool, value: bool) {
-    flag.store(value, Ordering::Release);
 }
