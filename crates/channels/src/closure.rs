@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::TEXT_BYTES_MAX;
 
@@ -57,6 +57,10 @@ where
     F: Fn(Message) -> Sending + Send + Sync + 'static,
     Sending: Future<Output = Result<Receipt, SendError>> + Send,
 {
+    fn kind(&self) -> &'static str {
+        "closure"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let message = message.clone();
         // The call itself may panic as well as the future it returns, so both run inside.
@@ -76,8 +80,8 @@ where
         Ok(())
     }
 
-    fn concurrency(&self) -> usize {
-        self.concurrency
+    fn limits(&self) -> Limits {
+        Limits { concurrency: self.concurrency, ..Limits::default() }
     }
 }
 
@@ -104,7 +108,7 @@ mod tests {
                 seen.lock().unwrap().push(message.text.clone());
                 match message.to.address.as_str() {
                     "dead" => Err(SendError::Gone("moved out".into())),
-                    address => Ok(Receipt { message_id: Some(address.to_owned()), ..Receipt::default() }),
+                    address => Ok(Receipt::of(address)),
                 }
             }
         }));
@@ -113,7 +117,7 @@ mod tests {
         let error = channel.send(&sample::message("dead")).await.unwrap_err();
         assert_eq!(error, SendError::Gone("moved out".into()));
         assert_eq!(*seen.lock().unwrap(), ["Take your \"medicine\"", "Take your \"medicine\""]);
-        assert_eq!(channel.concurrency(), CONCURRENCY);
+        assert_eq!(channel.limits().concurrency, CONCURRENCY);
     }
 
     #[tokio::test]
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn concurrency_is_at_least_one_and_addresses_are_bounded() {
         let channel = Closure::new(|_| async { Ok(Receipt::default()) }).with_concurrency(0);
-        assert_eq!(channel.concurrency(), 1);
+        assert_eq!(channel.limits().concurrency, 1);
         assert!(channel.check_address("").is_ok());
         assert!(channel.check_address(&"x".repeat(TEXT_BYTES_MAX + 1)).is_err());
     }

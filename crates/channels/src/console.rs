@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use punctual_core::span;
 
@@ -36,6 +36,10 @@ impl Console {
 
 #[async_trait]
 impl Channel for Console {
+    fn kind(&self) -> &'static str {
+        "console"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let line = line(message);
         let writer = Arc::clone(&self.writer);
@@ -62,8 +66,13 @@ impl Channel for Console {
     }
 
     /// Few, because lines are written one after the other, and each that waits holds a thread.
-    fn concurrency(&self) -> usize {
-        8
+    fn limits(&self) -> Limits {
+        Limits { concurrency: 8, ..Limits::default() }
+    }
+
+    /// Whoever sits at the terminal reads lines; a list is easier to read.
+    fn gathers(&self) -> bool {
+        true
     }
 
     /// There is one console, whatever the address.

@@ -15,9 +15,17 @@ pub mod closure;
 /// A rehearsal: everything but the send.
 pub mod shadow;
 
+/// Channels made from settings.
+pub mod setup;
+
+/// What channels share.
+pub mod common;
+
 mod event;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod spec;
 
 pub use closure::Closure;
 pub use console::Console;

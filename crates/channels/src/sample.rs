@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_core::channel::Message;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::zone::Zone;
@@ -40,6 +41,8 @@ pub(crate) fn message(address: &str) -> Message {
         occurrence,
         attempt: 2,
         idempotency_key: format!("{occurrence}-0a1b2c3d"),
+        attempt_key: format!("{occurrence}-2-0a1b2c3d"),
+        language: Lang::En,
         to,
         text: reminder.message.clone(),
         reminder: Arc::new(reminder),

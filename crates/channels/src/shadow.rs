@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 /// What stands where the platform's id of a message would.
@@ -28,21 +28,33 @@ impl Shadow {
 
 #[async_trait]
 impl Channel for Shadow {
+    fn kind(&self) -> &'static str {
+        self.behind.kind()
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         // An address that the channel would refuse is refused here as well: users may have had it before the channel was told.
         if let Err(invalid) = self.behind.check_address(&message.to.address) {
             return Err(SendError::Refused(invalid.to_string()));
         }
         (self.on_send)(message);
-        Ok(Receipt { message_id: Some(MESSAGE_ID.into()), unanswerable: true })
+        Ok(Receipt { unanswerable: true, ..Receipt::of(MESSAGE_ID) })
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         self.behind.check_address(address)
     }
 
-    fn concurrency(&self) -> usize {
-        self.behind.concurrency()
+    fn limits(&self) -> Limits {
+        self.behind.limits()
+    }
+
+    fn holds_unknown(&self) -> bool {
+        self.behind.holds_unknown()
+    }
+
+    fn gathers(&self) -> bool {
+        self.behind.gathers()
     }
 
     fn receiver(&self, address: &str) -> String {
@@ -75,7 +87,7 @@ mod tests {
             told.fetch_add(1, Ordering::Relaxed);
         });
         let receipt = shadow.send(&sample::message("somewhere")).await.unwrap();
-        assert_eq!(receipt, Receipt { message_id: Some("shadow".into()), unanswerable: true });
+        assert_eq!(receipt, Receipt { unanswerable: true, ..Receipt::of("shadow") });
         assert_eq!((n_sent.load(Ordering::Relaxed), n_told.load(Ordering::Relaxed)), (0, 1));
     }
 
@@ -84,7 +96,7 @@ mod tests {
         let shadow = Shadow::before(Arc::new(crate::Console::stdout()), |_| {});
         let long = "x".repeat(257);
         assert!(shadow.check_address(&long).is_err() && shadow.check_address("").is_ok());
-        assert_eq!((shadow.concurrency(), shadow.receiver("a").as_str()), (8, "console"));
+        assert_eq!((shadow.limits().concurrency, shadow.receiver("a").as_str()), (8, "console"));
         assert!(matches!(shadow.send(&sample::message(&long)).await, Err(SendError::Refused(_))));
     }
 }

@@ -20,8 +20,8 @@ pub mod address;
 /// Signing, so that a receiver can tell our requests from forged ones.
 pub mod signature;
 
-mod answer;
-mod failure;
+pub(crate) mod answer;
+pub(crate) mod failure;
 mod guard;
 mod redirect;
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
@@ -131,6 +131,10 @@ impl Webhook {
 
 #[async_trait]
 impl Channel for Webhook {
+    fn kind(&self) -> &'static str {
+        "webhook"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let url = address::parse(&message.to.address).map_err(|invalid| SendError::Refused(invalid.to_string()))?;
         // Again, although it was checked at creation: the setting may have changed since.
@@ -148,8 +152,8 @@ impl Channel for Webhook {
         address::check(address, self.guard)
     }
 
-    fn concurrency(&self) -> usize {
-        self.config.concurrency
+    fn limits(&self) -> Limits {
+        Limits { concurrency: self.config.concurrency, ..Limits::default() }
     }
 
     fn receiver(&self, address: &str) -> String {

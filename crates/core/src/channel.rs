@@ -1,5 +1,6 @@
 //! The promise a channel makes.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::id::OccurrenceId;
 use crate::invalid::Invalid;
+use crate::phrase::Lang;
 use crate::reminder::{Address, Reminder};
 
 /// One way to reach people.
@@ -15,21 +17,110 @@ use crate::reminder::{Address, Reminder};
 /// A channel knows its platform and nothing of schedules or retries. It sends once and says what happened.
 #[async_trait]
 pub trait Channel: Send + Sync + 'static {
+    /// What it is, such as `discord`; several channels of one kind may have names of their own.
+    fn kind(&self) -> &'static str;
+
     /// Sends `message`. Dropping the future abandons the send; whether it arrived is then unknown.
     async fn send(&self, message: &Message) -> Result<Receipt, SendError>;
+
+    /// Asks what became of a message whose receipt is [`Receipt::pending`].
+    async fn follow(&self, message_id: &str) -> Result<Followed, SendError> {
+        let _ = message_id;
+        Ok(Followed::Reached)
+    }
 
     /// Refuses an address that cannot be right, when a reminder is created rather than when it is due.
     fn check_address(&self, address: &str) -> Result<(), Invalid>;
 
-    /// How many sends may run at once to one receiver.
-    fn concurrency(&self) -> usize {
-        64
+    /// How much may be sent.
+    fn limits(&self) -> Limits {
+        Limits::default()
     }
 
-    /// Which receiver an address belongs to. Sends to one receiver share its concurrency, so that a receiver
-    /// that hangs holds back its own messages and nobody else's.
+    /// Whether a message that may have arrived is not sent again, unless its reminder says otherwise: what rings a phone or costs
+    /// money must not be repeated on a guess.
+    fn holds_unknown(&self) -> bool {
+        false
+    }
+
+    /// Whether several messages to one person may be gathered into one. A person reads a list; a program wants each of them.
+    fn gathers(&self) -> bool {
+        false
+    }
+
+    /// Which receiver an address belongs to: who answers when it is called. Sends to one receiver share its limits, so that a
+    /// receiver that hangs holds back its own messages and nobody else's.
     fn receiver(&self, address: &str) -> String {
         address.to_owned()
+    }
+}
+
+/// How much may be sent. What is above it waits its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many sends may run at once to one receiver.
+    pub concurrency: usize,
+    /// How fast to one receiver, all its addresses together.
+    pub rate: Option<Rate>,
+    /// How fast to one address.
+    pub address_rate: Option<Rate>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { concurrency: 64, rate: None, address_rate: None }
+    }
+}
+
+/// So many in so much time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// How many, at least 1.
+    pub n: u32,
+    /// In how much time.
+    pub per: Duration,
+}
+
+impl Rate {
+    /// `n` in every second.
+    pub const fn per_second(n: u32) -> Self {
+        Self { n, per: Duration::from_secs(1) }
+    }
+
+    /// `n` in every minute.
+    pub const fn per_minute(n: u32) -> Self {
+        Self { n, per: Duration::from_secs(60) }
+    }
+}
+
+impl fmt::Display for Rate {
+    /// Such as `5/1s`, as it is also written in a setting.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.per.as_millis() {
+            millis if millis % 1000 == 0 => write!(f, "{}/{}s", self.n, millis / 1000),
+            millis => write!(f, "{}/{millis}ms", self.n),
+        }
+    }
+}
+
+impl std::str::FromStr for Rate {
+    type Err = String;
+
+    /// Reads `30/s`, `20/min`, `5/2s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no rate; write such as 30/s, 20/min or 5/2s");
+        let (n, per) = text.split_once('/').ok_or_else(wrong)?;
+        let n = n.trim().parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
+        let per = match per.trim() {
+            "s" => Duration::from_secs(1),
+            "min" | "m" => Duration::from_secs(60),
+            "h" => Duration::from_secs(3600),
+            span => crate::span::parse(span).map_err(|_| wrong())?,
+        };
+        if per.is_zero() || per > Duration::from_secs(86_400) {
+            return Err(wrong());
+        }
+        Ok(Self { n, per })
     }
 }
 
@@ -46,8 +137,12 @@ pub struct Message {
     pub to: Address,
     /// The same for every attempt of this occurrence to this address.
     pub idempotency_key: String,
+    /// Another one for every attempt: for finding it again in the books of a platform.
+    pub attempt_key: String,
     /// What to say, with a `[Late …]` prefix where it applies.
     pub text: String,
+    /// The language of whatever is said beside it.
+    pub language: Lang,
     /// When it was due.
     pub due_at: Timestamp,
     /// When this attempt begins. Never before `due_at`.
@@ -66,16 +161,48 @@ impl Message {
 pub struct Receipt {
     /// The platform's own id of the message, if it gives one.
     pub message_id: Option<String>,
+    /// It was taken, and whether the person was reached is known later: [`Channel::follow`] tells.
+    pub pending: bool,
     /// Nobody saw it and nobody can answer: it counts as delivered, whatever the reminder asks. Only a rehearsal says so.
     pub unanswerable: bool,
+}
+
+impl Receipt {
+    /// The platform took it under this id.
+    pub fn of(message_id: impl Into<String>) -> Self {
+        Self { message_id: Some(message_id.into()), ..Self::default() }
+    }
+}
+
+/// What has become of a message that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    /// The person was reached.
+    Reached,
+    /// Not known yet: ask again after this long.
+    AskAgain(Duration),
+}
+
+/// What a wait that a platform asks for holds back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// All that goes to the same receiver.
+    Receiver,
+    /// Only what goes to the same address.
+    Address,
 }
 
 /// Why a send did not work, named by what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The platform asks to wait this long; it costs no attempt.
-    #[error("throttled for {0:?}")]
-    Throttled(Duration),
+    /// The platform asks to wait; it costs no attempt.
+    #[error("throttled for {wait:?}")]
+    Throttled {
+        /// How long.
+        wait: Duration,
+        /// What has to wait.
+        held: Held,
+    },
     /// It may work later.
     #[error("{0}")]
     Unavailable(String),

@@ -96,8 +96,9 @@ fn failed(
     now: Timestamp,
 ) -> (AttemptStatus, State) {
     let text = error.to_string();
+    let holds = claimed.reminder.on_unknown == OnUnknown::Hold;
     let status = match &error {
-        SendError::Throttled(wait) => {
+        SendError::Throttled { wait, .. } => {
             let waited_for = now.duration_since(claimed.before.due_at);
             if waited_for < THROTTLED_MAX {
                 let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), DELAY_MAX));
@@ -105,7 +106,7 @@ fn failed(
             }
             AttemptStatus::Failed
         }
-        SendError::Unknown(_) if claimed.reminder.on_unknown == OnUnknown::Hold => {
+        SendError::Unknown(_) if holds => {
             let error = format!("held, because it may have arrived: {text}");
             return (AttemptStatus::Unknown, State::Failed { at: now, error });
         }

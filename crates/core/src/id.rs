@@ -91,17 +91,27 @@ impl OccurrenceId {
     /// counts how often the person was reached before. It contains no full stop, because Standard Webhooks
     /// signs `id.timestamp.body`.
     pub fn idempotency_key(&self, address: &Address, reached: u32) -> String {
-        let mut hash = Sha256::new();
-        hash.update(address.channel.as_bytes());
-        hash.update([0]);
-        hash.update(address.address.as_bytes());
-        let digest = hash.finalize();
-        let mut key = format!("{self}-{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+        let mut key = format!("{self}-{}", short_hash(address));
         if reached > 0 {
             key.push_str(&format!("-{reached}"));
         }
         key
     }
+
+    /// The key of one attempt, which no other attempt has.
+    pub fn attempt_key(&self, address: &Address, attempt: u32) -> String {
+        format!("{self}-{attempt}-{}", short_hash(address))
+    }
+}
+
+/// Eight hex digits that stand for an address.
+fn short_hash(address: &Address) -> String {
+    let mut hash = Sha256::new();
+    hash.update(address.channel.as_bytes());
+    hash.update([0]);
+    hash.update(address.address.as_bytes());
+    let digest = hash.finalize();
+    format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
 }
 
 impl fmt::Display for OccurrenceId {

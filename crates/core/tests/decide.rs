@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{at, claimed, every, once, reminder};
-use punctual_core::channel::{Receipt, SendError};
+use punctual_core::channel::{Held, Receipt, SendError};
 use punctual_core::decide::{decide, postpone, withdraw};
 use punctual_core::occurrence::{AttemptStatus, Lease, State, StateKind};
 use punctual_core::reminder::{AckPolicy, OnUnknown, Priority};
@@ -24,7 +24,7 @@ fn unavailable() -> Result<Receipt, SendError> {
 
 #[test]
 fn each_answer_leads_to_its_status_and_state() {
-    let throttled = SendError::Throttled(Duration::from_secs(7));
+    let throttled = SendError::Throttled { wait: Duration::from_secs(7), held: Held::Receiver };
     let rows = [
         (Ok(Receipt::default()), AttemptStatus::Sent, StateKind::Delivered),
         (unavailable(), AttemptStatus::Failed, StateKind::PendingRetry),
@@ -101,7 +101,7 @@ fn retries_end() {
 
 #[test]
 fn a_wait_that_the_receiver_asks_for_costs_nothing_but_not_for_ever() {
-    let throttled = || Err(SendError::Throttled(Duration::from_secs(7)));
+    let throttled = || Err(SendError::Throttled { wait: Duration::from_secs(7), held: Held::Receiver });
     let settlement = result(&claimed(reminder(once()), 1), throttled());
     assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(9)));
     assert_eq!(settlement.tries.rounds, 0);

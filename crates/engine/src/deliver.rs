@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Message, Receipt, SendError};
 use punctual_core::decide::{decide, postpone, withdraw};
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
@@ -225,6 +226,8 @@ fn message(flight: &Flight, sent_at: Timestamp) -> Message {
         attempt: claimed.attempt(),
         reminder: claimed.reminder.clone(),
         idempotency_key: occurrence.id.idempotency_key(&to, occurrence.tries.reached),
+        attempt_key: occurrence.id.attempt_key(&to, claimed.attempt()),
+        language: Lang::En,
         text: text(&claimed.reminder, due_at, sent_at),
         to,
         due_at,
@@ -248,7 +251,7 @@ impl Inner {
     }
 
     fn concurrency_of(&self, to: &Address) -> usize {
-        self.channels.get(&to.channel).map_or(1, |channel| channel.concurrency()).max(1)
+        self.channels.get(&to.channel).map_or(1, |channel| channel.limits().concurrency).max(1)
     }
 
     /// Gives back half of what waits for slow receivers, so that their messages do not take the room of others'.

@@ -97,6 +97,10 @@ impl RecordingChannel {
 
 #[async_trait]
 impl Channel for RecordingChannel {
+    fn kind(&self) -> &'static str {
+        "phone"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let answer = {
             let mut tape = self.lock();

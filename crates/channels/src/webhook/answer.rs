@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Receipt, SendError};
+use punctual_core::channel::{Held, Receipt, SendError};
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 
@@ -38,7 +38,7 @@ pub(super) async fn read(mut response: Response, url: &Url, sent_at: Timestamp) 
         StatusCode::GONE => SendError::Gone(said()),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             match retry_after(response.headers(), sent_at) {
-                Some(wait) => SendError::Throttled(wait),
+                Some(wait) => SendError::Throttled { wait, held: Held::Receiver },
                 None => SendError::Unavailable(said()),
             }
         }
@@ -68,7 +68,7 @@ async fn read_body(response: &mut Response) -> Vec<u8> {
 }
 
 /// The beginning of `text` on one line, without control characters.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let words: Vec<String> = text
         .split_whitespace()
         .map(|word| word.chars().filter(|character| !character.is_control()).collect())
@@ -78,7 +78,7 @@ fn quote(text: &str) -> String {
 
 /// How long the receiver asks to wait: in seconds, or until a date. The date is measured from when the
 /// request was sent, since nothing here reads the clock.
-fn retry_after(headers: &HeaderMap, sent_at: Timestamp) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, sent_at: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         // Only a number too large to count fails.

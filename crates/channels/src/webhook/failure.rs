@@ -14,7 +14,7 @@ use super::redirect::NotFollowed;
 ///
 /// What surely did not arrive may be sent again; what was cut off after it may have been written is
 /// unknown. In doubt it is unknown. Reqwest's own text is not used, because it repeats the whole URL.
-pub(super) fn name(error: &reqwest::Error, receiver: &str, timeout: Duration) -> SendError {
+pub(crate) fn name(error: &reqwest::Error, receiver: &str, timeout: Duration) -> SendError {
     if let Some(not_followed) = find::<NotFollowed>(error) {
         return match not_followed {
             NotFollowed::Private(_) => SendError::Refused(not_followed.to_string()),

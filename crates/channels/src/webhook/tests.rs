@@ -11,6 +11,8 @@ use axum::http::{HeaderMap as Headers, Response, header};
 use axum::routing::post;
 use serde_json::Value;
 
+use punctual_core::channel::Held;
+
 use super::*;
 use crate::sample;
 
@@ -138,7 +140,7 @@ async fn a_user_and_password_in_the_url_are_sent_as_basic_authentication() {
 fn kind(sent: &Result<Receipt, SendError>) -> &'static str {
     match sent {
         Ok(_) => "sent",
-        Err(SendError::Throttled(_)) => "throttled",
+        Err(SendError::Throttled { .. }) => "throttled",
         Err(SendError::Unavailable(_)) => "unavailable",
         Err(SendError::Refused(_)) => "refused",
         Err(SendError::Gone(_)) => "gone",
@@ -168,7 +170,7 @@ async fn every_status_has_its_meaning() {
 
 #[tokio::test]
 async fn a_receiver_that_asks_for_a_pause_gets_it() {
-    let throttled = |seconds| Err(SendError::Throttled(Duration::from_secs(seconds)));
+    let throttled = |seconds| Err(SendError::Throttled { wait: Duration::from_secs(seconds), held: Held::Receiver });
     for status in [429, 503] {
         let base = answering(status, &[(header::RETRY_AFTER, "120")], "").await;
         assert_eq!(send(&format!("{base}/x")).await, throttled(120));
@@ -177,7 +179,10 @@ async fn a_receiver_that_asks_for_a_pause_gets_it() {
         // The sample message is sent at 07:00:01.5.
         let date = "Mon, 02 Mar 2026 07:02:00 GMT";
         let base = answering(status, &[(header::RETRY_AFTER, date)], "").await;
-        assert_eq!(send(&format!("{base}/x")).await, Err(SendError::Throttled(Duration::from_millis(118_500))));
+        assert_eq!(
+            send(&format!("{base}/x")).await,
+            Err(SendError::Throttled { wait: Duration::from_millis(118_500), held: Held::Receiver })
+        );
         let base = answering(status, &[(header::RETRY_AFTER, "later")], "").await;
         assert_eq!(kind(&send(&format!("{base}/x")).await), "unavailable");
     }

@@ -8,6 +8,7 @@ use punctual_core::alarm::Alarm;
 use punctual_core::channel::{Channel, Message};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::store::{NewReminder, Store};
@@ -70,6 +71,8 @@ pub(super) fn message(to: &Address, due_at: Timestamp) -> Message {
         occurrence,
         attempt: 1,
         idempotency_key: occurrence.idempotency_key(to, 0),
+        attempt_key: occurrence.attempt_key(to, 1),
+        language: Lang::En,
         text: reminder.message.clone(),
         to: to.clone(),
         reminder,

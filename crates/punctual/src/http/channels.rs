@@ -16,7 +16,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, _: Caller, params: Params)
     params.only(&[])?;
     let default = &app.engine.settings().fallback.channel;
     let channels = app.engine.channels().iter().map(
-        |(name, channel)| json!({ "name": name, "concurrency": channel.concurrency(), "default": name == default }),
+        |(name, channel)| json!({ "name": name, "kind": channel.kind(), "concurrency": channel.limits().concurrency, "default": name == default }),
     );
     Ok(wire::page("channels", channels.collect(), None))
 }

@@ -48,7 +48,7 @@ pub(super) fn asking(reminder: Reminder, again: u32) -> Reminder {
 }
 
 pub(super) fn taken() -> Result<Receipt, SendError> {
-    Ok(Receipt { message_id: Some("m1".into()), ..Receipt::default() })
+    Ok(Receipt::of("m1"))
 }
 
 pub(super) fn failed() -> Result<Receipt, SendError> {

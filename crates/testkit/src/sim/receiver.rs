@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Held, Limits, Message, Receipt, SendError};
 use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
@@ -53,12 +53,16 @@ enum Behaviour {
 
 #[async_trait]
 impl Channel for Receiver {
+    fn kind(&self) -> &'static str {
+        "simulated"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let index = self.ledger.send_begun(self.group, message);
         let behaviour = self.choose();
         self.delay(20).await;
         let (effect, answer) = match behaviour {
-            Behaviour::Take => (true, Ok(Receipt { message_id: Some(index.to_string()), ..Receipt::default() })),
+            Behaviour::Take => (true, Ok(Receipt::of(index.to_string()))),
             Behaviour::TakeSlowly => {
                 self.delay(29_000).await;
                 (true, Ok(Receipt::default()))
@@ -68,7 +72,7 @@ impl Channel for Receiver {
             Behaviour::Gone => (false, Err(SendError::Gone("simulated: nobody lives here".into()))),
             Behaviour::Throttle => {
                 let seconds = self.random.between(1, 90).unsigned_abs();
-                (false, Err(SendError::Throttled(Duration::from_secs(seconds))))
+                (false, Err(SendError::Throttled { wait: Duration::from_secs(seconds), held: Held::Receiver }))
             }
             Behaviour::Unknown { effect } => (effect, Err(SendError::Unknown("simulated: cut off".into()))),
             Behaviour::Hang { effect } => {
@@ -95,8 +99,8 @@ impl Channel for Receiver {
         Ok(())
     }
 
-    fn concurrency(&self) -> usize {
-        self.concurrency
+    fn limits(&self) -> Limits {
+        Limits { concurrency: self.concurrency, ..Limits::default() }
     }
 }
 

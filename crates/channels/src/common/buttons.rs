@@ -1,0 +1,115 @@
+//! The buttons under a message, and what they send back.
+
+use std::str::FromStr;
+
+use punctual_core::channel::Message;
+use punctual_core::id::OccurrenceId;
+
+use super::texts::texts;
+
+/// What a person can answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// It is done.
+    Ack,
+    /// Later.
+    Snooze,
+    /// It is not needed.
+    Dismiss,
+}
+
+impl Verb {
+    /// The word in commands and links.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ack => "ack",
+            Self::Snooze => "snooze",
+            Self::Dismiss => "dismiss",
+        }
+    }
+}
+
+impl FromStr for Verb {
+    type Err = ();
+
+    fn from_str(word: &str) -> Result<Self, ()> {
+        [Self::Ack, Self::Snooze, Self::Dismiss].into_iter().find(|verb| verb.as_str() == word).ok_or(())
+    }
+}
+
+/// One button.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Button {
+    /// What it answers.
+    pub verb: Verb,
+    /// What stands on it, at most 20 characters.
+    pub label: &'static str,
+    /// What the platform sends back when it is pressed, at most 64 bytes.
+    pub data: String,
+}
+
+/// The buttons under `message`: none where no answer is wanted.
+pub fn buttons(message: &Message) -> Vec<Button> {
+    if message.reminder.ack.is_none() {
+        return Vec::new();
+    }
+    let texts = texts(message.language);
+    [(Verb::Ack, texts.done), (Verb::Snooze, texts.snooze), (Verb::Dismiss, texts.dismiss)]
+        .into_iter()
+        .filter(|(verb, _)| *verb != Verb::Snooze || message.reminder.snooze_allowed)
+        .map(|(verb, label)| Button { verb, label, data: data(verb, message.occurrence) })
+        .collect()
+}
+
+/// The question under `message`, if an answer is wanted: its prompt, else "Done?".
+pub fn question(message: &Message) -> Option<String> {
+    let ack = message.reminder.ack.as_ref()?;
+    Some(ack.prompt.clone().unwrap_or_else(|| texts(message.language).done_question.to_owned()))
+}
+
+/// What a button sends back. Telegram takes 64 bytes and no more.
+pub fn data(verb: Verb, occurrence: OccurrenceId) -> String {
+    format!("punctual:{}:{occurrence}", verb.as_str())
+}
+
+/// What was pressed, if `data` is of a button of ours.
+pub fn pressed(data: &str) -> Option<(Verb, OccurrenceId)> {
+    let (verb, occurrence) = data.strip_prefix("punctual:")?.split_once(':')?;
+    Some((verb.parse().ok()?, occurrence.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn what_a_button_sends_back_is_understood_and_fits() {
+        let mut occurrence = sample::message("").occurrence;
+        occurrence.run = u32::MAX;
+        for verb in [Verb::Ack, Verb::Snooze, Verb::Dismiss] {
+            let data = data(verb, occurrence);
+            assert!(data.len() <= 64, "{data}");
+            assert_eq!(pressed(&data), Some((verb, occurrence)));
+        }
+        for other in ["", "punctual:", "punctual:ack:", "punctual:eat:x", "other:ack:x", "punctual:ack:1-2"] {
+            assert_eq!(pressed(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn buttons_are_there_when_an_answer_is_wanted() {
+        let mut message = sample::message("");
+        assert_eq!((buttons(&message), question(&message)), (Vec::new(), None));
+        sample::change(&mut message, |reminder| reminder.ack = Some(Default::default()));
+        assert_eq!(buttons(&message).len(), 3);
+        assert_eq!(question(&message).as_deref(), Some("Done?"));
+        sample::change(&mut message, |reminder| {
+            reminder.snooze_allowed = false;
+            reminder.ack = Some(sample::ack("Taken?"));
+        });
+        let verbs: Vec<_> = buttons(&message).iter().map(|button| button.verb).collect();
+        assert_eq!(verbs, [Verb::Ack, Verb::Dismiss]);
+        assert_eq!(question(&message).as_deref(), Some("Taken?"));
+    }
+}

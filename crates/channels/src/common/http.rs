@@ -1,0 +1,127 @@
+//! Requests to a platform.
+//!
+//! The platform's address comes from the settings, so it may be anywhere; nothing is redirected. What it answers is read to a
+//! bound, and every way to fail is named once, here, for all channels that speak HTTP.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::channel::{Held, SendError};
+use punctual_core::invalid::Invalid;
+use reqwest::header::HeaderMap;
+use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
+use serde_json::Value;
+
+use crate::webhook::{answer, failure};
+
+/// How much of an answer is read.
+const BODY_BYTES_MAX: usize = 256 * 1024;
+/// How long one request may take.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long an unused connection is kept.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// Makes requests to one platform.
+#[derive(Debug, Clone)]
+pub(crate) struct Http {
+    client: Client,
+    timeout: Duration,
+}
+
+/// What a platform answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Http {
+    /// A client with connections of its own.
+    pub(crate) fn new(timeout: Duration) -> Result<Self, Invalid> {
+        // Reqwest takes the process's provider, and has none of its own here.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = || {
+            Client::builder()
+                .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
+                .timeout(timeout)
+                .connect_timeout(Duration::from_secs(5).min(timeout))
+                .pool_idle_timeout(IDLE_MAX)
+                .tcp_nodelay(true)
+                .redirect(redirect::Policy::none())
+                .referer(false)
+        };
+        // A bare container has no certificates; https then says so at the send.
+        let client = builder().build().or_else(|_| builder().tls_certs_only([]).build());
+        let client = client.map_err(|error| Invalid::new("channel", format!("cannot be set up: {error}")))?;
+        Ok(Self { client, timeout })
+    }
+
+    pub(crate) fn post(&self, url: &str) -> RequestBuilder {
+        self.client.post(url)
+    }
+
+    pub(crate) fn get(&self, url: &str) -> RequestBuilder {
+        self.client.get(url)
+    }
+
+    /// Sends a request and reads the answer. `platform` is what errors call it, such as `Discord`; the URL is never shown,
+    /// because tokens stand in some.
+    pub(crate) async fn ask(&self, request: RequestBuilder, platform: &str) -> Result<Answer, SendError> {
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => return Err(failure::name(&error, platform, self.timeout)),
+        };
+        let (status, headers) = (response.status(), response.headers().clone());
+        let mut body = Vec::new();
+        // A body that breaks off changes nothing about the status.
+        while body.len() < BODY_BYTES_MAX
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            body.extend_from_slice(&chunk[..chunk.len().min(BODY_BYTES_MAX - body.len())]);
+        }
+        Ok(Answer { status, headers, body })
+    }
+}
+
+impl Answer {
+    /// The answer as JSON; null if it is none.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// What was answered, on one short line.
+    pub(crate) fn said(&self) -> String {
+        match answer::quote(&String::from_utf8_lossy(&self.body)) {
+            quote if quote.is_empty() => format!("answered {}", self.status),
+            quote => format!("answered {}: {quote}", self.status),
+        }
+    }
+
+    /// How long `Retry-After` asks to wait.
+    pub(crate) fn retry_after(&self, sent_at: Timestamp) -> Option<Duration> {
+        answer::retry_after(&self.headers, sent_at)
+    }
+
+    /// What the status alone means, where a platform says no more: 429 and 503 with a wait are throttled, other 5xx and 408
+    /// unavailable, other 4xx refused.
+    pub(crate) fn failure(&self, said: String, held: Held, sent_at: Timestamp) -> SendError {
+        let wait = self.retry_after(sent_at);
+        match self.status {
+            StatusCode::TOO_MANY_REQUESTS => {
+                SendError::Throttled { wait: wait.unwrap_or(Duration::from_secs(5)), held }
+            }
+            StatusCode::SERVICE_UNAVAILABLE if wait.is_some() => {
+                SendError::Throttled { wait: wait.unwrap_or_default(), held }
+            }
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => SendError::Unavailable(said),
+            status if status.is_client_error() => SendError::Refused(said),
+            _ => SendError::Unavailable(said),
+        }
+    }
+}
+
+/// Scheme, host and port of a URL: what may be shown of it.
+pub(crate) fn origin(url: &str) -> String {
+    Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+}

@@ -1,0 +1,89 @@
+//! Links that answer a reminder with one click.
+//!
+//! Whoever has the link may give that one answer to that one run, and nothing else: it carries its own proof.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use punctual_core::id::OccurrenceId;
+use sha2::Sha256;
+
+use super::buttons::Verb;
+
+/// How much of the proof is kept: 128 bits cannot be guessed, and the link stays short.
+const PROOF_BYTES: usize = 16;
+
+/// Makes links, and knows its own again.
+#[derive(Clone)]
+pub struct Links {
+    base: String,
+    keyed: Hmac<Sha256>,
+}
+
+impl Links {
+    /// Links to the server at `base`, proved with `secret`.
+    pub fn new(base: &str, secret: &[u8]) -> Self {
+        let keyed = Hmac::new_from_slice(secret).expect("a key for HMAC may have any length");
+        Self { base: base.trim_end_matches('/').to_owned(), keyed }
+    }
+
+    /// The link that answers `verb` to `occurrence`.
+    pub fn link(&self, verb: Verb, occurrence: OccurrenceId) -> String {
+        format!("{}/a/{}", self.base, self.token(verb, occurrence))
+    }
+
+    /// What stands in the link.
+    pub fn token(&self, verb: Verb, occurrence: OccurrenceId) -> String {
+        let said = format!("{}.{occurrence}", verb.as_str());
+        let proof = self.prove(&said).finalize().into_bytes();
+        format!("{said}.{}", BASE64_URL_SAFE_NO_PAD.encode(&proof[..PROOF_BYTES]))
+    }
+
+    /// What a token answers, if it is one of ours.
+    pub fn read(&self, token: &str) -> Option<(Verb, OccurrenceId)> {
+        let (said, proof) = token.rsplit_once('.')?;
+        let proof = BASE64_URL_SAFE_NO_PAD.decode(proof).ok().filter(|proof| proof.len() == PROOF_BYTES)?;
+        // Takes the same time whatever is wrong.
+        self.prove(said).verify_truncated_left(&proof).ok()?;
+        let (verb, occurrence) = said.split_once('.')?;
+        Some((verb.parse().ok()?, occurrence.parse().ok()?))
+    }
+
+    fn prove(&self, said: &str) -> Hmac<Sha256> {
+        let mut mac = self.keyed.clone();
+        mac.update(b"punctual answer ");
+        mac.update(said.as_bytes());
+        mac
+    }
+}
+
+impl fmt::Debug for Links {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Links").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn only_an_unchanged_link_is_known_again() {
+        let links = Links::new("https://p.example/", b"secret");
+        let occurrence = sample::message("").occurrence;
+        let token = links.token(Verb::Snooze, occurrence);
+        assert_eq!(links.link(Verb::Snooze, occurrence), format!("https://p.example/a/{token}"));
+        assert_eq!(links.read(&token), Some((Verb::Snooze, occurrence)));
+        let other = links.token(Verb::Ack, occurrence);
+        let (proof, stolen) = (token.rsplit('.').next().unwrap(), other.rsplit_once('.').unwrap().0);
+        for forged in [format!("{stolen}.{proof}"), token.replace("snooze", "ack"), format!("{token}A"), String::new()]
+        {
+            assert_eq!(links.read(&forged), None, "{forged}");
+        }
+        assert_eq!(Links::new("https://p.example", b"another").read(&token), None);
+        assert!(!format!("{links:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,176 @@
+//! Texts with `{fields}` of a reminder in them.
+//!
+//! There is no logic: a field that is empty leaves nothing. A template is checked when it is read, so that a misspelt field is an
+//! error at the start and not in a message.
+
+use std::time::Duration;
+
+use punctual_core::channel::Message;
+use punctual_core::span;
+
+/// Makes a value harmless in a platform's markup.
+pub type Escape = fn(&str) -> String;
+
+/// The fields that a template may name, beside `metadata.NAME`.
+pub const FIELDS: &[&str] = &[
+    "message",
+    "prompt",
+    "user",
+    "name",
+    "due",
+    "date",
+    "late",
+    "priority",
+    "address",
+    "mention",
+    "run",
+    "reminder_id",
+    "occurrence_id",
+];
+
+/// A text with fields in it.
+#[derive(Debug, Clone)]
+pub struct Template {
+    parts: Vec<Part>,
+    escape: Escape,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Text(String),
+    Field(String),
+}
+
+impl Template {
+    /// Reads a template; `{{` and `}}` are braces.
+    pub fn parse(text: &str, escape: Escape) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("is empty; write a text such as {message}".into());
+        }
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            plain.push_str(&rest[..at]);
+            let doubled = [("{{", '{'), ("}}", '}')].into_iter().find(|(pair, _)| rest[at..].starts_with(pair));
+            if let Some((_, brace)) = doubled {
+                plain.push(brace);
+                rest = &rest[at + 2..];
+                continue;
+            }
+            let end = rest[at..].find('}').map(|end| at + end);
+            let Some(end) = end.filter(|_| rest[at..].starts_with('{')) else {
+                return Err("has a single { or }; write {{ or }} for a brace".into());
+            };
+            let name = rest[at + 1..end].trim();
+            if !FIELDS.contains(&name) && name.strip_prefix("metadata.").is_none_or(str::is_empty) {
+                return Err(format!(
+                    "has the unknown field {{{name}}}; known are {} and metadata.NAME",
+                    FIELDS.join(", ")
+                ));
+            }
+            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(Part::Field(name.to_owned()));
+            rest = &rest[end + 1..];
+        }
+        plain.push_str(rest);
+        parts.push(Part::Text(plain));
+        parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+        Ok(Self { parts, escape })
+    }
+
+    /// A template that is part of the program.
+    pub(crate) fn fixed(text: &str, escape: Escape) -> Self {
+        Self::parse(text, escape).expect("a template of ours names only known fields")
+    }
+
+    /// The text for one message. `mention` is how the platform calls the person, and is not escaped.
+    pub fn render(&self, message: &Message, mention: &str) -> String {
+        self.render_with(message, mention, &message.text)
+    }
+
+    /// The same with another text in place of the message, such as a shorter one.
+    pub fn render_with(&self, message: &Message, mention: &str, text: &str) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Field(name) if name == "mention" => out.push_str(mention),
+                Part::Field(name) if name == "message" => out.push_str(&(self.escape)(text)),
+                Part::Field(name) => out.push_str(&(self.escape)(&field(name, message))),
+            }
+        }
+        // An empty field at an edge leaves its space behind.
+        out.trim().to_owned()
+    }
+}
+
+fn field(name: &str, message: &Message) -> String {
+    let reminder = &*message.reminder;
+    let local = || message.due_at.to_zoned(reminder.timezone.rules().clone());
+    match name {
+        "prompt" => reminder.ack.as_ref().and_then(|ack| ack.prompt.clone()).unwrap_or_default(),
+        "user" => reminder.user.clone(),
+        "name" => reminder.name.clone().unwrap_or_default(),
+        "due" => local().strftime("%H:%M").to_string(),
+        "date" => local().strftime("%Y-%m-%d").to_string(),
+        "late" => match Duration::try_from_secs_f64(message.late_seconds()) {
+            Ok(late) if late >= Duration::from_secs(60) => span::rough(late).to_string(),
+            _ => String::new(),
+        },
+        "priority" => reminder.priority.to_string(),
+        "address" => message.to.address.clone(),
+        "run" => message.occurrence.run.to_string(),
+        "reminder_id" => reminder.id.to_string(),
+        "occurrence_id" => message.occurrence.to_string(),
+        _ => match name.strip_prefix("metadata.").map(|key| reminder.metadata.to_value()[key].clone()) {
+            Some(serde_json::Value::String(text)) => text,
+            None | Some(serde_json::Value::Null) => String::new(),
+            Some(other) => other.to_string(),
+        },
+    }
+}
+
+/// For platforms without markup.
+pub fn plain(text: &str) -> String {
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[track_caller]
+    fn check(template: &str, expect: &str) {
+        let template = Template::parse(template, plain).unwrap();
+        assert_eq!(template.render(&sample::message("#general"), "@alice"), expect);
+    }
+
+    #[test]
+    fn fields_are_filled_in() {
+        check("{mention} ⏰ Reminder: {message}", "@alice ⏰ Reminder: Take your \"medicine\"");
+        check("{user}/{priority}/{run}/{address}", "alice/high/3/#general");
+        check("{date} {due} {late}|{name}|", "2026-03-02 08:00 ||");
+        check("room {metadata.room}{metadata.nothing}", "room 7");
+        check("{{literal}} {message} {name}", "{literal} Take your \"medicine\"");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_when_it_is_read() {
+        let wrong = |text: &str| Template::parse(text, plain).unwrap_err();
+        assert!(wrong("{mesage}").starts_with("has the unknown field {mesage}; known are message, "));
+        assert!(wrong("{metadata.}").starts_with("has the unknown field"));
+        assert_eq!(wrong("a } b"), "has a single { or }; write {{ or }} for a brace");
+        assert_eq!(wrong("a { b"), "has a single { or }; write {{ or }} for a brace");
+        assert_eq!(wrong(" "), "is empty; write a text such as {message}");
+    }
+
+    #[test]
+    fn values_are_escaped_and_the_template_is_not() {
+        let loud = |text: &str| text.to_uppercase();
+        let template = Template::parse("<b>{message}</b> {mention}", loud).unwrap();
+        let said = template.render(&sample::message(""), "<@1>");
+        assert_eq!(said, "<b>TAKE YOUR \"MEDICINE\"</b> <@1>");
+    }
+}

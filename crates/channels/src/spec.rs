@@ -1,0 +1,135 @@
+//! Checks against what the platforms publish: a local server writes down every request, and the platform's own
+//! machine-readable specification says whether it is right.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::IntoResponse;
+use serde_json::{Value, json};
+
+/// A specification that lies beside the checkout and is not part of it; `None`, and a word why, where it is not there.
+pub(crate) fn published(file: &str) -> Option<Value> {
+    let path = format!("{}/../../../shared/data/specs/{file}", env!("CARGO_MANIFEST_DIR"));
+    match std::fs::read_to_string(path) {
+        Ok(text) => Some(serde_json::from_str(&text).unwrap()),
+        Err(_) => {
+            println!("skipped: {file} is not here");
+            None
+        }
+    }
+}
+
+/// The schema at `pointer` (such as `#/components/schemas/Message`) of a document, with everything it refers to.
+///
+/// OpenAPI 3.0 says `nullable` where JSON Schema says `"type": [.., "null"]`; that is put right first.
+pub(crate) fn schema(mut document: Value, pointer: &str) -> jsonschema::Validator {
+    open_nullable(&mut document);
+    let mut root = json!({ "$ref": pointer });
+    for part in ["components", "definitions", "$defs", "paths"] {
+        if let Some(value) = document.get(part) {
+            root[part] = value.clone();
+        }
+    }
+    jsonschema::draft202012::options().build(&root).unwrap_or_else(|error| panic!("{pointer}: {error}"))
+}
+
+fn open_nullable(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.get("nullable") == Some(&Value::Bool(true))
+                && let Some(Value::String(kind)) = map.get("type").cloned()
+            {
+                map.insert("type".into(), json!([kind, "null"]));
+            }
+            map.values_mut().for_each(open_nullable);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open_nullable),
+        _ => {}
+    }
+}
+
+/// Fails with everything that is wrong with `instance`.
+#[track_caller]
+pub(crate) fn assert_valid(validator: &jsonschema::Validator, instance: &Value) {
+    let problems: Vec<String> =
+        validator.iter_errors(instance).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(problems.is_empty(), "{problems:#?}\nin {instance:#}");
+}
+
+/// One request as it arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Request {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// What to answer: a status, headers and a body.
+pub(crate) type Reply = (u16, Vec<(&'static str, String)>, Value);
+
+/// Stands where a platform would: writes down what comes and answers what it was told to, in order; then 200 and `{}`.
+#[derive(Clone, Default)]
+pub(crate) struct Platform {
+    requests: Arc<Mutex<Vec<Request>>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+}
+
+impl Platform {
+    /// Starts it; returns it and its base URL.
+    pub(crate) async fn start() -> (Self, String) {
+        let platform = Self::default();
+        let router = Router::new().fallback(answer).with_state(platform.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (platform, base)
+    }
+
+    pub(crate) fn then(&self, status: u16, body: Value) -> &Self {
+        self.then_with(status, &[], body)
+    }
+
+    pub(crate) fn then_with(&self, status: u16, headers: &[(&'static str, &str)], body: Value) -> &Self {
+        let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        self.replies.lock().unwrap().push_back((status, headers, body));
+        self
+    }
+
+    /// What has come so far; forgets it.
+    pub(crate) fn take(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.requests.lock().unwrap())
+    }
+}
+
+async fn answer(
+    State(platform): State<Platform>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> impl IntoResponse {
+    platform.requests.lock().unwrap().push(Request { method, uri, headers, body });
+    let reply = platform.replies.lock().unwrap().pop_front().unwrap_or((200, Vec::new(), json!({})));
+    let (status, headers, body) = reply;
+    let mut out = HeaderMap::new();
+    out.insert("content-type", "application/json".parse().unwrap());
+    for (name, value) in headers {
+        out.insert(name, value.parse().unwrap());
+    }
+    (StatusCode::from_u16(status).unwrap(), out, body.to_string())
+}
