@@ -74,10 +74,9 @@ pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
     }
 }
 
-/// Gives a lease back until `retry_at`, because its receiver is too slow to take its turn now. No attempt is lost.
-pub fn postpone(claimed: &Claimed, retry_at: Timestamp) -> Settlement {
-    let error = format!("waits for its turn: {} is slow", claimed.to().channel);
-    Settlement { state: State::PendingRetry { retry_at, error }, ..withdraw(claimed, retry_at) }
+/// Gives a lease back until `retry_at`, because its turn cannot come before; `why` says so. No attempt is lost.
+pub fn postpone(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settlement {
+    Settlement { state: State::PendingRetry { retry_at, error: why }, ..withdraw(claimed, retry_at) }
 }
 
 fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {

@@ -75,6 +75,18 @@ pub trait Store: Send + Sync + 'static {
     /// whose lease is no longer held changes nothing and is reported as lost.
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError>;
 
+    /// Writes down the platform's id of a message while its attempt is under way and its lease is held; else it changes nothing.
+    async fn note_sent(
+        &self,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError> {
+        let _ = (occurrence, lease, attempt, message_id);
+        Ok(false)
+    }
+
     /// Prolongs leases; returns those that are no longer held. A lease is named by its number too: the same node may hold a
     /// later lease of the same occurrence.
     async fn renew(

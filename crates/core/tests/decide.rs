@@ -130,7 +130,7 @@ fn giving_back_leaves_no_trace() {
     taken_over.before.state = State::Processing { lease: Lease { number: 6, until: at(-1) } };
     assert_eq!(withdraw(&taken_over, at(1)).state.kind(), StateKind::PendingRetry);
 
-    let postponed = postpone(&taken, at(5));
+    let postponed = postpone(&taken, at(5), "waits for its turn".into());
     assert!(matches!(postponed.state, State::PendingRetry { retry_at, .. } if retry_at == at(5)));
     assert_eq!((postponed.ended, postponed.tries), (None, taken.before.tries));
 }

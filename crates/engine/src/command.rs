@@ -19,8 +19,9 @@ use punctual_core::store::{
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::alarm::Rings;
-use crate::deliver::{Hold, Lanes};
+use crate::deliver::Hold;
 use crate::flight::{Fired, Flights};
+use crate::lanes::Lanes;
 use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
 use crate::peers::{Peers, Standing};
 use crate::run::Phase;

@@ -1,41 +1,39 @@
 //! Holding until the instant, then sending.
 //!
-//! Flights wait in [`Hold`] until their instant and then in a lane of their receiver until it is their turn. A lane runs at most
-//! as many sends at once as its channel allows, so a receiver that hangs fills its own lane and delays nobody else.
+//! Flights wait in [`Hold`] until their instant and then in a lane of their receiver until it is their turn.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Message, Receipt, SendError};
-use punctual_core::decide::{decide, postpone, withdraw};
+use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
+use punctual_core::decide::{decide, withdraw};
 use punctual_core::phrase::Lang;
-use punctual_core::reminder::Address;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
 
 use crate::claim::plus;
 use crate::command::Inner;
 use crate::flight::Flight;
+use crate::gate::Fate;
+use crate::lanes;
 
 /// A lease that ends sooner than this is not used any more: the store's clock may run a little ahead of ours.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
-/// A lane is slow when nothing has landed from it for this long.
-const SLOW_AFTER: SignedDuration = SignedDuration::from_secs(1);
-/// How long what is shed from a slow lane stays away.
-const SHED_FOR: SignedDuration = SignedDuration::from_secs(5);
+/// How long it is asked what became of a message that a platform took. No phone call takes longer.
+const FOLLOW_FOR: SignedDuration = SignedDuration::from_mins(15);
 
 /// Flights whose instant has not come.
 #[derive(Default)]
 pub(crate) struct Hold {
-    held: Mutex<Held>,
+    held: Mutex<Queue>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Held {
+struct Queue {
     by_instant: BTreeMap<(Timestamp, u64), Arc<Flight>>,
     last_number: u64,
 }
@@ -81,7 +79,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
     while !inner.stopping() {
         let due = inner.hold.take_due(inner.clock.now());
         for flight in due {
-            enter_lane(&inner, flight);
+            lanes::enter(&inner, flight);
         }
         match inner.hold.first() {
             Some(at) => tokio::select! { biased;
@@ -97,82 +95,8 @@ pub(crate) async fn run(inner: Arc<Inner>) {
     }
 }
 
-/// Who waits for which receiver.
-#[derive(Default)]
-pub(crate) struct Lanes {
-    lanes: BTreeMap<Arc<str>, Lane>,
-    /// Lanes with something waiting that found every place taken.
-    waiting: VecDeque<Arc<str>>,
-    n_running: usize,
-}
-
-struct Lane {
-    queue: VecDeque<Arc<Flight>>,
-    n_running: usize,
-    concurrency: usize,
-    landed_at: Timestamp,
-}
-
-/// Sends now if the receiver has a place, else lets the flight wait for its turn.
-fn enter_lane(inner: &Arc<Inner>, flight: Arc<Flight>) {
-    let mut lanes = lock(&inner.lanes);
-    let has_place = lanes.n_running < inner.settings.sends_max;
-    let lane = lanes.lanes.entry(flight.lane.clone()).or_insert_with(|| Lane {
-        queue: VecDeque::new(),
-        n_running: 0,
-        concurrency: inner.concurrency_of(flight.claimed.to()),
-        landed_at: inner.clock.now(),
-    });
-    if has_place && lane.n_running < lane.concurrency {
-        lane.n_running += 1;
-        lanes.n_running += 1;
-        drop(lanes);
-        inner.runtime.spawn(Box::pin(work_lane(inner.clone(), flight)));
-        return;
-    }
-    let stranded = !has_place && lane.n_running == 0 && lane.queue.is_empty();
-    lane.queue.push_back(flight.clone());
-    if stranded {
-        lanes.waiting.push_back(flight.lane.clone());
-    }
-}
-
-/// Sends one flight after another of a lane until none waits; then helps a lane that found no place.
-async fn work_lane(inner: Arc<Inner>, first: Arc<Flight>) {
-    let mut next = Some(first);
-    while let Some(flight) = next {
-        let name = flight.lane.clone();
-        send(&inner, flight).await;
-        next = leave_lane(&inner, &name);
-    }
-}
-
-fn leave_lane(inner: &Inner, name: &Arc<str>) -> Option<Arc<Flight>> {
-    let mut lanes = lock(&inner.lanes);
-    let now = inner.clock.now();
-    if let Some(lane) = lanes.lanes.get_mut(name) {
-        lane.landed_at = now;
-        if let Some(flight) = lane.queue.pop_front() {
-            return Some(flight);
-        }
-        lane.n_running -= 1;
-        if lane.n_running == 0 {
-            lanes.lanes.remove(name);
-        }
-    }
-    while let Some(stranded) = lanes.waiting.pop_front() {
-        if let Some(lane) = lanes.lanes.get_mut(&stranded)
-            && let Some(flight) = lane.queue.pop_front()
-        {
-            lane.n_running += 1;
-            return Some(flight);
-        }
-    }
-    lanes.n_running -= 1;
-    None
-}
-
-async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) {
+/// Sends, and settles what became of it. Returns what its gates should learn; nothing if it never began.
+pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fate, Held)> {
     let claimed = &flight.claimed;
     let begun_at = inner.clock.now();
     if !flight.holds_at(plus(begun_at, LEASE_MARGIN)) {
@@ -180,15 +104,15 @@ async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) {
         if flight.withdraw() {
             inner.settle_later(withdraw(claimed, begun_at), None);
         }
-        return;
+        return None;
     }
     if begun_at < flight.instant() {
         // The clock was set back while it waited for its turn.
         inner.hold.add(vec![flight]);
-        return;
+        return None;
     }
     if !flight.begin() {
-        return;
+        return None;
     }
     let late = begun_at.duration_since(claimed.wake_at);
     inner.metrics.lateness_seconds.observe(late.as_secs_f64().max(0.0));
@@ -199,20 +123,71 @@ async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) {
     let message = message(&flight, begun_at);
     let said = match inner.channels.get(&message.to.channel) {
         None => Err(SendError::Refused(format!("there is no channel named `{}`", message.to.channel))),
-        Some(channel) => {
-            let sending = AssertUnwindSafe(channel.send(&message)).catch_unwind();
-            tokio::select! { biased;
-                said = sending => said.unwrap_or_else(|_| Err(SendError::Unknown("the channel panicked".into()))),
-                () = inner.clock.pause(inner.settings.send_timeout) => {
-                    let seconds = inner.settings.send_timeout.as_secs();
-                    Err(SendError::Unknown(format!("no answer within {seconds} s; it may have arrived")))
-                }
-            }
-        }
+        Some(channel) => match within_time(inner, channel.send(&message)).await {
+            Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &flight, &**channel, id).await,
+            said => said,
+        },
     };
     log(&message, &said);
-    let settlement = decide(claimed, said, &inner.settings.retry, inner.random.unit(), begun_at, inner.clock.now());
-    inner.settle_later(settlement, Some(&flight));
+    let fate = fate(&said);
+    settle(inner, &flight, said, begun_at);
+    Some(fate)
+}
+
+/// Ends a flight that was not sent with why, as if it had been tried.
+pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, now: Timestamp) {
+    if flight.begin() {
+        let said = Err(error);
+        log(&message(flight, now), &said);
+        settle(inner, flight, said, now);
+    }
+}
+
+fn settle(inner: &Arc<Inner>, flight: &Flight, said: Result<Receipt, SendError>, begun_at: Timestamp) {
+    let (policy, now) = (&inner.settings.retry, inner.clock.now());
+    let settlement = decide(&flight.claimed, said, policy, inner.random.unit(), begun_at, now);
+    inner.settle_later(settlement, Some(flight));
+}
+
+/// What a channel says, or that it said nothing in time.
+async fn within_time<T>(inner: &Inner, asking: impl Future<Output = Result<T, SendError>>) -> Result<T, SendError> {
+    let asking = AssertUnwindSafe(asking).catch_unwind();
+    tokio::select! { biased;
+        said = asking => said.unwrap_or_else(|_| Err(SendError::Unknown("the channel panicked".into()))),
+        () = inner.clock.pause(inner.settings.send_timeout) => {
+            let seconds = inner.settings.send_timeout.as_secs();
+            Err(SendError::Unknown(format!("no answer within {seconds} s; it may have arrived")))
+        }
+    }
+}
+
+/// Asks what became of a message that was taken, until it is known. Its id is written down first: whatever happens to this
+/// process, it can be found in the platform's own books.
+async fn follow(inner: &Arc<Inner>, flight: &Flight, channel: &dyn Channel, id: String) -> Result<Receipt, SendError> {
+    let claimed = &flight.claimed;
+    if let Err(error) = inner.store.note_sent(claimed.before.id, claimed.lease, claimed.attempt(), &id).await {
+        tracing::warn!(occurrence = %claimed.before.id, %error, "the platform's id could not be written down yet");
+    }
+    let give_up_at = plus(inner.clock.now(), FOLLOW_FOR);
+    loop {
+        match within_time(inner, channel.follow(&id)).await? {
+            Followed::Reached => return Ok(Receipt::of(id)),
+            Followed::AskAgain(_) if inner.clock.now() >= give_up_at => {
+                let minutes = FOLLOW_FOR.as_mins();
+                return Err(SendError::Unknown(format!("nothing is known of {id} after {minutes} minutes")));
+            }
+            Followed::AskAgain(after) => inner.clock.pause(after).await,
+        }
+    }
+}
+
+/// What the gates should learn from it.
+fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
+    match said {
+        Ok(_) | Err(SendError::Refused(_) | SendError::Gone(_)) => (Fate::Answered, Held::Receiver),
+        Err(SendError::Throttled { wait, held }) => (Fate::Throttled(*wait), *held),
+        Err(SendError::Unavailable(_) | SendError::Unknown(_)) => (Fate::Failed, Held::Receiver),
+    }
 }
 
 fn message(flight: &Flight, sent_at: Timestamp) -> Message {
@@ -243,39 +218,7 @@ fn log(message: &Message, said: &Result<Receipt, SendError>) {
     }
 }
 
-impl Inner {
-    /// Which lane leads to an address.
-    pub(crate) fn lane_of(&self, to: &Address) -> Arc<str> {
-        let receiver = self.channels.get(&to.channel).map(|channel| channel.receiver(&to.address));
-        format!("{} {}", to.channel, receiver.unwrap_or_default()).into()
-    }
-
-    fn concurrency_of(&self, to: &Address) -> usize {
-        self.channels.get(&to.channel).map_or(1, |channel| channel.limits().concurrency).max(1)
-    }
-
-    /// Gives back half of what waits for slow receivers, so that their messages do not take the room of others'.
-    pub(crate) fn shed_slow_lanes(&self) {
-        let now = self.clock.now();
-        let mut shed = Vec::new();
-        {
-            let mut lanes = lock(&self.lanes);
-            for lane in lanes.lanes.values_mut() {
-                if now.duration_since(lane.landed_at) > SLOW_AFTER && lane.queue.len() > lane.concurrency {
-                    let keep = lane.queue.len() / 2;
-                    shed.extend(lane.queue.split_off(keep));
-                }
-            }
-        }
-        for flight in shed {
-            if flight.withdraw() {
-                self.settle_later(postpone(&flight.claimed, plus(now, SHED_FOR)), None);
-            }
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing under these locks can panic half-way.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,19 +26,35 @@ pub(crate) struct Flight {
     pub(crate) lane: Arc<str>,
     phase: AtomicU8,
     lease_until: AtomicI64,
+    /// Not sent before this, because its address or receiver has to be waited for; in microseconds.
+    not_before: AtomicI64,
 }
 
 impl Flight {
     pub(crate) fn new(claimed: Claimed, via: &'static str, lane: Arc<str>) -> Arc<Self> {
         let lease_until = AtomicI64::new(claimed.lease_until.as_microsecond());
-        Arc::new(Self { claimed, via, lane, phase: AtomicU8::new(WAITING), lease_until })
+        Arc::new(Self {
+            claimed,
+            via,
+            lane,
+            phase: AtomicU8::new(WAITING),
+            lease_until,
+            not_before: AtomicI64::new(i64::MIN),
+        })
     }
 
     /// When the send may begin. What has not reached its person yet is never sent before it is due, also when the clock was
     /// set back after an earlier try.
     pub(crate) fn instant(&self) -> Timestamp {
         let Claimed { before, wake_at, .. } = &self.claimed;
-        if before.tries.reached > 0 { *wake_at } else { before.due_at.max(*wake_at) }
+        let instant = if before.tries.reached > 0 { *wake_at } else { before.due_at.max(*wake_at) };
+        let not_before = Timestamp::from_microsecond(self.not_before.load(Ordering::Acquire));
+        not_before.map_or(instant, |not_before| instant.max(not_before))
+    }
+
+    /// Lets it wait for its turn.
+    pub(crate) fn wait_until(&self, at: Timestamp) {
+        self.not_before.store(at.as_microsecond(), Ordering::Release);
     }
 
     /// Begins the send, unless the flight was withdrawn. Exactly one of begin and withdraw succeeds.

@@ -18,6 +18,12 @@ mod flight;
 /// Holding until the instant, then sending.
 mod deliver;
 
+/// Whose turn it is.
+mod lanes;
+
+/// What holds sends back.
+mod gate;
+
 /// Writing down what became of it.
 mod settle;
 
@@ -43,6 +49,7 @@ mod run;
 pub mod system;
 
 pub use command::{CreateError, Engine, Health, Parts};
+pub use lanes::{ChannelStanding, ClosedGate};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;

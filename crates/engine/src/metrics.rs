@@ -16,6 +16,10 @@ pub struct Metrics {
     pub attempts: Family<AttemptLabels, Counter>,
     /// Occurrences by the state they were settled into and by who woke them.
     pub occurrences: Family<OccurrenceLabels, Counter>,
+    /// Waits that platforms asked for, by channel.
+    pub throttled: Family<ChannelLabel, Counter>,
+    /// Times a receiver was left alone because it only failed, by channel.
+    pub broken: Family<ChannelLabel, Counter>,
     /// Attempts after the first of an occurrence.
     pub retries: Counter,
     /// Results refused because another had taken over.
@@ -43,6 +47,13 @@ pub struct AttemptLabels {
     pub outcome: &'static str,
 }
 
+/// Labels of what is counted by channel.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ChannelLabel {
+    /// Which channel.
+    pub channel: String,
+}
+
 /// Labels of an occurrence.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OccurrenceLabels {
@@ -60,6 +71,8 @@ impl Default for Metrics {
             lateness_seconds: Histogram::new(bounds),
             attempts: Family::default(),
             occurrences: Family::default(),
+            throttled: Family::default(),
+            broken: Family::default(),
             retries: Counter::default(),
             claims_lost: Counter::default(),
             fallback_found: Counter::default(),
@@ -78,6 +91,12 @@ impl Metrics {
         registry.register("punctual_lateness_seconds", "From due to send begun", self.lateness_seconds.clone());
         registry.register("punctual_attempts", "Attempts by channel and outcome", self.attempts.clone());
         registry.register("punctual_occurrences", "Occurrences by state and who woke them", self.occurrences.clone());
+        registry.register("punctual_throttled", "Waits that platforms asked for, by channel", self.throttled.clone());
+        registry.register(
+            "punctual_receivers_left_alone",
+            "Times a receiver was left alone because it only failed, by channel",
+            self.broken.clone(),
+        );
         registry.register("punctual_retries", "Attempts after the first", self.retries.clone());
         registry.register(
             "punctual_claims_lost",

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Followed, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use tokio::sync::Notify;
 
@@ -19,6 +19,10 @@ pub struct RecordingChannel {
 struct Tape {
     messages: VecDeque<Message>,
     script: VecDeque<Answer>,
+    followed: VecDeque<Result<Followed, SendError>>,
+    always: Option<(Option<String>, SendError)>,
+    limits: Limits,
+    is_one_receiver: bool,
 }
 
 enum Answer {
@@ -32,6 +36,29 @@ impl RecordingChannel {
     pub fn then_answer(&self, answer: Result<Receipt, SendError>) -> &Self {
         self.lock().script.push_back(Answer::Say(answer));
         self
+    }
+
+    /// Every message that has no answer of its own is answered so.
+    pub fn always_fail(&self, error: Option<SendError>) {
+        self.lock().always = error.map(|error| (None, error));
+    }
+
+    /// Every message to `address` that has no answer of its own is answered so.
+    pub fn always_fail_at(&self, address: &str, error: SendError) {
+        self.lock().always = Some((Some(address.to_owned()), error));
+    }
+
+    /// The next time it is asked what became of a message, it says so.
+    pub fn then_follow(&self, followed: Result<Followed, SendError>) -> &Self {
+        self.lock().followed.push_back(followed);
+        self
+    }
+
+    /// How much it takes, and that all its addresses are one receiver's.
+    pub fn take_only(&self, limits: Limits) {
+        let mut tape = self.lock();
+        tape.limits = limits;
+        tape.is_one_receiver = true;
     }
 
     /// The next message that has no answer yet is never answered.
@@ -66,6 +93,11 @@ impl RecordingChannel {
     #[track_caller]
     pub fn next_now(&self) -> String {
         self.lock().messages.pop_front().map(|message| message.text).expect("a message came")
+    }
+
+    /// Takes everything from the tape.
+    pub fn all(&self) -> Vec<Message> {
+        self.lock().messages.drain(..).collect()
     }
 
     /// Asserts that nothing more came.
@@ -105,7 +137,9 @@ impl Channel for RecordingChannel {
         let answer = {
             let mut tape = self.lock();
             tape.messages.push_back(message.clone());
-            tape.script.pop_front()
+            let is_meant = |at: &Option<String>| at.as_ref().is_none_or(|at| *at == message.to.address);
+            let always = tape.always.clone().filter(|(at, _)| is_meant(at));
+            tape.script.pop_front().or(always.map(|(_, error)| Answer::Say(Err(error))))
         };
         self.heard.notify_one();
         match answer {
@@ -114,6 +148,22 @@ impl Channel for RecordingChannel {
             Some(Answer::Hang) => std::future::pending().await,
             Some(Answer::Panic) => panic!("the channel was told to panic"),
         }
+    }
+
+    async fn follow(&self, _message_id: &str) -> Result<Followed, SendError> {
+        self.lock().followed.pop_front().unwrap_or(Ok(Followed::Reached))
+    }
+
+    fn limits(&self) -> Limits {
+        self.lock().limits
+    }
+
+    fn gathers(&self) -> bool {
+        true
+    }
+
+    fn receiver(&self, address: &str) -> String {
+        if self.lock().is_one_receiver { "all".into() } else { address.to_owned() }
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {

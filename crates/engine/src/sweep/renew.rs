@@ -16,6 +16,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 }
 
 async fn run_once(inner: &Inner) {
+    inner.tidy_lanes();
     let leases = inner.flights.leases();
     if leases.is_empty() {
         return;

@@ -1,0 +1,301 @@
+//! What holds sends back: a rate, a wait that was asked for, failures in a row.
+//!
+//! Everything here is pure: it is told the time and what happened, and says when the next send may begin.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::channel::Rate;
+
+use crate::claim::{minus, plus, signed};
+
+/// So many failures in a row, and a receiver is left alone for a while.
+pub(crate) const FAILURES_MAX: u32 = 10;
+/// How long at first; it doubles each time the one send that is then tried fails, too.
+const OPEN_MIN: Duration = Duration::from_secs(1);
+/// And at most.
+const OPEN_MAX: Duration = Duration::from_secs(60);
+
+/// Keeps to a rate exactly: in no stretch of `rate.per` are there more than `rate.n`.
+#[derive(Debug, Clone)]
+pub(crate) struct Pace {
+    rate: Rate,
+    /// When the last `rate.n` were, oldest first.
+    last: VecDeque<Timestamp>,
+    /// Until when others have been told to come back.
+    promised: Timestamp,
+}
+
+impl Pace {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, last: VecDeque::new(), promised: Timestamp::MIN }
+    }
+
+    /// When the next may begin.
+    pub(crate) fn ready_at(&self) -> Timestamp {
+        if self.last.len() < self.rate.n as usize {
+            return Timestamp::MIN;
+        }
+        self.last.front().map_or(Timestamp::MIN, |oldest| plus(*oldest, signed(self.rate.per)))
+    }
+
+    /// One begins.
+    pub(crate) fn note(&mut self, now: Timestamp) {
+        if self.last.len() >= self.rate.n as usize {
+            self.last.pop_front();
+        }
+        self.last.push_back(now);
+    }
+
+    /// A moment to come back at, for one that cannot begin now: each gets its own, as far apart as the rate wants.
+    pub(crate) fn promise(&mut self, now: Timestamp) -> Timestamp {
+        let apart = signed(self.rate.per / self.rate.n.max(1));
+        self.promised = self.ready_at().max(plus(self.promised, apart)).max(now);
+        self.promised
+    }
+
+    /// How many may begin within `span`.
+    pub(crate) fn within(&self, span: Duration) -> usize {
+        (f64::from(self.rate.n) * span.as_secs_f64() / self.rate.per.as_secs_f64()).ceil() as usize
+    }
+
+    /// Whether nothing that was can hold back anything.
+    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
+        let begins = minus(now, self.rate.per);
+        self.promised <= now && self.last.back().is_none_or(|last| *last < begins)
+    }
+}
+
+/// Whether a receiver, or an address, may be called.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gate {
+    pace: Option<Pace>,
+    closed: Closed,
+    n_failed: u32,
+    /// How long it was last closed for failures.
+    open_for: Duration,
+}
+
+/// Whether it is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Closed {
+    /// It is not.
+    #[default]
+    No,
+    /// The platform asked to wait.
+    Held(Timestamp),
+    /// It failed too often in a row.
+    Broken(Timestamp),
+    /// It was, and one send is to show whether it still is.
+    Trying,
+}
+
+/// What a send is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admit {
+    /// Begin.
+    Go,
+    /// Not before this.
+    Wait(Timestamp),
+    /// It is not tried before this, because it failed too often.
+    Broken(Timestamp),
+}
+
+/// What became of a send, as far as a gate cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It was answered, whatever the answer was.
+    Answered,
+    /// The platform asked to wait.
+    Throttled(Duration),
+    /// There was no answer, or one that says that nothing works.
+    Failed,
+}
+
+impl Gate {
+    pub(crate) fn new(rate: Option<Rate>) -> Self {
+        Self { pace: rate.map(Pace::new), ..Self::default() }
+    }
+
+    /// Asks for a send that would begin now.
+    pub(crate) fn admit(&mut self, now: Timestamp) -> Admit {
+        match self.closed {
+            Closed::Held(until) if until > now => return Admit::Wait(until),
+            Closed::Broken(until) if until > now => return Admit::Broken(until),
+            Closed::Held(_) | Closed::Broken(_) => self.closed = Closed::Trying,
+            Closed::No | Closed::Trying => {}
+        }
+        if let Some(pace) = &mut self.pace {
+            let ready_at = pace.ready_at();
+            if ready_at > now {
+                return Admit::Wait(ready_at);
+            }
+            pace.note(now);
+        }
+        Admit::Go
+    }
+
+    /// How many sends may run at once, of `concurrency`.
+    pub(crate) fn allows(&self, concurrency: usize, now: Timestamp) -> usize {
+        match self.closed {
+            Closed::No => concurrency,
+            Closed::Trying => 1,
+            // One finds out that the time is over; the others wait for what it learns.
+            Closed::Held(until) | Closed::Broken(until) if until <= now => 1,
+            // These are put aside, not sent.
+            Closed::Held(_) | Closed::Broken(_) => concurrency,
+        }
+    }
+
+    /// Learns what became of a send that began at `begun_at`.
+    pub(crate) fn learn(&mut self, fate: Fate, now: Timestamp) -> Learnt {
+        match fate {
+            Fate::Answered => {
+                self.n_failed = 0;
+                self.open_for = Duration::ZERO;
+                // An answer that was under way when another was told to wait does not end that wait.
+                if self.closed == Closed::Trying {
+                    self.closed = Closed::No;
+                }
+                Learnt::Nothing
+            }
+            Fate::Throttled(wait) => {
+                let until = plus(now, signed(wait));
+                self.closed = match self.closed {
+                    Closed::Held(before) => Closed::Held(before.max(until)),
+                    _ => Closed::Held(until),
+                };
+                Learnt::Held
+            }
+            Fate::Failed => {
+                self.n_failed = self.n_failed.saturating_add(1);
+                let opens = match self.closed {
+                    Closed::Trying => true,
+                    Closed::No => self.n_failed >= FAILURES_MAX,
+                    Closed::Held(_) | Closed::Broken(_) => false,
+                };
+                if !opens {
+                    return Learnt::Nothing;
+                }
+                self.open_for = (self.open_for * 2).clamp(OPEN_MIN, OPEN_MAX);
+                self.closed = Closed::Broken(plus(now, signed(self.open_for)));
+                Learnt::Broken
+            }
+        }
+    }
+
+    pub(crate) fn closed(&self) -> Closed {
+        self.closed
+    }
+
+    pub(crate) fn n_failed(&self) -> u32 {
+        self.n_failed
+    }
+
+    pub(crate) fn pace(&mut self) -> Option<&mut Pace> {
+        self.pace.as_mut()
+    }
+
+    /// Whether it holds back nothing and remembers nothing.
+    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
+        let is_open = match self.closed {
+            Closed::No => true,
+            Closed::Held(until) | Closed::Broken(until) => plus(until, signed(OPEN_MAX * 2)) < now,
+            Closed::Trying => false,
+        };
+        is_open && self.n_failed == 0 && self.pace.as_ref().is_none_or(|pace| pace.is_idle(now))
+    }
+}
+
+/// What a gate learnt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Learnt {
+    Nothing,
+    /// It is closed because the platform asked to wait.
+    Held,
+    /// It is closed because too much failed.
+    Broken,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    #[test]
+    fn in_no_stretch_of_time_is_there_more_than_the_rate() {
+        let rate = Rate { n: 5, per: Duration::from_secs(5) };
+        let mut gate = Gate::new(Some(rate));
+        let (mut sent, mut now) = (Vec::new(), 0);
+        while now < 60_000 {
+            match gate.admit(at(now)) {
+                Admit::Go => sent.push(now),
+                Admit::Wait(until) => assert!(until > at(now)),
+                Admit::Broken(_) => unreachable!(),
+            }
+            now += 70;
+        }
+        assert!(sent.len() >= 55, "{}", sent.len());
+        for window in sent.windows(6) {
+            assert!(window[5] - window[0] >= 5_000, "{window:?}");
+        }
+    }
+
+    #[test]
+    fn a_promise_is_kept_for_one_alone() {
+        let mut pace = Pace::new(Rate::per_second(2));
+        pace.note(at(0));
+        pace.note(at(0));
+        let promised: Vec<i64> = (0..4).map(|_| pace.promise(at(100)).as_millisecond()).collect();
+        assert_eq!(promised, [1000, 1500, 2000, 2500]);
+        assert_eq!(pace.within(Duration::from_secs(10)), 20);
+        assert!(!pace.is_idle(at(2000)) && pace.is_idle(at(9000)));
+    }
+
+    #[test]
+    fn a_wait_holds_back_everything_and_then_one_is_tried() {
+        let mut gate = Gate::default();
+        assert_eq!((gate.admit(at(0)), gate.allows(8, at(0))), (Admit::Go, 8));
+        assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), at(0)), Learnt::Held);
+        // Another that was under way is answered, which changes nothing about the wait.
+        gate.learn(Fate::Answered, at(10));
+        assert_eq!(gate.admit(at(1999)), Admit::Wait(at(2000)));
+        // A shorter wait does not shorten a longer one.
+        gate.learn(Fate::Throttled(Duration::from_millis(10)), at(20));
+        assert_eq!(gate.admit(at(1999)), Admit::Wait(at(2000)));
+        assert_eq!(gate.allows(8, at(2000)), 1);
+        assert_eq!((gate.admit(at(2000)), gate.allows(8, at(2000))), (Admit::Go, 1));
+        gate.learn(Fate::Answered, at(2100));
+        assert_eq!(gate.allows(8, at(2100)), 8);
+    }
+
+    #[test]
+    fn failures_in_a_row_close_it_for_longer_and_longer() {
+        let mut gate = Gate::default();
+        for n in 1..FAILURES_MAX {
+            assert_eq!(gate.learn(Fate::Failed, at(0)), Learnt::Nothing, "{n}");
+        }
+        gate.learn(Fate::Answered, at(0));
+        assert_eq!(gate.n_failed(), 0);
+        for _ in 1..FAILURES_MAX {
+            gate.learn(Fate::Failed, at(0));
+        }
+        assert_eq!(gate.learn(Fate::Failed, at(0)), Learnt::Broken);
+        assert_eq!(gate.learn(Fate::Failed, at(1)), Learnt::Nothing, "it was under way before");
+        assert_eq!(gate.admit(at(999)), Admit::Broken(at(1000)));
+        let mut now = 1000;
+        for open_for in [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
+            assert_eq!((gate.admit(at(now)), gate.allows(8, at(now))), (Admit::Go, 1));
+            assert_eq!(gate.learn(Fate::Failed, at(now)), Learnt::Broken);
+            now += open_for;
+            assert_eq!(gate.admit(at(now - 1)), Admit::Broken(at(now)));
+        }
+        assert_eq!(gate.admit(at(now)), Admit::Go);
+        gate.learn(Fate::Answered, at(now));
+        assert_eq!((gate.allows(8, at(now)), gate.is_idle(at(now))), (8, true));
+    }
+}
