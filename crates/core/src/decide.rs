@@ -26,6 +26,7 @@ pub fn decide(
     now: Timestamp,
 ) -> Settlement {
     let mut tries = Tries { attempts: claimed.attempt(), ..claimed.before.tries };
+    let gone = matches!(said, Err(SendError::Gone(_)));
     let (status, error, message_id, state) = match said {
         Ok(receipt) => {
             tries.position = 0;
@@ -47,7 +48,7 @@ pub fn decide(
         occurrence: claimed.before.id,
         lease: claimed.lease,
         attempt: claimed.attempt(),
-        ended: Some(AttemptEnd { status, begun_at, at: now, error, message_id }),
+        ended: Some(AttemptEnd { status, begun_at, at: now, error, message_id, gone }),
         state,
         tries,
         due_at: claimed.before.due_at,

@@ -98,13 +98,13 @@ impl OccurrenceId {
         key
     }
 
-    /// The key of one attempt, which no other attempt has.
+    /// The key of one attempt: for a platform that is told each try apart, such as a phone call that may be made again.
     pub fn attempt_key(&self, address: &Address, attempt: u32) -> String {
         format!("{self}-{attempt}-{}", short_hash(address))
     }
 }
 
-/// Eight hex digits that stand for an address.
+/// Eight hex digits that tell the addresses of one occurrence apart.
 fn short_hash(address: &Address) -> String {
     let mut hash = Sha256::new();
     hash.update(address.channel.as_bytes());
@@ -176,5 +176,18 @@ mod tests {
         assert_ne!(first.idempotency_key(&home, 0), second.idempotency_key(&home, 0));
         assert_ne!(first.idempotency_key(&home, 0), first.idempotency_key(&home, 1));
         assert!(!first.idempotency_key(&home, 0).contains('.'));
+    }
+
+    #[test]
+    fn the_key_of_an_attempt_differs_by_attempt_and_address() {
+        let reminder = ReminderId::new(Timestamp::from_second(1).unwrap(), [7; 10]);
+        let occurrence = OccurrenceId { reminder, run: 3 };
+        let (home, work) = (Address::new("vapi", "+491"), Address::new("vapi", "+492"));
+        let key = occurrence.attempt_key(&home, 2);
+        assert_eq!(key, occurrence.attempt_key(&home, 2));
+        assert_ne!(key, occurrence.attempt_key(&home, 1));
+        assert_ne!(key, occurrence.attempt_key(&work, 2));
+        let stable = occurrence.idempotency_key(&home, 0);
+        assert_eq!(key, format!("{occurrence}-2-{}", &stable[stable.len() - 8..]), "the same hash of the address");
     }
 }

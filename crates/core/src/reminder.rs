@@ -231,8 +231,10 @@ pub enum MisfirePolicy {
 /// What to do when a send was cut off and nobody knows whether it arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnUnknown {
-    /// Send again, under the same key.
+    /// As suits the channel: hold where a repeat would be worse than silence (phone calls, SMS), else resend.
     #[default]
+    Auto,
+    /// Send again, under the same key.
     Resend,
     /// Do not send again: the occurrence fails and says why.
     Hold,
@@ -317,7 +319,7 @@ pub(crate) use words;
 
 words!(Priority as "priority" { "low" => Low, "normal" => Normal, "high" => High, "critical" => Critical });
 words!(MisfirePolicy as "misfire.policy" { "latest" => Latest, "all" => All, "skip" => Skip });
-words!(OnUnknown as "on_unknown" { "resend" => Resend, "hold" => Hold });
+words!(OnUnknown as "on_unknown" { "auto" => Auto, "resend" => Resend, "hold" => Hold });
 words!(ReminderStatus as "status" { "active" => Active, "paused" => Paused, "completed" => Completed, "cancelled" => Cancelled });
 
 impl FromStr for Address {

@@ -3,6 +3,7 @@
 //! One method is one transaction. A store writes what the pure code of this crate decided; it calls
 //! [`crate::wake`] and [`crate::change`] inside its transactions and invents no transitions of its own.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::shard::Shards;
-use crate::user::{ApiKey, User};
+use crate::user::{ApiKey, Person, User};
 
 /// Where reminders live.
 #[async_trait]
@@ -72,7 +73,8 @@ pub trait Store: Send + Sync + 'static {
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError>;
 
     /// Ends leases with what became of their attempts and plans what comes next, all in one transaction. A settlement
-    /// whose lease is no longer held changes nothing and is reported as lost.
+    /// whose lease is no longer held changes nothing and is reported as lost. An address that is gone is written down as
+    /// dead.
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError>;
 
     /// Writes down the platform's id of a message while its attempt is under way and its lease is held; else it changes nothing.
@@ -95,6 +97,16 @@ pub trait Store: Send + Sync + 'static {
         until: Timestamp,
     ) -> Result<Vec<(OccurrenceId, u64)>, StoreError>;
 
+    /// Writes the platform's own id on an attempt that is under way, so that whoever takes over can ask what became of it.
+    /// Returns whether it was written: not when the lease is lost, or the attempt has ended.
+    async fn note_sent(
+        &self,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError>;
+
     /// Ends the leases that `node` left behind when it died, so that they are looked at now and not when they expire.
     async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError>;
 
@@ -112,6 +124,13 @@ pub trait Store: Send + Sync + 'static {
     async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError>;
     /// Removes a user's entry; their reminders stay. Returns whether there was one.
     async fn delete_user(&self, id: &str) -> Result<bool, StoreError>;
+
+    /// Addresses that are known to be dead, in order, after `after`.
+    async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;
+    /// Writes down that an address is dead; what is known about it already stays.
+    async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError>;
+    /// Takes an address to be alive again; returns whether it was known to be dead.
+    async fn revive(&self, address: &Address) -> Result<bool, StoreError>;
 
     /// Writes a key's hash.
     async fn put_key(&self, key: ApiKey) -> Result<(), StoreError>;
@@ -454,6 +473,8 @@ pub struct Claim {
     pub fallback: Address,
     /// Only occurrences of these reminders.
     pub only: Option<Vec<ReminderId>>,
+    /// The channels on which what may have arrived is held and not sent again, unless its reminder says otherwise.
+    pub holding: BTreeSet<String>,
 }
 
 /// What was leased.
@@ -487,6 +508,8 @@ pub struct Claimed {
     pub wake_at: Timestamp,
     /// Its reminder.
     pub reminder: Arc<Reminder>,
+    /// The person it is for.
+    pub person: Arc<Person>,
     /// All addresses to try, in order.
     pub route: Vec<Address>,
     /// Which of them to try now.
@@ -539,6 +562,19 @@ pub struct AttemptEnd {
     pub error: Option<String>,
     /// The platform's own id of the message.
     pub message_id: Option<String>,
+    /// The platform says that the address is dead.
+    pub gone: bool,
+}
+
+/// An address that its platform calls dead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadAddress {
+    /// Which.
+    pub address: Address,
+    /// Since when that is known.
+    pub since: Timestamp,
+    /// What the platform said.
+    pub reason: String,
 }
 
 /// What a settle led to.

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 
 use crate::invalid::Invalid;
-use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX};
+use crate::phrase::Lang;
+use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX, words};
 use crate::zone::Zone;
 
 /// A person reminders are for.
@@ -20,6 +21,8 @@ pub struct User {
     pub addresses: Vec<Address>,
     /// When they do not want to be disturbed.
     pub quiet_hours: Option<QuietHours>,
+    /// Until when nothing at all is sent to them.
+    pub paused_until: Option<Timestamp>,
     /// Whether they are told when a critical reminder fails.
     pub admin: bool,
     /// When the entry was made.
@@ -68,8 +71,37 @@ impl User {
 pub struct QuietHours {
     /// When it begins.
     pub from: Time,
-    /// When it ends.
+    /// When it ends; at this time they may be disturbed again.
     pub to: Time,
+    /// What may disturb them all the same.
+    pub except: Except,
+    /// Whether what waited is told in one message at the end.
+    pub digest: bool,
+}
+
+/// What quiet hours do not hold back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Except {
+    /// `critical` alone.
+    #[default]
+    Critical,
+    /// `high`, and `critical`.
+    High,
+}
+
+words!(Except as "except" { "critical" => Critical, "high" => High });
+
+/// What of a person decides how and when they are told.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Person {
+    /// Their language, if it is one that is spoken here.
+    pub language: Option<Lang>,
+    /// Their zone.
+    pub timezone: Option<Zone>,
+    /// When they do not want to be disturbed.
+    pub quiet: Option<QuietHours>,
+    /// Until when nothing at all is sent to them.
+    pub paused_until: Option<Timestamp>,
 }
 
 /// A key that may use the API. The key itself is never kept, only its hash.

@@ -3,12 +3,15 @@
 //! The moment is the due instant, the end of a retry delay, the end of the time given to answer, or the
 //! end of a lease whose node died. [`on_wake`] says what it means now; [`after_settle`] says when the series goes on.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::next_address;
 use crate::occurrence::{Occurrence, State};
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use crate::schedule::{Anchor, Rule};
+use crate::user::Person;
 
 /// The most missed runs that are written down one by one; more are counted in the audit entry.
 pub const MISSED_ROWS_MAX: usize = 1000;
@@ -38,14 +41,28 @@ pub enum Wake {
     },
 }
 
-/// Decides what an occurrence's moment means at `now`.
-pub fn on_wake(
-    reminder: &Reminder,
-    series: &Series,
-    occurrence: &Occurrence,
-    n_addresses: usize,
-    now: Timestamp,
-) -> Wake {
+/// An occurrence whose moment has come, with all that decides what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    /// Its reminder.
+    pub reminder: &'a Reminder,
+    /// Where the series stands.
+    pub series: &'a Series,
+    /// The occurrence.
+    pub occurrence: &'a Occurrence,
+    /// The person it is for.
+    pub person: &'a Person,
+    /// All addresses to try, in order.
+    pub route: &'a [Address],
+    /// The channels on which what may have arrived is held by default.
+    pub holding: &'a BTreeSet<String>,
+    /// The present, which may be a little before the moment.
+    pub now: Timestamp,
+}
+
+/// Decides what an occurrence's moment means.
+pub fn on_wake(moment: &Moment<'_>) -> Wake {
+    let Moment { reminder, series, occurrence, now, .. } = *moment;
     match &occurrence.state {
         State::AwaitingAck { .. } => {
             let asks_max = reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max);
@@ -54,7 +71,7 @@ pub fn on_wake(
             }
         }
         // Before it is due no send has begun, so there is nothing unknown about it.
-        State::Processing { .. } if reminder.on_unknown == OnUnknown::Hold && now >= occurrence.due_at => {
+        State::Processing { .. } if now >= occurrence.due_at && moment.is_held() => {
             let error = "held, because the send was cut off in flight and it may have arrived".to_owned();
             return end(State::Failed { at: now, error });
         }
@@ -67,13 +84,27 @@ pub fn on_wake(
         }
         _ => {}
     }
-    let n_addresses = n_addresses as u32;
+    let n_addresses = moment.route.len() as u32;
     let tries = &occurrence.tries;
     let position = next_address(tries.refused, tries.position, n_addresses)
         .or_else(|| next_address(tries.refused, 0, n_addresses));
     match position {
         Some(position) => Wake::Send { position },
         None => end(State::Failed { at: now, error: "every address has refused it".into() }),
+    }
+}
+
+impl Moment<'_> {
+    /// Whether a send that was cut off is not repeated.
+    fn is_held(&self) -> bool {
+        match self.reminder.on_unknown {
+            OnUnknown::Hold => true,
+            OnUnknown::Resend => false,
+            OnUnknown::Auto => {
+                let tried = self.route.get(self.occurrence.tries.position as usize);
+                tried.is_some_and(|address| self.holding.contains(&address.channel))
+            }
+        }
     }
 }
 

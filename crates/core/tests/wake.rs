@@ -4,20 +4,36 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::{at, every, every_from, occurrence, once, reminder};
-use punctual_core::occurrence::{Lease, State, StateKind};
-use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, ReminderStatus};
+use jiff::Timestamp;
+use punctual_core::occurrence::{Lease, Occurrence, State, StateKind};
+use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use punctual_core::schedule::Anchor;
-use punctual_core::wake::{Series, Wake, after_settle, on_wake, route, text};
+use punctual_core::user::Person;
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, text};
+
+/// What a moment means where nothing but these matters.
+fn meaning_of(
+    reminder: &Reminder,
+    series: &Series,
+    occurrence: &Occurrence,
+    n_addresses: usize,
+    now: Timestamp,
+) -> Wake {
+    let route: Vec<_> = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
+    let (person, holding) = (Person::default(), BTreeSet::new());
+    on_wake(&Moment { reminder, series, occurrence, person: &person, route: &route, holding: &holding, now })
+}
 
 /// A run due at second 60 of a series that runs every minute, looked at `late` seconds later.
 fn series_wake(policy: MisfirePolicy, within_s: u64, late_s: i64) -> Wake {
     let mut series = reminder(every(60));
     series.misfire.policy = policy;
     series.misfire.within = Duration::from_secs(within_s);
-    on_wake(&series, &Series::begun(true), &occurrence(&series, 1, at(60)), 1, at(60 + late_s))
+    meaning_of(&series, &Series::begun(true), &occurrence(&series, 1, at(60)), 1, at(60 + late_s))
 }
 
 fn ended(wake: Wake) -> (StateKind, Vec<i64>, Option<i64>) {
@@ -58,20 +74,20 @@ fn every_run_is_delivered_when_asked_as_far_back_as_asked() {
 fn a_series_that_is_counted_misses_no_more_runs_than_are_left() {
     let mut counted = reminder(every(60));
     counted.schedule.count = Some(3);
-    let wake = on_wake(&counted, &Series::begun(true), &occurrence(&counted, 1, at(60)), 1, at(3600));
+    let wake = meaning_of(&counted, &Series::begun(true), &occurrence(&counted, 1, at(60)), 1, at(3600));
     assert_eq!(ended(wake), (StateKind::Missed, vec![120], Some(180)), "the third is the latest");
     let over = Series { last_run: 3, carried_by: Some(3), planned: 3 };
-    assert_eq!(on_wake(&counted, &over, &occurrence(&counted, 3, at(180)), 1, at(3600)), Wake::Send { position: 0 });
+    assert_eq!(meaning_of(&counted, &over, &occurrence(&counted, 3, at(180)), 1, at(3600)), Wake::Send { position: 0 });
 }
 
 #[test]
 fn what_was_asked_for_by_hand_or_follows_an_answer_is_not_replaced_by_a_later_run() {
     let series = reminder(every(60));
     let by_hand = occurrence(&series, 2, at(60));
-    assert_eq!(on_wake(&series, &Series::begun(true), &by_hand, 1, at(400)), Wake::Send { position: 0 });
+    assert_eq!(meaning_of(&series, &Series::begun(true), &by_hand, 1, at(400)), Wake::Send { position: 0 });
     let answered = reminder(every_from(60, Anchor::Ack));
     let run = occurrence(&answered, 1, at(60));
-    assert_eq!(on_wake(&answered, &Series::begun(true), &run, 1, at(400)), Wake::Send { position: 0 });
+    assert_eq!(meaning_of(&answered, &Series::begun(true), &run, 1, at(400)), Wake::Send { position: 0 });
 }
 
 #[test]
@@ -84,9 +100,9 @@ fn none_is_delivered_when_asked() {
 fn a_single_reminder_is_late_rather_than_lost() {
     let mut single = reminder(once());
     let run = occurrence(&single, 1, at(0));
-    assert_eq!(on_wake(&single, &Series::begun(false), &run, 1, at(40 * 86_400)), Wake::Send { position: 0 });
+    assert_eq!(meaning_of(&single, &Series::begun(false), &run, 1, at(40 * 86_400)), Wake::Send { position: 0 });
     single.misfire.policy = MisfirePolicy::Skip;
-    assert_eq!(ended(on_wake(&single, &Series::begun(false), &run, 1, at(3600))), (StateKind::Missed, vec![], None));
+    assert_eq!(ended(meaning_of(&single, &Series::begun(false), &run, 1, at(3600))), (StateKind::Missed, vec![], None));
 }
 
 #[test]
@@ -97,13 +113,13 @@ fn silence_is_asked_about_again_and_then_called_unanswered() {
     run.state = State::AwaitingAck { delivered_at: at(0), ask_again_at: at(600) };
     for (asks, expected) in [(1, true), (2, true), (3, false)] {
         run.tries.asks = asks;
-        let wake = on_wake(&asked, &Series::begun(false), &run, 1, at(600));
+        let wake = meaning_of(&asked, &Series::begun(false), &run, 1, at(600));
         assert_eq!(wake == Wake::Send { position: 0 }, expected, "after {asks} askings");
     }
     run.tries.asks = 1;
     asked.status = ReminderStatus::Paused;
     assert_eq!(
-        ended(on_wake(&asked, &Series::begun(false), &run, 1, at(600))).0,
+        ended(meaning_of(&asked, &Series::begun(false), &run, 1, at(600))).0,
         StateKind::Unanswered,
         "a paused reminder does not nag"
     );
@@ -114,14 +130,42 @@ fn a_send_that_was_cut_off_is_repeated_or_held_as_asked() {
     let mut cut_off = reminder(once());
     let mut run = occurrence(&cut_off, 1, at(0));
     run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
-    assert_eq!(on_wake(&cut_off, &Series::begun(false), &run, 1, at(16)), Wake::Send { position: 0 });
+    assert_eq!(meaning_of(&cut_off, &Series::begun(false), &run, 1, at(16)), Wake::Send { position: 0 });
     cut_off.on_unknown = OnUnknown::Hold;
-    assert_eq!(ended(on_wake(&cut_off, &Series::begun(false), &run, 1, at(16))).0, StateKind::Failed);
+    assert_eq!(ended(meaning_of(&cut_off, &Series::begun(false), &run, 1, at(16))).0, StateKind::Failed);
     assert_eq!(
-        on_wake(&cut_off, &Series::begun(false), &run, 1, at(-1)),
+        meaning_of(&cut_off, &Series::begun(false), &run, 1, at(-1)),
         Wake::Send { position: 0 },
         "before it is due nothing was sent"
     );
+}
+
+#[test]
+fn what_was_cut_off_is_held_by_itself_where_a_repeat_would_be_worse_than_silence() {
+    let cut_off = Reminder { on_unknown: OnUnknown::Auto, ..reminder(once()) };
+    let mut run = occurrence(&cut_off, 1, at(0));
+    run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
+    let route = [Address::new("webhook", "https://a.example"), Address::new("vapi", "+49")];
+    let holding = BTreeSet::from(["vapi".to_owned()]);
+    let (series, person) = (Series::begun(false), Person::default());
+    let meaning = |cut_off: &Reminder, run: &Occurrence| {
+        let (reminder, occurrence) = (cut_off, run);
+        let moment = Moment {
+            reminder,
+            series: &series,
+            occurrence,
+            person: &person,
+            route: &route,
+            holding: &holding,
+            now: at(16),
+        };
+        on_wake(&moment)
+    };
+    assert_eq!(meaning(&cut_off, &run), Wake::Send { position: 0 }, "a webhook knows a repeat by its key");
+    run.tries.position = 1;
+    assert_eq!(ended(meaning(&cut_off, &run)).0, StateKind::Failed, "nobody is called twice");
+    let resent = Reminder { on_unknown: OnUnknown::Resend, ..cut_off };
+    assert_eq!(meaning(&resent, &run), Wake::Send { position: 1 }, "unless that was asked for");
 }
 
 #[test]
@@ -129,9 +173,9 @@ fn an_address_list_that_shrank_does_not_lose_the_message() {
     let mut retried = occurrence(&reminder(once()), 1, at(0));
     retried.state = State::PendingRetry { retry_at: at(60), error: "500".into() };
     retried.tries.position = 5;
-    assert_eq!(on_wake(&reminder(once()), &Series::begun(false), &retried, 2, at(60)), Wake::Send { position: 0 });
+    assert_eq!(meaning_of(&reminder(once()), &Series::begun(false), &retried, 2, at(60)), Wake::Send { position: 0 });
     retried.tries.refused = 0b11;
-    assert_eq!(ended(on_wake(&reminder(once()), &Series::begun(false), &retried, 2, at(60))).0, StateKind::Failed);
+    assert_eq!(ended(meaning_of(&reminder(once()), &Series::begun(false), &retried, 2, at(60))).0, StateKind::Failed);
 }
 
 #[test]

@@ -53,6 +53,7 @@ fn claim(node: &str, limit: usize) -> Claim {
         lease_until: now() + SignedDuration::from_secs(15),
         fallback: Address::new("console", ""),
         only: None,
+        holding: Default::default(),
     }
 }
 

@@ -61,6 +61,7 @@ impl Node {
             lease_until: now + SignedDuration::from_secs(15),
             fallback: Address::new("console", ""),
             only: None,
+            holding: Default::default(),
         }
     }
 }

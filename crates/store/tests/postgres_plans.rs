@@ -85,6 +85,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         lease_until,
         fallback: Address::new("console", ""),
         only: None,
+        holding: Default::default(),
     };
     let before = server.log().len();
     let until = now + SignedDuration::from_secs(60);

@@ -210,6 +210,7 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
         lease_until: instant("2026-05-04T08:00:15Z"),
         fallback: Address::new("console", ""),
         only: None,
+        holding: Default::default(),
     };
     let claims = store.claim(claim).await.unwrap();
     assert_eq!(claims.to_send.iter().map(|claimed| claimed.reminder.id).collect::<Vec<_>>(), [healthy.id]);

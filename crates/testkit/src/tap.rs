@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Imported,
-    ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail,
-    Upcoming, Window,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears,
+    Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats,
+    Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -174,6 +175,16 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "rescue", self.tap.rescue(&self.store, node, now))
     }
 
+    async fn note_sent(
+        &self,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError> {
+        pass!(self, "note_sent", self.store.note_sent(occurrence, lease, attempt, message_id))
+    }
+
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         pass!(self, "prune", self.store.prune(before, limit))
     }
@@ -198,6 +209,15 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "delete_user", self.store.delete_user(id))
     }
 
+    async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {
+        pass!(self, "dead_addresses", self.store.dead_addresses(after, limit))
+    }
+    async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError> {
+        pass!(self, "mark_dead", self.store.mark_dead(dead))
+    }
+    async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
+        pass!(self, "revive", self.store.revive(address))
+    }
     async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
         pass!(self, "put_key", self.store.put_key(key))
     }

@@ -66,6 +66,7 @@ pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
         lease_until: at(15),
         wake_at: at(0),
         reminder: Arc::new(reminder),
+        person: Arc::default(),
         route,
         position: 0,
     }

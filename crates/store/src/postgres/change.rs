@@ -18,7 +18,7 @@ use super::fault::Fault;
 use super::flight::{all3, all4, all5, both};
 use super::pool::Connection;
 use super::read;
-use super::row::{self, clean, impossible, int, micros, millis, route, uuid};
+use super::row::{self, clean, impossible, int, micros, millis, on_unknown, route, uuid};
 use super::tell::tell;
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
@@ -157,11 +157,13 @@ async fn update_reminder(
     last_status: Option<&str>,
 ) -> Result<(), Fault> {
     let ack = reminder.ack.as_ref();
+    let (on_unknown, is_auto) = on_unknown(reminder);
     db.execute(
         "update punctual.reminder set name = $2, message = $3, schedule = $4, timezone = $5, priority = $6, route = $7, \
          ack_timeout = $8, ack_prompt = $9, ack_reminders_max = $10, snooze_allowed = $11, retries_max = $12, \
          misfire = $13, misfire_within = $14, on_unknown = $15, metadata = $16, status = $17, updated_at = $18, \
-         last_run = $19, carried_by = $20, planned = $21, last_status = coalesce($22, last_status) where id = $1",
+         last_run = $19, carried_by = $20, planned = $21, last_status = coalesce($22, last_status), on_unknown_auto = $23 \
+         where id = $1",
         &[
             (&uuid(reminder.id), Type::UUID),
             (&reminder.name, Type::TEXT),
@@ -177,7 +179,7 @@ async fn update_reminder(
             (&int(reminder.retries_max), Type::INT4),
             (&reminder.misfire.policy.as_str(), Type::TEXT),
             (&millis(reminder.misfire.within), Type::INT8),
-            (&reminder.on_unknown.as_str(), Type::TEXT),
+            (&on_unknown, Type::TEXT),
             (&reminder.metadata.as_str(), Type::TEXT),
             (&reminder.status.as_str(), Type::TEXT),
             (&micros(reminder.updated_at), Type::TIMESTAMPTZ),
@@ -185,6 +187,7 @@ async fn update_reminder(
             (&series.carried_by.map(int), Type::INT4),
             (&i64::from(series.planned), Type::INT8),
             (&last_status, Type::TEXT),
+            (&is_auto, Type::BOOL),
         ],
     )
     .await?;

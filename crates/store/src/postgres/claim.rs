@@ -13,7 +13,8 @@ use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
-use punctual_core::wake::{Series, Wake, after_settle, on_wake, route};
+use punctual_core::user::Person;
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -42,6 +43,7 @@ struct Known {
     reminder: Arc<Reminder>,
     series: Series,
     users: Vec<Address>,
+    person: Arc<Person>,
 }
 
 /// What was found, and what cannot be read.
@@ -121,6 +123,7 @@ pub(super) async fn claim(
                     // What a dead process had claimed ahead of time is looked at now, and still not sent before it is due.
                     wake_at: due.wake_at.max(due_at),
                     reminder: known.reminder.clone(),
+                    person: known.person.clone(),
                     route: route(&known.reminder, &known.users, &claim.fallback),
                     position,
                 });
@@ -182,8 +185,15 @@ impl Due {
 }
 
 fn wake(due: &Due, known: &Known, claim: &Claim) -> Wake {
-    let n_addresses = route(&known.reminder, &known.users, &claim.fallback).len();
-    on_wake(&known.reminder, &known.series, &due.occurrence, n_addresses, claim.now)
+    on_wake(&Moment {
+        reminder: &known.reminder,
+        series: &known.series,
+        occurrence: &due.occurrence,
+        person: &known.person,
+        route: &route(&known.reminder, &known.users, &claim.fallback),
+        holding: &claim.holding,
+        now: claim.now,
+    })
 }
 
 /// The moments within `claim` that must be waited for.
@@ -254,10 +264,11 @@ async fn reminders(
 ) -> Result<HashMap<ReminderId, Result<Known, StoreError>>, Fault> {
     let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
     let sql = format!(
-        "select {}, {}, u.addresses from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
-         left join punctual.app_user u on r.route is null and u.id = r.user_id {lock}",
+        "select {}, {}, u.addresses, {} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
+         left join punctual.app_user u on u.id = r.user_id {lock}",
         row::REMINDER,
-        row::SERIES
+        row::SERIES,
+        row::PERSON
     );
     let rows = db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?;
     let known = |row: &Row| {
@@ -265,6 +276,7 @@ async fn reminders(
             reminder: Arc::new(row::reminder(row, 0)?),
             series: row::series(row, row::N_REMINDER)?,
             users: row::addresses(get(row, row::N_REMINDER + 3)?)?,
+            person: Arc::new(row::person(row, row::N_REMINDER + 4)?),
         })
     };
     Ok(rows.iter().map(|row| Ok((row::reminder_id(row, 0)?, known(row)))).collect::<Result<_, StoreError>>()?)

@@ -13,7 +13,7 @@ use super::batch::{BEGIN, Entry, audit, insert_occurrences};
 use super::fault::Fault;
 use super::flight::all4;
 use super::pool::Connection;
-use super::row::{At, int, micros, millis, route, uuid};
+use super::row::{At, int, micros, millis, on_unknown, route, uuid};
 use super::tell::tell;
 
 pub(super) async fn create(db: &Connection<'_>, own: Shards, creates: &[&Create]) -> Result<(), Fault> {
@@ -85,7 +85,8 @@ async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> Result<(), 
     let retries: Vec<i32> = new.iter().map(|r| int(r.retries_max)).collect();
     let misfires: Vec<&str> = new.iter().map(|r| r.misfire.policy.as_str()).collect();
     let withins: Vec<i64> = new.iter().map(|r| millis(r.misfire.within)).collect();
-    let unknowns: Vec<&str> = new.iter().map(|r| r.on_unknown.as_str()).collect();
+    let unknowns: Vec<&str> = new.iter().map(|r| on_unknown(r).0).collect();
+    let autos: Vec<bool> = new.iter().map(|r| on_unknown(r).1).collect();
     let vias: Vec<&str> = new.iter().map(|r| r.created_via.as_str()).collect();
     let originals: Vec<Option<&str>> = new.iter().map(|r| r.original_text.as_deref()).collect();
     let metadata: Vec<&str> = new.iter().map(|r| r.metadata.as_str()).collect();
@@ -98,9 +99,9 @@ async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> Result<(), 
     db.execute(
         "insert into punctual.reminder (id, user_id, name, message, schedule, timezone, priority, route, ack_timeout, \
          ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, created_via, \
-         original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned) \
+         original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned, on_unknown_auto) \
          select * from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
-         $21, $22, $23, $24, $25)",
+         $21, $22, $23, $24, $25, $26)",
         &[
             (&ids, Type::UUID_ARRAY),
             (&users, Type::TEXT_ARRAY),
@@ -127,6 +128,7 @@ async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> Result<(), 
             (&last_runs, Type::INT4_ARRAY),
             (&carriers, Type::INT4_ARRAY),
             (&planned, Type::INT8_ARRAY),
+            (&autos, Type::BOOL_ARRAY),
         ],
     )
     .await?;

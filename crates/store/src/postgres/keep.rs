@@ -1,7 +1,7 @@
 //! Users and keys.
 
 use punctual_core::store::StoreError;
-use punctual_core::user::{ApiKey, QuietHours, User};
+use punctual_core::user::{ApiKey, User};
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -13,10 +13,12 @@ use super::row::{self, clean, get, impossible, instant, micros, optional_instant
 pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fault> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
     db.execute(
-        "insert into punctual.app_user (id, timezone, language, addresses, quiet_from, quiet_to, admin, created_at, \
-         updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set \
+        "insert into punctual.app_user (id, timezone, language, addresses, quiet_from, quiet_to, quiet_except, \
+         quiet_digest, paused_until, admin, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (id) do update set \
          timezone = excluded.timezone, language = excluded.language, addresses = excluded.addresses, \
-         quiet_from = excluded.quiet_from, quiet_to = excluded.quiet_to, admin = excluded.admin, \
+         quiet_from = excluded.quiet_from, quiet_to = excluded.quiet_to, quiet_except = excluded.quiet_except, \
+         quiet_digest = excluded.quiet_digest, paused_until = excluded.paused_until, admin = excluded.admin, \
          updated_at = excluded.updated_at",
         &[
             (&user.id, Type::TEXT),
@@ -25,6 +27,9 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
             (&addresses, Type::TEXT),
             (&user.quiet_hours.map(|quiet| quiet.from.to_string()), Type::TEXT),
             (&user.quiet_hours.map(|quiet| quiet.to.to_string()), Type::TEXT),
+            (&user.quiet_hours.map(|quiet| quiet.except.as_str()), Type::TEXT),
+            (&user.quiet_hours.is_some_and(|quiet| quiet.digest), Type::BOOL),
+            (&user.paused_until.map(micros), Type::TIMESTAMPTZ),
             (&user.admin, Type::BOOL),
             (&micros(user.created_at), Type::TIMESTAMPTZ),
             (&micros(user.updated_at), Type::TIMESTAMPTZ),
@@ -34,38 +39,38 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
     Ok(())
 }
 
-const USER: &str = "select id, timezone, language, addresses, quiet_from, quiet_to, admin, created_at, updated_at \
-    from punctual.app_user";
+fn select_user() -> String {
+    let person = row::PERSON;
+    format!(
+        "select {person}, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at from punctual.app_user u"
+    )
+}
 
 pub(super) async fn user(db: &Connection<'_>, id: &str) -> Result<Option<User>, Fault> {
-    let rows = db.rows(&format!("{USER} where id = $1"), &[(&clean(id), Type::TEXT)]).await?;
+    let rows = db.rows(&format!("{} where u.id = $1", select_user()), &[(&clean(id), Type::TEXT)]).await?;
     Ok(rows.first().map(read_user).transpose()?)
 }
 
 pub(super) async fn users(db: &Connection<'_>, after: Option<&str>, limit: usize) -> Result<Vec<User>, Fault> {
-    let sql = format!("{USER} where id > $1 order by id limit $2");
+    let sql = format!("{} where u.id > $1 order by u.id limit $2", select_user());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = db.rows(&sql, &[(&clean(after.unwrap_or("")), Type::TEXT), (&limit, Type::INT8)]).await?;
     Ok(rows.iter().map(read_user).collect::<Result<_, _>>()?)
 }
 
 fn read_user(found: &Row) -> Result<User, StoreError> {
-    let time = |index: usize| -> Result<Option<jiff::civil::Time>, StoreError> {
-        get::<Option<&str>>(found, index)?.map(str::parse).transpose().map_err(impossible)
-    };
-    let quiet_hours = match (time(4)?, time(5)?) {
-        (Some(from), Some(to)) => Some(QuietHours { from, to }),
-        _ => None,
-    };
+    let person = row::person(found, 0)?;
+    let at = |offset: usize| row::N_PERSON + offset;
     Ok(User {
-        id: get(found, 0)?,
-        timezone: get::<Option<&str>>(found, 1)?.map(Zone::named).transpose().map_err(impossible)?,
-        language: get(found, 2)?,
-        addresses: row::addresses(get(found, 3)?)?,
-        quiet_hours,
-        admin: get(found, 6)?,
-        created_at: instant(found, 7)?,
-        updated_at: instant(found, 8)?,
+        id: get(found, at(0))?,
+        timezone: person.timezone,
+        language: get(found, at(1))?,
+        addresses: row::addresses(get(found, at(2))?)?,
+        quiet_hours: person.quiet,
+        paused_until: person.paused_until,
+        admin: get(found, at(3))?,
+        created_at: instant(found, at(4))?,
+        updated_at: instant(found, at(5))?,
     })
 }
 

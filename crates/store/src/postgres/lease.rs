@@ -11,7 +11,7 @@ use super::batch::{BEGIN_BY_KEY, Ids};
 use super::fault::Fault;
 use super::flight::all3;
 use super::pool::Connection;
-use super::row::{self, get, impossible, micros};
+use super::row::{self, clean, get, impossible, int, micros, uuid};
 
 pub(super) async fn renew(
     db: &Connection<'_>,
@@ -42,6 +42,31 @@ pub(super) async fn renew(
     };
     let held = rows.iter().map(held).collect::<Result<HashSet<_>, StoreError>>()?;
     Ok(leases.iter().filter(|lease| !held.contains(lease)).copied().collect())
+}
+
+/// Writes the platform's own id on an attempt that is under way.
+pub(super) async fn note_sent(
+    db: &Connection<'_>,
+    id: OccurrenceId,
+    lease: u64,
+    attempt: u32,
+    message_id: &str,
+) -> Result<bool, Fault> {
+    let n_noted = db
+        .execute(
+            "update punctual.attempt a set message_id = $5 where a.reminder_id = $1 and a.run = $2 and a.number = $3 \
+             and a.status = 'sending' and exists (select from punctual.occurrence o where o.reminder_id = $1 \
+               and o.run = $2 and o.lease = $4 and o.state = 'processing')",
+            &[
+                (&uuid(id.reminder), Type::UUID),
+                (&int(id.run), Type::INT4),
+                (&int(attempt), Type::INT4),
+                (&(lease as i64), Type::INT8),
+                (&clean(message_id), Type::TEXT),
+            ],
+        )
+        .await?;
+    Ok(n_noted > 0)
 }
 
 /// Makes what the node had leased due for a look now.

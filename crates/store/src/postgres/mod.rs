@@ -13,6 +13,7 @@ mod check;
 mod claim;
 mod coming;
 mod create;
+mod dead;
 mod fault;
 mod flight;
 mod foreign;
@@ -42,11 +43,12 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, Ears, Imported,
-    ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail,
-    Upcoming, Window,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears,
+    Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats,
+    Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -265,6 +267,17 @@ impl Store for PostgresStore {
         on!(self, Urgent, reads: true, db => lease::renew(&db, &leases, until))
     }
 
+    async fn note_sent(
+        &self,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError> {
+        // The same words twice are the same words.
+        on!(self, Urgent, reads: true, db => lease::note_sent(&db, occurrence, lease, attempt, message_id))
+    }
+
     async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError> {
         write!(self, Urgent, db => lease::rescue(&db, node, now))
     }
@@ -291,6 +304,19 @@ impl Store for PostgresStore {
 
     async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
         write!(self, Normal, db => keep::delete(&db, "delete from punctual.app_user where id = $1", id))
+    }
+
+    async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {
+        read!(self, db => dead::dead_addresses(&db, after.as_ref(), limit))
+    }
+
+    async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError> {
+        // Whoever is first stays, so doing it twice is doing it once.
+        on!(self, Normal, reads: true, db => dead::mark_dead(&db, &dead))
+    }
+
+    async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
+        write!(self, Normal, db => dead::revive(&db, address))
     }
 
     async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {

@@ -8,9 +8,10 @@ use bytes::BytesMut;
 use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Kept, Occurrence, State, StateKind, Tries};
-use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
+use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder};
 use punctual_core::schedule::Schedule;
 use punctual_core::store::StoreError;
+use punctual_core::user::{Person, QuietHours};
 use punctual_core::wake::Series;
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
@@ -20,9 +21,9 @@ use uuid::Uuid;
 /// The columns [`reminder`] reads, in its order.
 pub(super) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.on_unknown_auto";
 /// How many those are.
-pub(super) const N_REMINDER: usize = 22;
+pub(super) const N_REMINDER: usize = 23;
 
 /// The columns [`series`] reads, in its order.
 pub(super) const SERIES: &str = "r.last_run, r.carried_by, r.planned";
@@ -168,13 +169,52 @@ pub(super) fn reminder(row: &Row, first: usize) -> Result<Reminder, StoreError> 
         snooze_allowed: get(row, at(11))?,
         retries_max: count(row, at(12))?,
         misfire: Misfire { policy: word(row, at(13))?, within: span(get(row, at(14))?) },
-        on_unknown: word(row, at(15))?,
+        on_unknown: match word(row, at(15))? {
+            OnUnknown::Resend if get(row, at(22))? => OnUnknown::Auto,
+            said => said,
+        },
         created_via: get(row, at(16))?,
         original_text: get(row, at(17))?,
         metadata: Metadata::from_stored(get(row, at(18))?),
         status: word(row, at(19))?,
         created_at: instant(row, at(20))?,
         updated_at: instant(row, at(21))?,
+    })
+}
+
+/// What is kept of `on_unknown`: the word, which every version knows, and whether it stands for `auto`.
+pub(super) fn on_unknown(reminder: &Reminder) -> (&'static str, bool) {
+    match reminder.on_unknown {
+        OnUnknown::Auto => (OnUnknown::Resend.as_str(), true),
+        said => (said.as_str(), false),
+    }
+}
+
+/// The columns [`person`] reads, in its order.
+pub(super) const PERSON: &str =
+    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until";
+/// How many those are.
+pub(super) const N_PERSON: usize = 7;
+
+/// Reads [`PERSON`], whose first column is at `first`; one who is not known has nothing.
+pub(super) fn person(row: &Row, first: usize) -> Result<Person, StoreError> {
+    let at = |offset: usize| first + offset;
+    let time = |index: usize| -> Result<Option<jiff::civil::Time>, StoreError> {
+        get::<Option<&str>>(row, index)?.map(str::parse).transpose().map_err(impossible)
+    };
+    let quiet = match (time(at(2))?, time(at(3))?) {
+        (Some(from), Some(to)) => {
+            let except: Option<&str> = get(row, at(4))?;
+            let except = except.map(str::parse).transpose().map_err(impossible)?.unwrap_or_default();
+            Some(QuietHours { from, to, except, digest: get::<Option<bool>>(row, at(5))?.unwrap_or_default() })
+        }
+        _ => None,
+    };
+    Ok(Person {
+        language: get::<Option<&str>>(row, at(1))?.and_then(|tag| tag.parse().ok()),
+        timezone: get::<Option<&str>>(row, at(0))?.map(Zone::named).transpose().map_err(impossible)?,
+        quiet,
+        paused_until: optional_instant(row, at(6))?,
     })
 }
 

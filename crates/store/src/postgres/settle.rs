@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, Ids, insert_occurrences};
 use super::fault::Fault;
-use super::flight::{all3, all4, both};
+use super::flight::{all4, both};
 use super::pool::Connection;
 use super::row::{self, At, clean, get, impossible, int, micros, uuid};
 use super::tell::tell;
@@ -49,8 +49,9 @@ pub(super) async fn settle(
     let mut moments: Vec<(u8, Timestamp)> = accepted.iter().filter_map(moment).collect();
     let (ended, withdrawn): (Vec<&Settlement>, Vec<&Settlement>) =
         accepted.into_iter().partition(|s| s.ended.is_some());
-    let ((), (), carriers) =
-        all3(take_back(db, &withdrawn), end_attempts(db, &ended), count_runs(db, &ended, now)).await?;
+    let ((), (), (), carriers) =
+        all4(take_back(db, &withdrawn), end_attempts(db, &ended), bury(db, &ended), count_runs(db, &ended, now))
+            .await?;
     let carrying: Vec<&Settlement> =
         ended.into_iter().filter(|s| carriers.get(&s.occurrence.reminder) == Some(&s.occurrence.run)).collect();
     if carrying.is_empty() {
@@ -151,7 +152,7 @@ async fn end_attempts(db: &Connection<'_>, ended: &[&Settlement]) -> Result<(), 
         ended.iter().map(|s| s.ended.as_ref().and_then(|end| end.message_id.as_deref()).map(clean)).collect();
     db.execute(
         "update punctual.attempt a set status = v.status, started_at = v.begun_at, ended_at = v.at, error = v.error, \
-         message_id = v.message_id from unnest($1, $2, $3, $4, $5, $6, $7, $8) \
+         message_id = coalesce(v.message_id, a.message_id) from unnest($1, $2, $3, $4, $5, $6, $7, $8) \
          as v (reminder_id, run, number, status, begun_at, at, error, message_id) \
          where a.reminder_id = v.reminder_id and a.run = v.run and a.number = v.number",
         &[
@@ -163,6 +164,35 @@ async fn end_attempts(db: &Connection<'_>, ended: &[&Settlement]) -> Result<(), 
             (&ats, Type::TIMESTAMPTZ_ARRAY),
             (&errors, Type::TEXT_ARRAY),
             (&messages, Type::TEXT_ARRAY),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Writes down the addresses that are gone.
+async fn bury(db: &Connection<'_>, ended: &[&Settlement]) -> Result<(), Fault> {
+    let gone: Vec<_> = ended.iter().filter_map(|s| Some((*s, s.ended.as_ref().filter(|end| end.gone)?))).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let ids: Ids = gone.iter().map(|(s, _)| s.occurrence).collect();
+    let numbers: Vec<i32> = gone.iter().map(|(s, _)| int(s.attempt)).collect();
+    let since: Vec<At> = gone.iter().map(|(_, end)| micros(end.at)).collect();
+    let reasons: Vec<_> = gone.iter().map(|(_, end)| clean(end.error.as_deref().unwrap_or_default())).collect();
+    db.execute(
+        // In the order of their names, so that two that bury the same do not wait in a circle.
+        "insert into punctual.dead_address (channel, address, since, reason) \
+         select distinct on (a.channel, a.address) a.channel, a.address, v.since, v.reason \
+         from unnest($1, $2, $3, $4, $5) as v (reminder_id, run, number, since, reason) join punctual.attempt a \
+         on a.reminder_id = v.reminder_id and a.run = v.run and a.number = v.number \
+         order by a.channel, a.address, v.since on conflict do nothing",
+        &[
+            (&ids.reminders, Type::UUID_ARRAY),
+            (&ids.runs, Type::INT4_ARRAY),
+            (&numbers, Type::INT4_ARRAY),
+            (&since, Type::TIMESTAMPTZ_ARRAY),
+            (&reasons, Type::TEXT_ARRAY),
         ],
     )
     .await?;

@@ -8,7 +8,8 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reminder::{Reminder, ReminderStatus};
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
-use punctual_core::wake::{Series, Wake, on_wake, route};
+use punctual_core::user::Person;
+use punctual_core::wake::{Moment, Series, Wake, on_wake, route};
 use rusqlite::{Connection, Row, params};
 
 use super::change::{cut_off, update_occurrence};
@@ -24,6 +25,7 @@ struct Due {
     reminder: Reminder,
     series: Series,
     users_addresses: Option<String>,
+    person: Arc<Person>,
 }
 
 pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError> {
@@ -45,7 +47,16 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
         claims.n_taken += 1;
         let users = row::addresses(due.users_addresses.as_deref())?;
         let route = route(&due.reminder, &users, &claim.fallback);
-        match on_wake(&due.reminder, &due.series, &due.occurrence, route.len(), claim.now) {
+        let moment = Moment {
+            reminder: &due.reminder,
+            series: &due.series,
+            occurrence: &due.occurrence,
+            person: &due.person,
+            route: &route,
+            holding: &claim.holding,
+            now: claim.now,
+        };
+        match on_wake(&moment) {
             Wake::Send { position } => {
                 let due_at = due.occurrence.due_at;
                 if matches!(due.occurrence.state, State::Processing { .. }) {
@@ -58,6 +69,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
                     // What a dead process had claimed ahead of time is looked at now, and still not sent before it is due.
                     wake_at: due.wake_at.max(due_at),
                     reminder: Arc::new(due.reminder),
+                    person: due.person,
                     route,
                     position,
                 });
@@ -110,13 +122,14 @@ fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreErro
             .to_owned(),
     };
     let sql = format!(
-        "SELECT {}, {}, r.last_run, r.carried_by, r.planned, u.addresses \
+        "SELECT {}, {}, r.last_run, r.carried_by, r.planned, u.addresses, {} \
          FROM ({chosen}) AS due \
          CROSS JOIN occurrence o ON o.reminder_id = due.reminder_id AND o.run = due.run \
          CROSS JOIN reminder r ON r.id = due.reminder_id \
-         LEFT JOIN user u ON r.route IS NULL AND u.id = r.user",
+         LEFT JOIN user u ON u.id = r.user",
         row::OCCURRENCE,
-        row::REMINDER
+        row::REMINDER,
+        row::PERSON
     );
     let mut statement = db.prepare_cached(&sql).map_err(broken)?;
     let (from, until, now) = (micros(claim.from), micros(claim.until), micros(claim.now));
@@ -152,6 +165,7 @@ fn read_due(row: &Row<'_>) -> Result<Due, StoreError> {
         reminder: row::reminder(row, row::N_OCCURRENCE)?,
         series: row::series(row, after)?,
         users_addresses: get(row, after + 3)?,
+        person: Arc::new(row::person(row, after + 4)?),
     })
 }
 
@@ -336,6 +350,26 @@ pub(super) fn renew(
         },
     )?;
     Ok(leases.iter().filter(|lease| !held.contains(lease)).copied().collect())
+}
+
+/// Writes the platform's own id on an attempt that is under way.
+pub(super) fn note_sent(
+    db: &Connection,
+    id: OccurrenceId,
+    lease: u64,
+    attempt: u32,
+    message_id: &str,
+) -> Result<bool, StoreError> {
+    let n_noted = db
+        .prepare_cached(
+            "UPDATE attempt SET message_id = ?1 WHERE reminder_id = ?2 AND run = ?3 AND number = ?4 AND status = 'sending' \
+             AND EXISTS (SELECT 1 FROM occurrence o WHERE o.reminder_id = ?2 AND o.run = ?3 AND o.lease = ?5 \
+               AND o.state = 'processing')",
+        )
+        .map_err(broken)?
+        .execute(params![message_id, id.reminder.as_bytes(), id.run, attempt, lease])
+        .map_err(broken)?;
+    Ok(n_noted > 0)
 }
 
 /// Makes every leased occurrence due for a look now: whoever leased it is gone, because the lock file is ours.

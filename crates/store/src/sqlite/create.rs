@@ -184,10 +184,12 @@ pub(super) fn audit(
 pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
     db.prepare_cached(
-        "INSERT INTO user (id, timezone, language, addresses, quiet_from, quiet_to, admin, created_at, updated_at) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET timezone = excluded.timezone, \
-         language = excluded.language, addresses = excluded.addresses, quiet_from = excluded.quiet_from, \
-         quiet_to = excluded.quiet_to, admin = excluded.admin, updated_at = excluded.updated_at",
+        "INSERT INTO user (id, timezone, language, addresses, quiet_from, quiet_to, quiet_except, quiet_digest, \
+         paused_until, admin, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (id) DO UPDATE SET timezone = excluded.timezone, language = excluded.language, \
+         addresses = excluded.addresses, quiet_from = excluded.quiet_from, quiet_to = excluded.quiet_to, \
+         quiet_except = excluded.quiet_except, quiet_digest = excluded.quiet_digest, \
+         paused_until = excluded.paused_until, admin = excluded.admin, updated_at = excluded.updated_at",
     )
     .map_err(broken)?
     .execute(params![
@@ -197,6 +199,9 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
         addresses,
         user.quiet_hours.map(|quiet| quiet.from.to_string()),
         user.quiet_hours.map(|quiet| quiet.to.to_string()),
+        user.quiet_hours.map(|quiet| quiet.except.as_str()),
+        user.quiet_hours.is_some_and(|quiet| quiet.digest),
+        user.paused_until.map(micros),
         user.admin,
         micros(user.created_at),
         micros(user.updated_at),

@@ -11,6 +11,7 @@ mod check;
 mod claim;
 mod coming;
 mod create;
+mod dead;
 mod export;
 mod foreign;
 mod imported;
@@ -30,9 +31,11 @@ use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, Imported, ImportedQuery,
-    ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, Window,
+    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Imported,
+    ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
+    Window,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::Connection;
@@ -182,6 +185,17 @@ impl Store for SqliteStore {
         self.write(Urgency::Urgent, move |db| claim::renew(db, &leases, until)).await
     }
 
+    async fn note_sent(
+        &self,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError> {
+        let message_id = message_id.to_owned();
+        self.write(Urgency::Urgent, move |db| claim::note_sent(db, occurrence, lease, attempt, &message_id)).await
+    }
+
     async fn rescue(&self, _node: &str, now: Timestamp) -> Result<usize, StoreError> {
         self.write(Urgency::Urgent, move |db| claim::rescue(db, now)).await
     }
@@ -210,6 +224,19 @@ impl Store for SqliteStore {
     async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.write(Urgency::Normal, move |db| create::delete(db, "DELETE FROM user WHERE id = ?1", &id)).await
+    }
+
+    async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {
+        self.read(move |db| dead::dead_addresses(db, after.as_ref(), limit)).await
+    }
+
+    async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| dead::mark_dead(db, &dead)).await
+    }
+
+    async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
+        let address = address.clone();
+        self.write(Urgency::Normal, move |db| dead::revive(db, &address)).await
     }
 
     async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {

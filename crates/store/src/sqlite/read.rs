@@ -7,8 +7,7 @@ use punctual_core::store::{
     Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
     Window,
 };
-use punctual_core::user::{ApiKey, QuietHours, User};
-use punctual_core::zone::Zone;
+use punctual_core::user::{ApiKey, User};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
@@ -222,36 +221,32 @@ pub(super) fn answered(db: &Connection, key: &str) -> Result<Option<Answered>, S
         .map_err(broken)
 }
 
-const USER: &str =
-    "SELECT id, timezone, language, addresses, quiet_from, quiet_to, admin, created_at, updated_at FROM user";
+fn select_user() -> String {
+    format!("SELECT {}, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at FROM user u", row::PERSON)
+}
 
 pub(super) fn user(db: &Connection, id: &str) -> Result<Option<User>, StoreError> {
-    Ok(collect(db, &format!("{USER} WHERE id = ?"), [id], read_user)?.pop())
+    Ok(collect(db, &format!("{} WHERE u.id = ?", select_user()), [id], read_user)?.pop())
 }
 
 pub(super) fn users(db: &Connection, after: Option<&str>, limit: usize) -> Result<Vec<User>, StoreError> {
-    let sql = format!("{USER} WHERE id > ? ORDER BY id LIMIT ?");
+    let sql = format!("{} WHERE u.id > ? ORDER BY u.id LIMIT ?", select_user());
     collect(db, &sql, params![after.unwrap_or(""), limit], read_user)
 }
 
 fn read_user(found: &Row<'_>) -> Result<User, StoreError> {
-    let time = |index: usize| -> Result<Option<jiff::civil::Time>, StoreError> {
-        get::<Option<String>>(found, index)?.map(|text| text.parse()).transpose().map_err(impossible)
-    };
-    let quiet_hours = match (time(4)?, time(5)?) {
-        (Some(from), Some(to)) => Some(QuietHours { from, to }),
-        _ => None,
-    };
-    let timezone: Option<String> = get(found, 1)?;
+    let person = row::person(found, 0)?;
+    let at = |offset: usize| row::N_PERSON + offset;
     Ok(User {
-        id: get(found, 0)?,
-        timezone: timezone.map(|name| Zone::named(&name)).transpose().map_err(impossible)?,
-        language: get(found, 2)?,
-        addresses: row::addresses(get::<Option<String>>(found, 3)?.as_deref())?,
-        quiet_hours,
-        admin: get(found, 6)?,
-        created_at: instant(get(found, 7)?)?,
-        updated_at: instant(get(found, 8)?)?,
+        id: get(found, at(0))?,
+        timezone: person.timezone,
+        language: get(found, at(1))?,
+        addresses: row::addresses(get::<Option<String>>(found, at(2))?.as_deref())?,
+        quiet_hours: person.quiet,
+        paused_until: person.paused_until,
+        admin: get(found, at(3))?,
+        created_at: instant(get(found, at(4))?)?,
+        updated_at: instant(get(found, at(5))?)?,
     })
 }
 

@@ -8,6 +8,7 @@ use punctual_core::occurrence::{Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Reminder};
 use punctual_core::schedule::Schedule;
 use punctual_core::store::StoreError;
+use punctual_core::user::{Person, QuietHours};
 use punctual_core::wake::Series;
 use punctual_core::zone::Zone;
 use rusqlite::Row;
@@ -144,6 +145,36 @@ pub(super) fn occurrence(row: &Row<'_>, first: usize) -> Result<(Occurrence, u64
         reached: get(row, at(13))?,
     };
     Ok((Occurrence { id, due_at, state, tries }, lease, wake_at))
+}
+
+/// The columns [`person`] reads, in its order.
+pub(super) const PERSON: &str =
+    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until";
+/// How many those are.
+pub(super) const N_PERSON: usize = 7;
+
+/// Reads [`PERSON`], whose first column is at `first`; one who is not known has nothing.
+pub(super) fn person(row: &Row<'_>, first: usize) -> Result<Person, StoreError> {
+    let at = |offset: usize| first + offset;
+    let time = |index: usize| -> Result<Option<jiff::civil::Time>, StoreError> {
+        get::<Option<String>>(row, index)?.map(|text| text.parse()).transpose().map_err(impossible)
+    };
+    let quiet = match (time(at(2))?, time(at(3))?) {
+        (Some(from), Some(to)) => {
+            let except: Option<String> = get(row, at(4))?;
+            let except = except.map(|word| word.parse()).transpose().map_err(impossible)?.unwrap_or_default();
+            Some(QuietHours { from, to, except, digest: get::<Option<bool>>(row, at(5))?.unwrap_or_default() })
+        }
+        _ => None,
+    };
+    let timezone: Option<String> = get(row, at(0))?;
+    let language: Option<String> = get(row, at(1))?;
+    Ok(Person {
+        language: language.and_then(|tag| tag.parse().ok()),
+        timezone: timezone.map(|name| Zone::named(&name)).transpose().map_err(impossible)?,
+        quiet,
+        paused_until: optional_instant(row, at(6))?,
+    })
 }
 
 /// Reads `last_run, carried_by, planned`, the first of which is at `first`.

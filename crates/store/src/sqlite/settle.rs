@@ -41,6 +41,7 @@ fn settle_once_each(
     let (ended, withdrawn): (Vec<_>, Vec<_>) = accepted.into_iter().partition(|s| s.ended.is_some());
     take_back(db, &withdrawn)?;
     end_attempts(db, &ended)?;
+    bury(db, &ended)?;
     let carriers = count_runs(db, &ended, now)?;
     for settlement in &ended {
         if carriers.get(&settlement.occurrence.reminder) == Some(&settlement.occurrence.run) {
@@ -104,7 +105,7 @@ fn end_attempts(db: &Connection, ended: &[Settlement]) -> Result<(), StoreError>
     for_rows(
         db,
         "WITH v (reminder_id, run, number, status, begun_at, at, error, message_id) AS (VALUES {values}) UPDATE attempt SET \
-         status = v.status, started_at = v.begun_at, ended_at = v.at, error = v.error, message_id = v.message_id FROM v \
+         status = v.status, started_at = v.begun_at, ended_at = v.at, error = v.error, message_id = coalesce(v.message_id, attempt.message_id) FROM v \
          WHERE attempt.reminder_id = v.reminder_id AND attempt.run = v.run AND attempt.number = v.number",
         8,
         ended,
@@ -121,6 +122,28 @@ fn end_attempts(db: &Connection, ended: &[Settlement]) -> Result<(), StoreError>
         },
         |_| Ok(()),
     )
+}
+
+/// Writes down the addresses that are gone.
+fn bury(db: &Connection, ended: &[Settlement]) -> Result<(), StoreError> {
+    for settlement in ended {
+        let Some(end) = settlement.ended.as_ref().filter(|end| end.gone) else { continue };
+        let id = settlement.occurrence;
+        db.prepare_cached(
+            "INSERT INTO dead_address (channel, address, since, reason) SELECT channel, address, ?, ? FROM attempt \
+             WHERE reminder_id = ? AND run = ? AND number = ? ON CONFLICT DO NOTHING",
+        )
+        .map_err(broken)?
+        .execute(params![
+            micros(end.at),
+            end.error.as_deref().unwrap_or_default(),
+            id.reminder.as_bytes(),
+            id.run,
+            settlement.attempt
+        ])
+        .map_err(broken)?;
+    }
+    Ok(())
 }
 
 /// Raises the reminders' counters and completes those that are over; returns which run carries each series on.

@@ -43,6 +43,7 @@ fn claim(now: i64, limit: usize) -> Claim {
         lease_until: at(now + 15),
         fallback: Address::new("console", ""),
         only: None,
+        holding: Default::default(),
     }
 }
 

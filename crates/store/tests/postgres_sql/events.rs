@@ -82,6 +82,7 @@ impl Desk {
             lease_until: now + SignedDuration::from_secs(15),
             fallback: Address::new("console", ""),
             only: None,
+            holding: Default::default(),
         };
         self.store.claim(claim).await.unwrap().to_send
     }

@@ -1,8 +1,11 @@
 //! Claiming: urgent first, earliest first, and never what another holds.
 
+use jiff::civil::time;
 use punctual_core::occurrence::{AttemptStatus, StateKind};
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::{Address, Priority, Reminder};
-use punctual_core::user::User;
+use punctual_core::user::{Except, Person, QuietHours, User};
+use punctual_core::zone::Zone;
 
 use super::desk::{Desk, LEASE, asking, at, once, run, taken};
 use super::rules;
@@ -15,6 +18,7 @@ rules!(
     a_claim_can_be_about_certain_reminders,
     only_what_is_to_be_sent_is_claimed_ahead,
     what_must_be_waited_for_hides_nothing,
+    a_claim_knows_the_person,
     a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback,
 );
 
@@ -123,6 +127,32 @@ async fn what_must_be_waited_for_hides_nothing(desk: Desk) {
     assert_eq!(desk.claim_between(70, 0, 70, 3).await.n_taken, 2);
 }
 
+async fn a_claim_knows_the_person(desk: Desk) {
+    let zone = Zone::named("Europe/Zagreb").expect("a real zone");
+    let quiet = QuietHours { from: time(3, 0, 0, 0), to: time(4, 0, 0, 0), except: Except::High, digest: true };
+    let ann = User {
+        id: "ann".into(),
+        timezone: Some(zone.clone()),
+        language: Some("de-AT".into()),
+        addresses: vec![],
+        quiet_hours: Some(quiet),
+        paused_until: Some(at(5)),
+        admin: false,
+        created_at: at(0),
+        updated_at: at(0),
+    };
+    let bob = User { id: "bob".into(), timezone: None, language: Some("tlh".into()), quiet_hours: None, ..ann.clone() };
+    desk.store.put_user(ann).await.expect("the store works");
+    desk.store.put_user(bob).await.expect("the store works");
+    let of = |number, user: &str| Reminder { user: user.into(), ..once(number, 10 * i64::from(number)) };
+    // With addresses of their own, too.
+    desk.create(&[&of(1, "ann"), &of(2, "bob"), &of(3, "stranger")]).await;
+    let people: Vec<_> = desk.claim(30).await.to_send.iter().map(|claimed| (*claimed.person).clone()).collect();
+    let (paused_until, language) = (Some(at(5)), Some(Lang::De));
+    let known = Person { language, timezone: Some(zone), quiet: Some(quiet), paused_until };
+    assert_eq!(people, [known, Person { paused_until, ..Person::default() }, Person::default()]);
+}
+
 async fn a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback(desk: Desk) {
     let user = User {
         id: "bob".into(),
@@ -130,6 +160,7 @@ async fn a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback(
         language: None,
         addresses: vec![Address::new("mail", "bob"), Address::new("phone", "bob")],
         quiet_hours: None,
+        paused_until: None,
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -29,7 +29,7 @@ async fn a_created_reminder_reads_back_whole(desk: Desk) {
         snooze_allowed: false,
         retries_max: 7,
         misfire: Misfire { policy: MisfirePolicy::All, within: std::time::Duration::from_secs(90) },
-        on_unknown: OnUnknown::Hold,
+        on_unknown: OnUnknown::Auto,
         original_text: Some("every two minutes".into()),
         metadata,
         ..every(1, 120)

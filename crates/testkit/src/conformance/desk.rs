@@ -88,7 +88,7 @@ impl Desk {
         self.store.claim(claim).await.expect("the store works")
     }
 
-    fn claim_of(now: i64, from: i64, until: i64, limit: usize) -> Claim {
+    pub(super) fn claim_of(now: i64, from: i64, until: i64, limit: usize) -> Claim {
         let from = if from == i64::MIN { Timestamp::MIN } else { at(from) };
         Claim {
             now: at(now),
@@ -100,6 +100,7 @@ impl Desk {
             lease_until: at(now) + LEASE,
             fallback: Address::new("console", ""),
             only: None,
+            holding: Default::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use jiff::civil::time;
 use punctual_core::change::Change;
 use punctual_core::reminder::{Address, ReminderStatus};
 use punctual_core::store::StoreStats;
-use punctual_core::user::{ApiKey, QuietHours, User};
+use punctual_core::user::{ApiKey, Except, QuietHours, User};
 use punctual_core::zone::Zone;
 
 use super::desk::{Desk, at, every, once};
@@ -24,7 +24,13 @@ fn user(id: &str) -> User {
         timezone: Some(Zone::named("Europe/Zagreb").expect("a real zone")),
         language: Some("hr".into()),
         addresses: vec![Address::new("phone", id)],
-        quiet_hours: Some(QuietHours { from: time(22, 0, 0, 0), to: time(6, 30, 0, 0) }),
+        quiet_hours: Some(QuietHours {
+            from: time(22, 0, 0, 0),
+            to: time(6, 30, 0, 0),
+            except: Except::High,
+            digest: true,
+        }),
+        paused_until: Some(at(77)),
         admin: true,
         created_at: at(0),
         updated_at: at(0),
@@ -40,8 +46,15 @@ async fn users_are_kept_and_replaced(desk: Desk) {
     let names = |users: Vec<User>| users.into_iter().map(|user| user.id).collect::<Vec<_>>();
     assert_eq!(names(store.users(None, 2).await.expect("the store works")), ["ann", "bob"]);
     assert_eq!(names(store.users(Some("bob".into()), 2).await.expect("the store works")), ["carol"]);
-    let plain =
-        User { timezone: None, language: None, quiet_hours: None, admin: false, updated_at: at(9), ..user("ann") };
+    let plain = User {
+        timezone: None,
+        language: None,
+        quiet_hours: None,
+        paused_until: None,
+        admin: false,
+        updated_at: at(9),
+        ..user("ann")
+    };
     store.put_user(plain.clone()).await.expect("the store works");
     assert_eq!(store.user("ann").await.expect("the store works"), Some(plain));
     assert!(store.delete_user("ann").await.expect("the store works"));

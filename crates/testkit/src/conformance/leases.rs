@@ -1,8 +1,10 @@
 //! Leases: they end, they are renewed, and their number keeps late writers out.
 
+use punctual_core::change::{Change, Patch};
 use punctual_core::decide::withdraw;
 use punctual_core::occurrence::{AttemptStatus, StateKind};
-use punctual_core::reminder::{OnUnknown, Reminder};
+use punctual_core::reminder::{Address, OnUnknown, Reminder};
+use punctual_core::store::Claim;
 
 use super::desk::{Desk, LEASE, at, every, once, run, taken};
 use super::rules;
@@ -11,6 +13,7 @@ rules!(
     an_expired_lease_is_taken_over_and_its_attempt_unknown,
     a_late_result_is_refused_by_its_lease_number,
     what_may_have_arrived_is_held_if_its_owner_said_so,
+    what_may_have_arrived_is_held_by_itself_where_its_channel_says_so,
     a_held_run_does_not_stop_its_series,
     a_renewed_lease_lasts_longer,
     a_lost_lease_is_reported_by_its_number,
@@ -60,6 +63,28 @@ async fn what_may_have_arrived_is_held_if_its_owner_said_so(desk: Desk) {
     assert_eq!(trail.attempts[0].status, AttemptStatus::Unknown);
     assert!(trail.occurrence.state.error().is_some_and(|error| error.contains("may have arrived")));
     assert_eq!(desk.status(reminder.id).await, punctual_core::reminder::ReminderStatus::Completed);
+}
+
+async fn what_may_have_arrived_is_held_by_itself_where_its_channel_says_so(desk: Desk) {
+    let auto = |number, channel| {
+        let to = vec![Address::new(channel, "ann")];
+        Reminder { on_unknown: OnUnknown::Auto, to, ..once(number, 10) }
+    };
+    let (call, mail) = (auto(1, "vapi"), auto(2, "mail"));
+    desk.create(&[&call, &mail]).await;
+    assert_eq!(desk.view(call.id).await.reminder.on_unknown, OnUnknown::Auto);
+    assert_eq!(desk.claim(10).await.to_send.len(), 2);
+    let claim = Claim { holding: ["vapi".to_owned()].into(), ..Desk::claim_of(25, 0, 25, 10) };
+    let claims = desk.store.claim(claim).await.expect("the store works");
+    assert_eq!(claims.to_send.iter().map(|c| c.before.id).collect::<Vec<_>>(), [run(&mail, 1)]);
+    assert_eq!(claims.ended, [StateKind::Failed]);
+    assert_eq!(desk.states(call.id).await, [(StateKind::Failed, 10)]);
+    // A reminder can be changed to say so itself, and back.
+    for said in [OnUnknown::Resend, OnUnknown::Auto, OnUnknown::Hold] {
+        let patch = Patch { on_unknown: Some(said), ..Patch::default() };
+        desk.change(mail.id, Change::Update(Box::new(patch)), 26).await;
+        assert_eq!(desk.view(mail.id).await.reminder.on_unknown, said);
+    }
 }
 
 async fn a_held_run_does_not_stop_its_series(desk: Desk) {

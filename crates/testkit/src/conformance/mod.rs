@@ -2,6 +2,7 @@
 //!
 //! A store's own tests call `exercise` with a way to make an empty store. A new rule about stores starts here.
 
+mod addresses;
 mod answers;
 mod claims;
 mod commands;
@@ -51,6 +52,7 @@ where
         answers::RULES,
         commands::RULES,
         keeping::RULES,
+        addresses::RULES,
     ];
     for (name, rule) in files.into_iter().flatten() {
         println!("rule: {name}");

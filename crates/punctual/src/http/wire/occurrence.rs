@@ -1,7 +1,9 @@
 //! An occurrence and its trail as they are shown.
 
 use jiff::Timestamp;
-use punctual_core::occurrence::State;
+use punctual_core::id::OccurrenceId;
+use punctual_core::occurrence::{Attempt, AttemptStatus, State};
+use punctual_core::reminder::Address;
 use punctual_core::store::{AuditEntry, Trail};
 use serde::Serialize;
 
@@ -36,6 +38,10 @@ struct AttemptJson {
     ended_at: Option<Timestamp>,
     error: Option<String>,
     message_id: Option<String>,
+    /// The same for every attempt to say the same thing at the same address.
+    idempotency_key: String,
+    /// This attempt's alone.
+    attempt_key: String,
 }
 
 #[derive(Serialize)]
@@ -71,16 +77,6 @@ impl OccurrenceJson {
             State::AwaitingAck { ask_again_at, .. } => (None, Some(ask_again_at)),
             _ => (None, None),
         };
-        let attempts = attempts.into_iter().map(|attempt| AttemptJson {
-            number: attempt.number,
-            channel: attempt.channel,
-            address: attempt.address,
-            status: attempt.status.as_str(),
-            started_at: attempt.started_at,
-            ended_at: attempt.ended_at,
-            error: attempt.error,
-            message_id: attempt.message_id,
-        });
         let responses = responses.into_iter().map(|response| ResponseJson {
             response: response.kind,
             at: response.at,
@@ -97,11 +93,35 @@ impl OccurrenceJson {
             retry_at,
             ask_again_at,
             error: occurrence.state.error().map(str::to_owned),
-            attempts: attempts.collect(),
+            attempts: attempts_json(id, attempts),
             responses: responses.collect(),
             audit: audit.iter().filter(|entry| entry.run == Some(id.run)).map(AuditJson::from).collect(),
         }
     }
+}
+
+/// Attempts with the keys they were sent under.
+fn attempts_json(id: OccurrenceId, attempts: Vec<Attempt>) -> Vec<AttemptJson> {
+    // How often the person had been reached before: what is said again has a key of its own.
+    let mut reached = 0;
+    let json = |attempt: Attempt| {
+        let address = Address { channel: attempt.channel, address: attempt.address };
+        let keys = (id.idempotency_key(&address, reached), id.attempt_key(&address, attempt.number));
+        reached += u32::from(matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered));
+        AttemptJson {
+            number: attempt.number,
+            channel: address.channel,
+            address: address.address,
+            status: attempt.status.as_str(),
+            started_at: attempt.started_at,
+            ended_at: attempt.ended_at,
+            error: attempt.error,
+            message_id: attempt.message_id,
+            idempotency_key: keys.0,
+            attempt_key: keys.1,
+        }
+    };
+    attempts.into_iter().map(json).collect()
 }
 
 impl From<&AuditEntry> for AuditJson {

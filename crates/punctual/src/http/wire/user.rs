@@ -24,6 +24,7 @@ pub(in crate::http) fn user(value: Value, id: String, now: Timestamp) -> Result<
         language: fields.text("language")?,
         addresses: addresses(&mut fields, "addresses")?.unwrap_or_default(),
         quiet_hours: quiet_hours(&mut fields)?,
+        paused_until: None,
         admin: fields.boolean("admin")?.unwrap_or(false),
         created_at: now,
         updated_at: now,
@@ -40,7 +41,8 @@ fn quiet_hours(fields: &mut Fields) -> Result<Option<QuietHours>, Invalid> {
         let text = fields.text(name)?.ok_or_else(|| Invalid::new(name, "is missing; write a time such as 22:00"))?;
         text.parse::<Time>().map_err(|_| Invalid::new(name, format!("`{text}` is not a time of day; write 22:00")))
     };
-    let hours = QuietHours { from: time("from").map_err(within)?, to: time("to").map_err(within)? };
+    let (from, to) = (time("from").map_err(within)?, time("to").map_err(within)?);
+    let hours = QuietHours { from, to, except: Default::default(), digest: false };
     match hours.from == hours.to {
         true => Err(Invalid::new("quiet_hours", "begins and ends at the same time; leave it out for none")),
         false => Ok(Some(hours)),

@@ -16,7 +16,7 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use self::column::Columns;
-use self::table::{ANSWERED, ATTEMPT, AUDIT, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
+use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
@@ -30,7 +30,8 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 8] = [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &KEY, &ANSWERED];
+const TABLES: [&Table; 9] =
+    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &DEAD_ADDRESS, &KEY, &ANSWERED];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -58,8 +59,12 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 3] =
-    [Plain { table: USER.name, next: 1 }, Plain { table: KEY.name, next: 2 }, Plain { table: ANSWERED.name, next: 3 }];
+const PLAINS: [Plain; 4] = [
+    Plain { table: USER.name, next: 1 },
+    Plain { table: DEAD_ADDRESS.name, next: 2 },
+    Plain { table: KEY.name, next: 3 },
+    Plain { table: ANSWERED.name, next: 4 },
+];
 
 /// How many rows a table has.
 #[derive(Debug, Clone, PartialEq, Eq)]

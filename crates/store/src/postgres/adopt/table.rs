@@ -71,7 +71,8 @@ pub(super) const REMINDER: Table = Table {
         same("retries_max", Int),
         same("misfire", Text),
         same("misfire_within", Big),
-        same("on_unknown", Text),
+        other("CASE on_unknown WHEN 'auto' THEN 'resend' ELSE on_unknown END", "on_unknown", Text),
+        other("on_unknown = 'auto'", "on_unknown_auto", Bool),
         same("created_via", Text),
         same("original_text", Text),
         same("metadata", Text),
@@ -175,10 +176,21 @@ pub(super) const USER: Table = Table {
         same("addresses", Text),
         same("quiet_from", Text),
         same("quiet_to", Text),
+        same("quiet_except", Text),
+        same("quiet_digest", Bool),
+        same("paused_until", At),
         same("admin", Bool),
         same("created_at", At),
         same("updated_at", At),
     ],
+};
+
+pub(super) const DEAD_ADDRESS: Table = Table {
+    name: "dead_address",
+    into: "dead_address",
+    from: "dead_address",
+    key: "channel || char(1) || address",
+    columns: &[same("channel", Text), same("address", Text), same("since", At), same("reason", Text)],
 };
 
 pub(super) const KEY: Table = Table {

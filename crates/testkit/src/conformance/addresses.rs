@@ -1,0 +1,118 @@
+//! Addresses that are dead, and what the platform calls what was sent there.
+
+use punctual_core::channel::SendError;
+use punctual_core::occurrence::AttemptStatus;
+use punctual_core::reminder::{Address, Reminder};
+use punctual_core::store::DeadAddress;
+
+use super::desk::{Desk, at, failed, once, run, taken};
+use super::rules;
+
+rules!(
+    an_address_that_is_gone_is_dead_with_the_result_that_said_so,
+    a_refused_result_buries_nothing,
+    dead_addresses_are_marked_listed_and_revived,
+    what_the_platform_calls_it_is_noted_while_it_is_under_way,
+    a_note_needs_the_lease_and_an_attempt_under_way,
+);
+
+fn gone() -> Result<punctual_core::channel::Receipt, SendError> {
+    Err(SendError::Gone("the number is not in service".into()))
+}
+
+async fn all(desk: &Desk) -> Vec<DeadAddress> {
+    desk.store.dead_addresses(None, 100).await.expect("the store works")
+}
+
+async fn an_address_that_is_gone_is_dead_with_the_result_that_said_so(desk: Desk) {
+    let to = vec![Address::new("phone", "ann"), Address::new("mail", "ann")];
+    let both = [Reminder { to: to.clone(), ..once(1, 10) }, Reminder { to: to.clone(), ..once(2, 10) }];
+    desk.create(&both.iter().collect::<Vec<_>>()).await;
+    let claimed = desk.claim(10).await.to_send;
+    assert!(all(&desk).await.is_empty());
+    // Both in one batch, and once more later: the first one stays.
+    let settlements: Vec<_> = claimed.iter().map(|claimed| Desk::settlement(claimed, gone(), 11)).collect();
+    assert!(settlements.iter().all(|settlement| settlement.ended.as_ref().is_some_and(|end| end.gone)));
+    desk.write(settlements, 11).await;
+    let dead = all(&desk).await;
+    assert_eq!(dead.len(), 1, "{dead:?}");
+    assert_eq!((&dead[0].address, dead[0].since), (&to[0], at(11)));
+    assert!(dead[0].reason.contains("not in service"), "{dead:?}");
+    let claimed = desk.claim(11).await.to_send;
+    desk.settle(&claimed[0], Err(SendError::Refused("too long".into())), 12).await;
+    desk.settle(&claimed[1], failed(), 12).await;
+    assert_eq!(all(&desk).await, dead, "only what is gone is dead");
+    let third = Reminder { to, ..once(3, 20) };
+    desk.create(&[&third]).await;
+    let claimed = desk.claim_only(20, vec![third.id], 1).await.to_send.remove(0);
+    desk.settle(&claimed, gone(), 21).await;
+    assert_eq!(all(&desk).await, dead);
+}
+
+async fn a_refused_result_buries_nothing(desk: Desk) {
+    desk.create(&[&once(1, 10)]).await;
+    let first = desk.claim_one(10).await;
+    let _second = desk.claim_one(25).await;
+    assert_eq!(desk.settle(&first, gone(), 26).await.lost.len(), 1);
+    assert!(all(&desk).await.is_empty());
+}
+
+async fn dead_addresses_are_marked_listed_and_revived(desk: Desk) {
+    let store = &desk.store;
+    let dead = |channel: &str, address: &str, second| DeadAddress {
+        address: Address::new(channel, address),
+        since: at(second),
+        reason: format!("said at {second}"),
+    };
+    for one in [dead("sms", "+2", 3), dead("mail", "z@x", 1), dead("sms", "+1", 2), dead("sms", "+1", 9)] {
+        store.mark_dead(one).await.expect("the store works");
+    }
+    let sorted = [dead("mail", "z@x", 1), dead("sms", "+1", 2), dead("sms", "+2", 3)];
+    assert_eq!(all(&desk).await, sorted, "and the first mark stays");
+    let page = store.dead_addresses(Some(sorted[0].address.clone()), 1).await.expect("the store works");
+    assert_eq!(page, sorted[1..2]);
+    assert!(store.revive(&sorted[1].address).await.expect("the store works"));
+    assert!(!store.revive(&sorted[1].address).await.expect("the store works"));
+    assert!(!store.revive(&Address::new("mail", "+2")).await.expect("the store works"), "of another channel");
+    assert_eq!(all(&desk).await, [sorted[0].clone(), sorted[2].clone()]);
+}
+
+async fn what_the_platform_calls_it_is_noted_while_it_is_under_way(desk: Desk) {
+    let reminder = once(1, 10);
+    desk.create(&[&reminder]).await;
+    let claimed = desk.claim_one(10).await;
+    let id = run(&reminder, 1);
+    let note = desk.store.note_sent(id, claimed.lease, claimed.attempt(), "call-7").await;
+    assert!(note.expect("the store works"));
+    let noted = |trail: punctual_core::store::Trail| {
+        trail.attempts.into_iter().map(|a| (a.status, a.message_id)).collect::<Vec<_>>()
+    };
+    let call = Some("call-7".to_owned());
+    assert_eq!(noted(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
+    // Whoever takes over finds it, and a result without an id of its own leaves it.
+    let second = desk.claim_one(25).await;
+    assert_eq!(noted(desk.trail(id).await)[0], (AttemptStatus::Unknown, call));
+    assert!(desk.store.note_sent(id, second.lease, second.attempt(), "call-8").await.expect("the store works"));
+    desk.settle(&second, failed(), 26).await;
+    assert_eq!(noted(desk.trail(id).await)[1], (AttemptStatus::Failed, Some("call-8".to_owned())));
+    let third = desk.claim_one(90).await;
+    assert!(desk.store.note_sent(id, third.lease, third.attempt(), "call-9").await.expect("the store works"));
+    desk.settle(&third, taken(), 91).await;
+    assert_eq!(noted(desk.trail(id).await)[2], (AttemptStatus::Sent, Some("m1".to_owned())));
+}
+
+async fn a_note_needs_the_lease_and_an_attempt_under_way(desk: Desk) {
+    let reminder = once(1, 10);
+    desk.create(&[&reminder]).await;
+    let first = desk.claim_one(10).await;
+    let second = desk.claim_one(25).await;
+    let id = run(&reminder, 1);
+    let before = desk.trail(id).await;
+    for (lease, attempt) in [(first.lease, 1), (first.lease, 2), (second.lease, 1), (second.lease, 3)] {
+        let noted = desk.store.note_sent(id, lease, attempt, "late").await.expect("the store works");
+        assert!(!noted, "lease {lease}, attempt {attempt}");
+    }
+    assert_eq!(desk.trail(id).await, before);
+    desk.settle(&second, taken(), 26).await;
+    assert!(!desk.store.note_sent(id, second.lease, 2, "late").await.expect("the store works"), "it has ended");
+}
