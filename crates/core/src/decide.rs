@@ -96,7 +96,11 @@ fn failed(
     now: Timestamp,
 ) -> (AttemptStatus, State) {
     let text = error.to_string();
-    let holds = claimed.reminder.on_unknown == OnUnknown::Hold;
+    let holds = match claimed.reminder.on_unknown {
+        OnUnknown::Hold => true,
+        OnUnknown::Resend => false,
+        OnUnknown::Auto => claimed.holds_unknown,
+    };
     let status = match &error {
         SendError::Throttled { wait, .. } => {
             let waited_for = now.duration_since(claimed.before.due_at);

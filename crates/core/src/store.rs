@@ -77,18 +77,6 @@ pub trait Store: Send + Sync + 'static {
     /// dead.
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError>;
 
-    /// Writes down the platform's id of a message while its attempt is under way and its lease is held; else it changes nothing.
-    async fn note_sent(
-        &self,
-        occurrence: OccurrenceId,
-        lease: u64,
-        attempt: u32,
-        message_id: &str,
-    ) -> Result<bool, StoreError> {
-        let _ = (occurrence, lease, attempt, message_id);
-        Ok(false)
-    }
-
     /// Prolongs leases; returns those that are no longer held. A lease is named by its number too: the same node may hold a
     /// later lease of the same occurrence.
     async fn renew(
@@ -477,6 +465,13 @@ pub struct Claim {
     pub holding: BTreeSet<String>,
 }
 
+impl Claim {
+    /// Whether what may have arrived at this place of a route is held by default.
+    pub fn holds_at(&self, route: &[Address], position: u32) -> bool {
+        route.get(position as usize).is_some_and(|address| self.holding.contains(&address.channel))
+    }
+}
+
 /// What was leased.
 #[derive(Debug, Clone, Default)]
 pub struct Claims {
@@ -514,6 +509,8 @@ pub struct Claimed {
     pub route: Vec<Address>,
     /// Which of them to try now.
     pub position: u32,
+    /// Whether its channel does not repeat what may have arrived, unless the reminder says otherwise.
+    pub holds_unknown: bool,
 }
 
 impl Claimed {

@@ -158,7 +158,7 @@ impl Inner {
                 lease_until: plus(now, signed(self.settings.lease_for)),
                 fallback: self.settings.fallback.clone(),
                 only: Some(only),
-                holding: Default::default(),
+                holding: self.holding.clone(),
             };
             self.claiming.store(true, Ordering::Release);
             let claims = self.store.claim(claim).await;

@@ -246,7 +246,7 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
         lease_until: plus(now, signed(inner.settings.lease_for)),
         fallback: inner.settings.fallback.clone(),
         only: None,
-        holding: Default::default(),
+        holding: inner.holding.clone(),
     };
     inner.claiming.store(true, Ordering::Release);
     inner.timer.begin_claim();

@@ -1,6 +1,6 @@
 //! The commands: what every front door calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use punctual_core::store::{
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::alarm::Rings;
+use crate::dead::Dead;
 use crate::deliver::Hold;
 use crate::flight::{Fired, Flights};
 use crate::lanes::Lanes;
@@ -62,6 +63,9 @@ pub struct Engine {
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) channels: BTreeMap<String, Arc<dyn Channel>>,
+    /// The channels on which what may have arrived is not sent again by itself.
+    pub(crate) holding: BTreeSet<String>,
+    pub(crate) dead: Dead,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) runtime: Arc<dyn Runtime>,
@@ -114,8 +118,11 @@ impl Engine {
     /// Puts an engine together. Nothing fires before [`Engine::start`].
     pub fn new(parts: Parts) -> Self {
         let (settler, settlements) = Settler::new();
+        let holding = parts.channels.iter().filter(|(_, channel)| channel.holds_unknown());
         let inner = Inner {
             store: parts.store,
+            holding: holding.map(|(name, _)| name.clone()).collect(),
+            dead: Dead::default(),
             channels: parts.channels,
             clock: parts.clock,
             random: parts.random,
@@ -202,6 +209,13 @@ impl Engine {
                 return Err(Invalid::new(format!("to[{index}].channel"), problem));
             };
             channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
+            if let Some(dead) = self.inner.dead.get(address) {
+                let problem = format!(
+                    "has been dead since {}: {}; if it lives again, `punctual channels test {} ADDRESS` brings it back",
+                    dead.since, dead.reason, address.channel
+                );
+                return Err(Invalid::new(format!("to[{index}].address"), problem));
+            }
         }
         Ok(())
     }

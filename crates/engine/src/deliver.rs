@@ -10,12 +10,12 @@ use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
 use punctual_core::decide::{decide, withdraw};
-use punctual_core::phrase::Lang;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
 
 use crate::claim::plus;
 use crate::command::Inner;
+use crate::dead::not_called;
 use crate::flight::Flight;
 use crate::gate::Fate;
 use crate::lanes;
@@ -120,8 +120,9 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         inner.metrics.retries.inc();
     }
 
-    let message = message(&flight, begun_at);
+    let message = message(inner, &flight, begun_at);
     let said = match inner.channels.get(&message.to.channel) {
+        _ if let Some(dead) = inner.dead.get(&message.to) => Err(not_called(&dead)),
         None => Err(SendError::Refused(format!("there is no channel named `{}`", message.to.channel))),
         Some(channel) => match within_time(inner, channel.send(&message)).await {
             Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &flight, &**channel, id).await,
@@ -129,6 +130,9 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         },
     };
     log(&message, &said);
+    if let Err(SendError::Gone(reason)) = &said {
+        inner.dead.note(&message.to, reason, begun_at);
+    }
     let fate = fate(&said);
     settle(inner, &flight, said, begun_at);
     Some(fate)
@@ -138,7 +142,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
 pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, now: Timestamp) {
     if flight.begin() {
         let said = Err(error);
-        log(&message(flight, now), &said);
+        log(&message(inner, flight, now), &said);
         settle(inner, flight, said, now);
     }
 }
@@ -190,7 +194,7 @@ fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
     }
 }
 
-fn message(flight: &Flight, sent_at: Timestamp) -> Message {
+fn message(inner: &Inner, flight: &Flight, sent_at: Timestamp) -> Message {
     let claimed = &flight.claimed;
     let occurrence = &claimed.before;
     let to = claimed.to().clone();
@@ -202,7 +206,7 @@ fn message(flight: &Flight, sent_at: Timestamp) -> Message {
         reminder: claimed.reminder.clone(),
         idempotency_key: occurrence.id.idempotency_key(&to, occurrence.tries.reached),
         attempt_key: occurrence.id.attempt_key(&to, claimed.attempt()),
-        language: Lang::En,
+        language: claimed.person.language.unwrap_or(inner.settings.language),
         text: text(&claimed.reminder, due_at, sent_at),
         to,
         due_at,

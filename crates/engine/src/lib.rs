@@ -24,6 +24,9 @@ mod lanes;
 /// What holds sends back.
 mod gate;
 
+/// Addresses that their platform calls dead.
+mod dead;
+
 /// Writing down what became of it.
 mod settle;
 

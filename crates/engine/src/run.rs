@@ -9,7 +9,7 @@ use punctual_core::store::StoreError;
 use tokio::sync::mpsc;
 
 use crate::command::{Engine, Inner};
-use crate::{alarm, claim, deliver, peers, settle, sweep};
+use crate::{alarm, claim, dead, deliver, peers, settle, sweep};
 
 /// How far a stop has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,7 @@ impl Engine {
         if n_rescued > 0 {
             tracing::info!(n_rescued, "took over deliveries that were cut off when an earlier process ended");
         }
+        inner.read_dead().await?;
         let (alive, tasks) = mpsc::channel(1);
         let spawn = |task: BoxFuture<()>| {
             let alive = alive.clone();
@@ -60,6 +61,7 @@ impl Engine {
             }
             spawn(Box::pin(sweep::renew::run(inner.clone())));
             spawn(Box::pin(sweep::fallback::run(inner.clone())));
+            spawn(Box::pin(dead::run(inner.clone())));
             spawn(Box::pin(sweep::prune::run(inner.clone())));
         }
         Ok(Running { inner: inner.clone(), tasks })

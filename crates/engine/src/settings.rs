@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
 
@@ -34,6 +35,8 @@ pub struct Settings {
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
     pub fallback: Address,
+    /// The language of those who have none.
+    pub language: Lang,
     /// How long an orderly stop waits for sends in flight.
     pub stop_grace: Duration,
 }
@@ -54,6 +57,7 @@ impl Default for Settings {
             keep_history_for: None,
             retry: RetryPolicy::default(),
             fallback: Address::new("console", ""),
+            language: Lang::En,
             stop_grace: Duration::from_secs(10),
         }
     }

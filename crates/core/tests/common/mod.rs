@@ -67,6 +67,7 @@ pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
         wake_at: at(0),
         reminder: Arc::new(reminder),
         person: Arc::default(),
+        holds_unknown: false,
         route,
         position: 0,
     }

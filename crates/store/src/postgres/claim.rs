@@ -116,6 +116,7 @@ pub(super) async fn claim(
                     taken_over.push(id);
                 }
                 let due_at = due.occurrence.due_at;
+                let route = route(&known.reminder, &known.users, &claim.fallback);
                 claims.to_send.push(Claimed {
                     before: due.occurrence,
                     lease: due.lease + 1,
@@ -124,7 +125,8 @@ pub(super) async fn claim(
                     wake_at: due.wake_at.max(due_at),
                     reminder: known.reminder.clone(),
                     person: known.person.clone(),
-                    route: route(&known.reminder, &known.users, &claim.fallback),
+                    holds_unknown: claim.holds_at(&route, position),
+                    route,
                     position,
                 });
             }

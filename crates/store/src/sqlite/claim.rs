@@ -70,6 +70,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
                     wake_at: due.wake_at.max(due_at),
                     reminder: Arc::new(due.reminder),
                     person: due.person,
+                    holds_unknown: claim.holds_at(&route, position),
                     route,
                     position,
                 });

@@ -90,6 +90,8 @@ pub struct Sent {
     pub effect: Option<Moment>,
     /// When the receiver answered, and what.
     pub answered: Option<(Moment, Answer)>,
+    /// How long the receiver asked to be left alone.
+    pub asked_to_wait: Option<SignedDuration>,
 }
 
 /// What a receiver answered.
@@ -175,7 +177,14 @@ impl Ledger {
     pub fn send_begun(&self, from: Group, message: &Message) -> usize {
         let begun = self.moment(("send", &message.idempotency_key, message.attempt));
         let mut book = self.read();
-        book.sends.push(Sent { message: message.clone(), from, begun, effect: None, answered: None });
+        book.sends.push(Sent {
+            message: message.clone(),
+            from,
+            begun,
+            effect: None,
+            answered: None,
+            asked_to_wait: None,
+        });
         book.sends.len() - 1
     }
 
@@ -189,6 +198,11 @@ impl Ledger {
     pub fn send_answered(&self, index: usize, answer: Answer) {
         let moment = self.moment(("sent", index, answer as u8));
         self.read().sends[index].answered = Some((moment, answer));
+    }
+
+    /// The receiver asked to be left alone for a while.
+    pub fn asked_to_wait(&self, index: usize, wait: SignedDuration) {
+        self.read().sends[index].asked_to_wait = Some(wait);
     }
 
     /// Something was done to the world.
@@ -235,7 +249,7 @@ impl Book {
             lines
                 .extend(refused.map(|(moment, why)| (*moment, format!("{reminder} {} refused: {why}", change.verb()))));
         }
-        for Sent { message, from, begun, effect, answered } in &self.sends {
+        for Sent { message, from, begun, effect, answered, .. } in &self.sends {
             let name = format!("{} attempt {}", message.idempotency_key, message.attempt);
             lines.push((*begun, format!("{name} sent by {from} to {}, due at {}", message.to, message.due_at)));
             lines.extend(effect.map(|moment| (moment, format!("{name} took effect"))));

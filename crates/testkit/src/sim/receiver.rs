@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use punctual_core::channel::{Channel, Held, Limits, Message, Receipt, SendError};
 use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
@@ -72,6 +73,7 @@ impl Channel for Receiver {
             Behaviour::Gone => (false, Err(SendError::Gone("simulated: nobody lives here".into()))),
             Behaviour::Throttle => {
                 let seconds = self.random.between(1, 90).unsigned_abs();
+                self.ledger.asked_to_wait(index, SignedDuration::from_secs(seconds.cast_signed()));
                 (false, Err(SendError::Throttled { wait: Duration::from_secs(seconds), held: Held::Receiver }))
             }
             Behaviour::Unknown { effect } => (effect, Err(SendError::Unknown("simulated: cut off".into()))),
@@ -112,7 +114,8 @@ impl Receiver {
         match self.random.below(30) {
             0..=4 if certain => Behaviour::Fail,
             5 if certain => Behaviour::Refuse,
-            6 if certain => Behaviour::Gone,
+            // Seldom, because nobody calls there again.
+            6 if certain && self.random.one_in(20) => Behaviour::Gone,
             7..=8 if certain => Behaviour::Throttle,
             9..=10 if uncertain => Behaviour::Unknown { effect },
             11 if uncertain => Behaviour::Hang { effect },

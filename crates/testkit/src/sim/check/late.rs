@@ -1,6 +1,9 @@
 //! Sends begin on their instant: always, if nothing ever goes wrong, and again soon after it did.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
+use punctual_core::reminder::Address;
 
 use super::Evidence;
 
@@ -15,6 +18,12 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let excuse_ends = evidence.quiet_since + evidence.options.settles_within();
     let always = evidence.options.is_punctual() && !evidence.options.receivers_hang;
     let late_after = if evidence.options.tight { LATE_AFTER_TIGHT } else { LATE_AFTER };
+    let mut waits: BTreeMap<&Address, Vec<(SignedDuration, SignedDuration)>> = BTreeMap::new();
+    for sent in &book.sends {
+        if let (Some(wait), Some((answered, _))) = (sent.asked_to_wait, sent.answered) {
+            waits.entry(&sent.message.to).or_default().push((answered.elapsed, answered.elapsed + wait));
+        }
+    }
     let mut found = Vec::new();
     for sent in &book.sends {
         let message = &sent.message;
@@ -33,7 +42,12 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let words = asked.chain(told).flatten().filter(|moment| *moment < sent.begun);
         let last_word = words.map(|moment| moment.at).max();
         let since = last_word.map_or(sent.message.due_at, |at| at.max(sent.message.due_at));
-        let late = sent.begun.at.duration_since(since);
+        let mut late = sent.begun.at.duration_since(since);
+        // Who was asked to wait waits with all that goes there, and counts from the end of it.
+        let asked = waits.get(&message.to).into_iter().flatten().filter(|(from, _)| *from < sent.begun.elapsed);
+        if let Some(waited_until) = asked.map(|(_, until)| *until).max() {
+            late = late.min(sent.begun.elapsed - waited_until);
+        }
         let excused = !always && sent.begun.elapsed - late < excuse_ends;
         if late > late_after && !excused {
             found.push(format!("{id} is due at {} and was sent {late:#} late", sent.message.due_at));
