@@ -204,9 +204,7 @@ impl Engine {
     fn check_addresses(&self, to: &[punctual_core::reminder::Address]) -> Result<(), Invalid> {
         for (index, address) in to.iter().enumerate() {
             let Some(channel) = self.inner.channels.get(&address.channel) else {
-                let known: Vec<_> = self.inner.channels.keys().map(String::as_str).collect();
-                let problem = format!("there is no channel named `{}`; there is {}", address.channel, known.join(", "));
-                return Err(Invalid::new(format!("to[{index}].channel"), problem));
+                return Err(self.no_channel(&format!("to[{index}].channel"), &address.channel));
             };
             channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
             if let Some(dead) = self.inner.dead.get(address) {
@@ -218,6 +216,11 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn no_channel(&self, field: &str, name: &str) -> Invalid {
+        let known: Vec<_> = self.inner.channels.keys().map(String::as_str).collect();
+        Invalid::new(field, format!("there is no channel named `{name}`; there is {}", known.join(", ")))
     }
 
     /// Runs `work` to its end, also when the caller stops waiting for it.

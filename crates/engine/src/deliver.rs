@@ -154,7 +154,10 @@ fn settle(inner: &Arc<Inner>, flight: &Flight, said: Result<Receipt, SendError>,
 }
 
 /// What a channel says, or that it said nothing in time.
-async fn within_time<T>(inner: &Inner, asking: impl Future<Output = Result<T, SendError>>) -> Result<T, SendError> {
+pub(crate) async fn within_time<T>(
+    inner: &Inner,
+    asking: impl Future<Output = Result<T, SendError>>,
+) -> Result<T, SendError> {
     let asking = AssertUnwindSafe(asking).catch_unwind();
     tokio::select! { biased;
         said = asking => said.unwrap_or_else(|_| Err(SendError::Unknown("the channel panicked".into()))),
@@ -186,7 +189,7 @@ async fn follow(inner: &Arc<Inner>, flight: &Flight, channel: &dyn Channel, id: 
 }
 
 /// What the gates should learn from it.
-fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
+pub(crate) fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
     match said {
         Ok(_) | Err(SendError::Refused(_) | SendError::Gone(_)) => (Fate::Answered, Held::Receiver),
         Err(SendError::Throttled { wait, held }) => (Fate::Throttled(*wait), *held),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Channel, Held, Limits, SendError};
+use punctual_core::channel::{Channel, Held, Limits, Receipt, SendError};
 use punctual_core::decide::{THROTTLED_MAX, postpone};
 use punctual_core::reminder::Address;
 
@@ -207,7 +207,7 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
         let mut lanes = lock(&inner.lanes);
         lanes.n_running -= 1;
         if let Some(fate) = fate {
-            lanes.learn(inner, flight, *fate, now);
+            lanes.learn(inner, &flight.lane, flight.claimed.to(), *fate, now);
         }
         if let Some(lane) = lanes.lanes.get_mut(&flight.lane) {
             lane.landed_at = now;
@@ -231,17 +231,36 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
     next
 }
 
+/// Why nothing may be sent to an address right now, if that is so.
+pub(crate) fn must_wait(inner: &Inner, to: &Address, now: Timestamp) -> Option<SendError> {
+    let (name, limits) = (inner.lane_of(to), inner.limits_of(to));
+    let mut lanes = lock(&inner.lanes);
+    let address = gate_of(&mut lanes.addresses, &limits, to).and_then(|gate| wait_for(gate, now));
+    let receiver = lanes.lanes.get(&name).and_then(|lane| match lane.gate.closed() {
+        Closed::Held(until) => Some(until),
+        _ => None,
+    });
+    let until = address.into_iter().chain(receiver).max().filter(|until| *until > now)?;
+    let held = if receiver == Some(until) { Held::Receiver } else { Held::Address };
+    Some(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), held })
+}
+
+/// Tells the gates what became of a send that did not go through a lane.
+pub(crate) fn learn(inner: &Inner, to: &Address, said: &Result<Receipt, SendError>) {
+    let name = inner.lane_of(to);
+    lock(&inner.lanes).learn(inner, &name, to, deliver::fate(said), inner.clock.now());
+}
+
 impl Lanes {
     /// Tells the gates what became of a send.
-    fn learn(&mut self, inner: &Inner, flight: &Flight, (fate, held): (Fate, Held), now: Timestamp) {
-        let to = flight.claimed.to();
-        let limits = self.lanes.get(&flight.lane).map(|lane| lane.limits).unwrap_or_default();
+    fn learn(&mut self, inner: &Inner, name: &Arc<str>, to: &Address, (fate, held): (Fate, Held), now: Timestamp) {
+        let limits = self.lanes.get(name).map(|lane| lane.limits).unwrap_or_default();
         let label = || ChannelLabel { channel: to.channel.clone() };
         if let (Fate::Throttled(_), Held::Address) = (fate, held) {
             inner.metrics.throttled.get_or_create(&label()).inc();
             self.addresses.entry(to.clone()).or_insert_with(|| Gate::new(limits.address_rate)).learn(fate, now);
             // The receiver answered.
-            if let Some(lane) = self.lanes.get_mut(&flight.lane) {
+            if let Some(lane) = self.lanes.get_mut(name) {
                 lane.gate.learn(Fate::Answered, now);
             }
             return;
@@ -251,7 +270,7 @@ impl Lanes {
         {
             gate.learn(fate, now);
         }
-        let Some(lane) = self.lanes.get_mut(&flight.lane) else { return };
+        let Some(lane) = self.lanes.get_mut(name) else { return };
         match lane.gate.learn(fate, now) {
             Learnt::Nothing => {}
             Learnt::Held => {
@@ -260,7 +279,7 @@ impl Lanes {
             Learnt::Broken => {
                 inner.metrics.broken.get_or_create(&label()).inc();
                 let n_failed = lane.gate.n_failed();
-                tracing::warn!(receiver = %flight.lane, n_failed, "nothing works there; it is left alone for a while");
+                tracing::warn!(receiver = %name, n_failed, "nothing works there; it is left alone for a while");
             }
         }
     }

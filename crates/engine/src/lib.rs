@@ -27,6 +27,9 @@ mod gate;
 /// Addresses that their platform calls dead.
 mod dead;
 
+/// A message that is no reminder's.
+mod trial;
+
 /// Writing down what became of it.
 mod settle;
 
@@ -57,3 +60,4 @@ pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime};
+pub use trial::Trial;

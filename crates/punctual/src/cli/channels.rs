@@ -1,21 +1,16 @@
 //! The ways to reach people.
 
-use std::time::Duration;
+use std::fmt::Write;
 
 use anyhow::anyhow;
-use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::style::Style;
+use super::client::escaped;
+use super::style::{Style, neutral};
 use super::table::{Cell, Table};
-use super::{Context, find, print, print_json};
-
-/// How long a test message may take.
-const TEST_FOR: Duration = Duration::from_secs(30);
-/// How often is looked whether it has arrived.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+use super::{Context, print, print_json, when};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -25,14 +20,23 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List channels
+    /// List channels, how much each may send, and what is held back
     List,
-    /// Send a test message, and say what became of it
+    /// Send a real test message, and explain the answer
     Test {
         /// The channel's name
         channel: String,
         /// Where to send
         #[arg(default_value = "")]
+        address: String,
+    },
+    /// List addresses that their platform calls dead
+    Dead,
+    /// Use a dead address again
+    Revive {
+        /// The channel's name
+        channel: String,
+        /// Which address
         address: String,
     },
 }
@@ -41,6 +45,8 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     match args.command.as_ref().unwrap_or(&Command::List) {
         Command::List => list(context).await,
         Command::Test { channel, address } => test(channel, address, context).await,
+        Command::Dead => dead(context).await,
+        Command::Revive { channel, address } => revive(channel, address, context).await,
     }
 }
 
@@ -49,49 +55,93 @@ async fn list(context: &Context) -> anyhow::Result<()> {
     if context.json {
         return print_json(&page);
     }
-    let mut table = Table::new(&["CHANNEL", "AT ONCE", ""]);
-    for channel in page["channels"].as_array().into_iter().flatten() {
+    let mut table = Table::new(&["CHANNEL", "KIND", "AT ONCE", "RATE", "EACH ADDRESS", "SENDING", "WAITING", ""]);
+    let mut closed = String::new();
+    let channels = || page["channels"].as_array().into_iter().flatten();
+    for channel in channels() {
+        let text = |field: &str| channel[field].as_str().unwrap_or("–").to_owned();
         table.push(vec![
-            Cell::new(channel["name"].as_str().unwrap_or_default(), Style::Cyan),
+            Cell::new(&text("name"), Style::Cyan),
+            Cell::plain(&text("kind")),
             Cell::plain(&channel["concurrency"].to_string()),
+            Cell::plain(&text("rate")),
+            Cell::plain(&text("address_rate")),
+            Cell::plain(&channel["sending"].to_string()),
+            Cell::plain(&channel["waiting"].to_string()),
             Cell::new(if channel["default"] == true { "used when nobody says where" } else { "" }, Style::Dim),
+        ]);
+        for gate in channel["closed"].as_array().into_iter().flatten() {
+            let _ = writeln!(closed, "{} {}", text("name"), gate_line(gate, context));
+        }
+    }
+    print(&table.render(context.paint))?;
+    if closed.is_empty() { Ok(()) } else { print(&format!("\nLeft alone now:\n{closed}")) }
+}
+
+/// Such as `https://example.org:443: broken until Mon 2 Mar 08:00:05  in 3 s (12 failures in a row)`.
+fn gate_line(gate: &Value, context: &Context) -> String {
+    let why = match gate["why"].as_str() {
+        Some("throttled") => "asked to wait",
+        Some("broken") => "only fails",
+        _ => "is being tried again",
+    };
+    let until = when::instant(gate, "until").map(|at| when::both(at, &context.zone, SystemClock::read()));
+    let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+    let failures = match gate["failures"].as_u64() {
+        Some(n) if n > 0 => format!(" ({n} failures in a row)"),
+        _ => String::new(),
+    };
+    format!("{}: {why}{until}{failures}", neutral(gate["to"].as_str().unwrap_or_default()))
+}
+
+async fn test(channel: &str, address: &str, context: &Context) -> anyhow::Result<()> {
+    let path = format!("/v1/channels/{}/test", escaped(channel));
+    let told = context.client.send(Method::POST, &path, Some(json!({ "address": address }))).await?;
+    if context.json {
+        print_json(&told)?;
+    }
+    let text = |field: &str| told[field].as_str().map(neutral);
+    let (outcome, meaning) = (text("outcome").unwrap_or_default(), text("meaning").unwrap_or_default());
+    let error = text("error").map(|error| format!(": {error}")).unwrap_or_default();
+    if outcome != "sent" {
+        return Err(anyhow!("{channel}: {outcome}{error}\n{meaning}"));
+    }
+    if context.json {
+        return Ok(());
+    }
+    let id = text("message_id").map(|id| format!(", as {id}")).unwrap_or_default();
+    let took = told["took_ms"].as_f64().unwrap_or_default();
+    print(&format!("{}{id}, in {took:.0} ms: {meaning}\n", context.paint.with(Style::Green, "sent")))
+}
+
+async fn dead(context: &Context) -> anyhow::Result<()> {
+    let page = context.client.get("/v1/dead-addresses", &[("limit", "500".into())]).await?;
+    if context.json {
+        return print_json(&page);
+    }
+    let dead = page["dead_addresses"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if dead.is_empty() {
+        return print("No address is known to be dead.\n");
+    }
+    let mut table = Table::new(&["CHANNEL", "ADDRESS", "SINCE", "WHY"]);
+    for entry in dead {
+        let text = |field: &str| neutral(entry[field].as_str().unwrap_or_default());
+        let since = when::instant(entry, "since").map(|at| when::local(at, &context.zone, SystemClock::read()));
+        table.push(vec![
+            Cell::new(&text("channel"), Style::Cyan),
+            Cell::plain(&text("address")),
+            Cell::plain(&since.unwrap_or_default()),
+            Cell::plain(&text("reason")),
         ]);
     }
     print(&table.render(context.paint))
 }
 
-/// A test is a reminder that is due now and is not tried again: it goes the way every reminder goes.
-async fn test(channel: &str, address: &str, context: &Context) -> anyhow::Result<()> {
-    let body = json!({
-        "message": "This is a test from punctual.",
-        "schedule": { "type": "once", "at": "in 0s" },
-        "to": [{ "channel": channel, "address": address }],
-        "max_retries": 0,
-        "created_via": "cli",
-    });
-    let reminder = context.client.send(Method::POST, "/v1/reminders", Some(body)).await?;
-    let path = format!("/v1/reminders/{}/occurrences", find::id(&reminder));
-    let clock = SystemClock::start();
-    let give_up_at = clock.now() + TEST_FOR;
-    let run = loop {
-        let mut page = context.client.get(&path, &[]).await?;
-        let run = page["occurrences"][0].take();
-        if matches!(run["state"].as_str(), Some("delivered" | "failed")) || clock.now() > give_up_at {
-            break run;
-        }
-        clock.sleep_until(clock.now() + LOOK_EVERY).await;
-    };
-    if context.json {
-        print_json(&run)?;
+async fn revive(channel: &str, address: &str, context: &Context) -> anyhow::Result<()> {
+    let path = format!("/v1/channels/{}/revive", escaped(channel));
+    let told = context.client.send(Method::POST, &path, Some(json!({ "address": address }))).await?;
+    match context.json {
+        true => print_json(&told),
+        false => print(&format!("{channel}:{} is used again\n", neutral(address))),
     }
-    if run["state"] == "delivered" {
-        return if context.json { Ok(()) } else { print("delivered\n") };
-    }
-    Err(anyhow!("{channel}: {}", failure(&run)))
-}
-
-fn failure(run: &Value) -> String {
-    let attempt = run["attempts"].as_array().and_then(|attempts| attempts.last());
-    let error = attempt.and_then(|attempt| attempt["error"].as_str()).or(run["error"].as_str());
-    error.map_or_else(|| format!("no answer within {} s", TEST_FOR.as_secs()), str::to_owned)
 }

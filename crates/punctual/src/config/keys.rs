@@ -59,6 +59,13 @@ pub(crate) const KEYS: &[Key] = &[
     key("webhook_timeout", &["PUNCTUAL_WEBHOOK_TIMEOUT"], "write seconds, such as 15, or a span, such as \"15s\""),
     key("webhook_concurrency", &["PUNCTUAL_WEBHOOK_CONCURRENCY"], "write a number from 1 to 10000"),
     key("default_channel", &["PUNCTUAL_DEFAULT_CHANNEL"], "write CHANNEL or CHANNEL:ADDRESS, such as console"),
+    key("language", &["PUNCTUAL_LANGUAGE"], "write en, de, hr, sr, sr-Cyrl or bs"),
+    key(
+        "heartbeat_url",
+        &["PUNCTUAL_HEARTBEAT_URL"],
+        "write the URL that your monitor gave you, such as https://hc-ping.com/UUID",
+    ),
+    key("heartbeat_interval", &["PUNCTUAL_HEARTBEAT_INTERVAL"], "write seconds, such as 60, or a span, such as \"1m\""),
     key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
     key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),
     key("shadow", &["PUNCTUAL_SHADOW"], "write true or false"),

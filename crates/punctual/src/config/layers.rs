@@ -8,7 +8,10 @@ use punctual_core::span;
 use toml::Value;
 
 use super::keys::{self, KEYS, Key, OTHER_VARIABLES, nearest};
-use super::{ConfigError, Env, Flags};
+use super::{ChannelConfig, ConfigError, Env, Flags, channels};
+
+/// The table of the file that is not one setting but many channels.
+const CHANNELS: &str = "channels";
 
 /// All layers, read and checked for unknown names.
 pub(super) struct Layers<'a> {
@@ -52,12 +55,25 @@ impl<'a> Layers<'a> {
         let known = || KEYS.iter().flat_map(|key| key.env.iter().copied()).chain(OTHER_VARIABLES.iter().copied());
         std::env::vars_os()
             .filter_map(|(name, _)| name.into_string().ok())
-            .filter(|name| name.starts_with("PUNCTUAL_") && !known().any(|known| known == name))
+            .filter(|name| name.starts_with("PUNCTUAL_") && !name.starts_with(channels::PREFIX))
+            .filter(|name| !known().any(|known| known == name))
             .map(|name| match nearest(&name, known()) {
                 Some(near) => format!("{name} is no setting; did you mean {near}?"),
                 None => format!("{name} is no setting and has no effect"),
             })
             .collect()
+    }
+
+    /// The channels that were asked for.
+    pub(super) fn channels(&self) -> Result<Vec<ChannelConfig>, ConfigError> {
+        let table = self.file.as_ref().and_then(|(_, table)| table.get(CHANNELS));
+        let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let own = own.filter(|name| name.starts_with(channels::PREFIX));
+        let variables: Vec<_> = own.filter_map(|name| (self.env)(&name).map(|value| (name, value))).collect();
+        channels::read(table, variables).map_err(|error| match &self.file {
+            Some((path, _)) if error.0.starts_with("channels") => ConfigError(format!("{}: {error}", path.display())),
+            _ => error,
+        })
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Found<Value>> {
@@ -166,7 +182,7 @@ fn read_file(path: PathBuf) -> Result<(PathBuf, toml::Table), ConfigError> {
         ConfigError(format!("{shown}{place}: {}", error.message().replace('\n', ", ")))
     })?;
     for name in table.keys() {
-        if !KEYS.iter().any(|key| key.name == name) {
+        if name != CHANNELS && !KEYS.iter().any(|key| key.name == name) {
             let hint = match nearest(name, KEYS.iter().map(|key| key.name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are {}", KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),

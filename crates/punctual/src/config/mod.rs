@@ -4,6 +4,7 @@
 //! its name in the file, its variables, and what a right value looks like, so that every mistake is
 //! answered with what would be right.
 
+mod channels;
 mod database;
 pub(crate) mod keys;
 mod layers;
@@ -18,10 +19,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
 
+pub(crate) use channels::ChannelConfig;
 pub(crate) use database::Database;
 pub(crate) use read::system_zone;
 pub(crate) use secret::Secret;
@@ -65,6 +68,12 @@ pub(crate) struct Config {
     pub(crate) retries_max: u32,
     pub(crate) retry: RetryPolicy,
     pub(crate) webhook: WebhookConfig,
+    /// Channels beside those that are always there.
+    pub(crate) channels: Vec<ChannelConfig>,
+    /// The language of those who have none.
+    pub(crate) language: Lang,
+    /// What is told that everything works, for as long as it does.
+    pub(crate) heartbeat: Option<HeartbeatConfig>,
     /// Where to send when neither the reminder nor its user says.
     pub(crate) default_channel: Address,
     /// How long ended occurrences are kept; `None` keeps them for ever.
@@ -86,6 +95,15 @@ pub(crate) struct RedisConfig {
     pub(crate) url: Secret,
     /// Without its password.
     pub(crate) shown: String,
+}
+
+/// An outside monitor that notices silence.
+#[derive(Debug, Clone)]
+pub(crate) struct HeartbeatConfig {
+    /// What is called; it may have a token in it.
+    pub(crate) url: Secret,
+    /// How often.
+    pub(crate) every: Duration,
 }
 
 /// How webhooks are sent.
@@ -140,6 +158,9 @@ impl Config {
                 timeout: layers.seconds("webhook_timeout")?.unwrap_or(Duration::from_secs(15)),
                 concurrency: layers.number("webhook_concurrency", 1..=10_000)?.map_or(64, |n| n as usize),
             },
+            channels: layers.channels()?,
+            language: read::language(&layers)?,
+            heartbeat: read::heartbeat(&layers)?,
             default_channel: read::default_channel(&layers)?,
             history_keep: read::history_keep(&layers)?,
             shadow: layers.boolean("shadow")?.unwrap_or(false),

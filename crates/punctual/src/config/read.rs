@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::{Address, Priority};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
@@ -11,7 +12,7 @@ use toml::Value;
 
 use super::keys::nearest;
 use super::layers::{Found, Layers, duration, kind};
-use super::{ConfigError, Database, LogFormat, RedisConfig, Secret};
+use super::{ConfigError, Database, HeartbeatConfig, LogFormat, RedisConfig, Secret};
 
 pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<Database, ConfigError> {
     let Some(found) = layers.text("database")? else {
@@ -32,6 +33,25 @@ pub(super) fn redis(layers: &Layers<'_>, warnings: &mut Vec<String>) -> Result<O
     let shown = crate::redis::check_url(&found.value).map_err(|error| found.wrong(error))?;
     let config = RedisConfig { url: Secret::new(found.value), shown };
     Ok(Some(config).filter(|_| enabled != Some(false)))
+}
+
+/// The language of those who have none.
+pub(super) fn language(layers: &Layers<'_>) -> Result<Lang, ConfigError> {
+    let Some(found) = layers.text("language")? else { return Ok(Lang::En) };
+    found.value.parse().map_err(|_| found.wrong(format!("`{}` is no language that is spoken here", found.value)))
+}
+
+/// The monitor that is told that everything works, if there is one.
+pub(super) fn heartbeat(layers: &Layers<'_>) -> Result<Option<HeartbeatConfig>, ConfigError> {
+    let every = layers.seconds("heartbeat_interval")?.unwrap_or(Duration::from_secs(60));
+    let Some(found) = layers.text("heartbeat_url")? else { return Ok(None) };
+    match reqwest::Url::parse(&found.value) {
+        // The URL itself is not repeated: whoever has it can speak for this server.
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            Ok(Some(HeartbeatConfig { url: Secret::new(found.value), every }))
+        }
+        _ => Err(found.wrong("is no http or https URL")),
+    }
 }
 
 pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {

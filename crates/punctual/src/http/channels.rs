@@ -3,20 +3,135 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
+use punctual_core::channel::SendError;
+use punctual_core::invalid::Invalid;
+use punctual_core::reminder::Address;
+use punctual_engine::{ChannelStanding, Trial};
+use serde_json::{Value, json};
 
 use super::App;
-use super::auth::Caller;
-use super::input::Params;
+use super::auth::{Admin, Caller, Writer};
+use super::fields::Fields;
+use super::input::{InPath, Input, Params};
 use super::problem::Problem;
 use super::wire;
 
-pub(super) async fn list(State(app): State<Arc<App>>, _: Caller, params: Params) -> Result<Response, Problem> {
+/// What a test says, if nothing else was asked for.
+const TEST_TEXT: &str = "This is a test from punctual.";
+
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     let default = &app.engine.settings().fallback.channel;
-    let channels = app.engine.channels().iter().map(
-        |(name, channel)| json!({ "name": name, "kind": channel.kind(), "concurrency": channel.limits().concurrency, "default": name == default }),
-    );
-    Ok(wire::page("channels", channels.collect(), None))
+    let show = |channel: ChannelStanding| {
+        let rate = |rate: Option<punctual_core::channel::Rate>| rate.map(|rate| rate.to_string());
+        let closed = channel
+            .closed
+            .iter()
+            .map(|gate| json!({ "to": gate.to, "why": gate.why, "until": gate.until, "failures": gate.n_failed }));
+        let mut shown = json!({
+            "name": channel.name,
+            "kind": channel.kind,
+            "default": channel.name == *default,
+            "concurrency": channel.limits.concurrency,
+            "rate": rate(channel.limits.rate),
+            "address_rate": rate(channel.limits.address_rate),
+            "sending": channel.n_sending,
+            "waiting": channel.n_waiting,
+        });
+        // Addresses are somebody's: a key of one person does not see them.
+        if caller.bound_to().is_none() {
+            shown["closed"] = closed.collect();
+        }
+        shown
+    };
+    let channels = app.engine.channel_standings().into_iter().map(show).collect();
+    Ok(wire::page("channels", channels, None))
+}
+
+/// Sends a real message, and says what became of it.
+pub(super) async fn test(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(name): InPath<String>,
+    body: Input,
+) -> Result<Response, Problem> {
+    let mut fields = Fields::of(body.json_or_nothing()?, "the test", &["address", "message"], &[])?;
+    let to = Address::new(name, fields.text("address")?.unwrap_or_default());
+    let text = fields.text("message")?.unwrap_or_else(|| TEST_TEXT.to_owned());
+    if text.trim().is_empty() || text.len() > 4096 {
+        return Err(Invalid::new("message", "must be 1 to 4096 bytes long").into());
+    }
+    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone()).await {
+        Ok(trial) => trial,
+        Err(invalid) if invalid.field == "channel" => return Err(Problem::not_found(invalid.problem)),
+        Err(invalid) => return Err(invalid.into()),
+    };
+    Ok(wire::answer(StatusCode::OK, &told(&trial, &to)))
+}
+
+fn told(trial: &Trial, to: &Address) -> Value {
+    let (outcome, meaning) = match &trial.said {
+        Ok(_) if trial.revived => ("sent", "it was taken; the address was thought dead and is used again".to_owned()),
+        Ok(_) => ("sent", "it was taken".to_owned()),
+        Err(SendError::Throttled { wait, .. }) => {
+            let seconds = wait.as_secs_f64().ceil();
+            (
+                "throttled",
+                format!("nothing may be sent there for another {seconds} s; reminders wait and lose no attempt"),
+            )
+        }
+        Err(SendError::Unavailable(_)) => {
+            ("unavailable", "it may work later; a reminder would go another way, and be tried again".to_owned())
+        }
+        Err(SendError::Refused(_)) => {
+            ("refused", "such a message is never taken there; a reminder would go another way".to_owned())
+        }
+        Err(SendError::Gone(_)) => ("gone", "the address is dead; reminders would not be sent there again".to_owned()),
+        Err(SendError::Unknown(_)) => {
+            ("unknown", "it may have arrived; whether a reminder is sent again is its on_unknown".to_owned())
+        }
+    };
+    json!({
+        "channel": to.channel,
+        "address": to.address,
+        "outcome": outcome,
+        "meaning": meaning,
+        "error": trial.said.as_ref().err().map(ToString::to_string),
+        "message_id": trial.said.as_ref().ok().and_then(|receipt| receipt.message_id.clone()),
+        "took_ms": trial.took.as_secs_f64() * 1000.0,
+    })
+}
+
+/// Addresses that their platform calls dead.
+pub(super) async fn dead(State(app): State<Arc<App>>, _: Admin, params: Params) -> Result<Response, Problem> {
+    let params = params.only(&["limit", "cursor"])?;
+    let limit = params.limit()?;
+    let after = params.cursor(|text| text.parse::<Address>().ok())?;
+    let mut found = app.engine.store().dead_addresses(after, limit + 1).await?;
+    let next_cursor = wire::cut(&mut found, limit, |dead| format!("{}:{}", dead.address.channel, dead.address.address));
+    let show = |dead: &punctual_core::store::DeadAddress| {
+        let Address { channel, address, .. } = &dead.address;
+        json!({ "channel": channel, "address": address, "since": dead.since, "reason": dead.reason })
+    };
+    Ok(wire::page("dead_addresses", found.iter().map(show).collect(), next_cursor))
+}
+
+/// Takes an address to be alive again.
+pub(super) async fn revive(
+    State(app): State<Arc<App>>,
+    _: Admin,
+    InPath(name): InPath<String>,
+    body: Input,
+) -> Result<Response, Problem> {
+    let mut fields = Fields::of(body.json()?, "the address", &["address"], &[])?;
+    let Some(address) = fields.text("address")? else {
+        return Err(Invalid::new("address", "is missing; write the address that lives again").into());
+    };
+    let to = Address::new(name, address);
+    if !app.engine.revive(&to).await? {
+        return Err(Problem::not_found("no such dead address; GET /v1/dead-addresses lists them"));
+    }
+    Ok(wire::answer(StatusCode::OK, &json!({ "channel": to.channel, "address": to.address, "revived": true })))
 }

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use punctual_engine::ChannelStanding;
+
 use super::App;
+use super::ChannelLabel;
 use super::auth::Caller;
 use super::problem::Problem;
 use super::stats::oldest_due_seconds;
@@ -32,6 +38,11 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
     }
     let queries = ConstCounter::new(app.engine.store().queries());
     now_known.register("punctual_queries", "Statements run on the database", queries);
+    let standing = Standing::default();
+    for channel in app.engine.channel_standings() {
+        standing.add(&channel);
+    }
+    standing.register(&mut now_known);
     if let Some(alarm) = app.engine.alarm() {
         let health = alarm.health();
         let up = ConstGauge::new(i64::from(health.problem.is_none()));
@@ -46,4 +57,39 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
         .and_then(|()| encode(&mut text, &now_known))
         .map_err(|error| Problem::internal(format!("the counters cannot be written: {error}")))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+}
+
+/// How the channels stand at this moment.
+#[derive(Default)]
+struct Standing {
+    sending: Family<ChannelLabel, Gauge>,
+    waiting: Family<ChannelLabel, Gauge>,
+    closed: Family<ClosedLabel, Gauge>,
+}
+
+/// Which channel, and why parts of it are left alone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClosedLabel {
+    channel: String,
+    why: &'static str,
+}
+
+impl Standing {
+    fn add(&self, channel: &ChannelStanding) {
+        let label = ChannelLabel { channel: channel.name.clone() };
+        let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        self.sending.get_or_create(&label).set(number(channel.n_sending));
+        self.waiting.get_or_create(&label).set(number(channel.n_waiting));
+        for why in ["throttled", "broken", "trying"] {
+            let n_closed = channel.closed.iter().filter(|gate| gate.why == why).count();
+            let label = ClosedLabel { channel: channel.name.clone(), why };
+            self.closed.get_or_create(&label).set(number(n_closed));
+        }
+    }
+
+    fn register(self, registry: &mut Registry) {
+        registry.register("punctual_channel_sending", "Sends under way, by channel", self.sending);
+        registry.register("punctual_channel_waiting", "Messages that wait for their turn, by channel", self.waiting);
+        registry.register("punctual_channel_closed", "Receivers and addresses that are left alone", self.closed);
+    }
 }

@@ -6,6 +6,9 @@ mod secrets;
 /// Where the running server is found.
 pub(crate) mod place;
 
+/// The dead-man's switch.
+mod heartbeat;
+
 /// What ends the server.
 mod signals;
 
@@ -19,7 +22,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use axum::serve::ListenerExt;
-use punctual_channels::{Console, Shadow, Webhook, webhook};
+use punctual_channels::common::fields::Fields;
+use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
@@ -55,7 +59,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
-    let mut channels = channels(&config, webhook_secret, &url)?;
+    let mut channels = channels(&config, webhook_secret, server(&config, &url))?;
     if let Opened::Postgres(store) = &database {
         publish(store, &config, &channels).await;
     }
@@ -87,6 +91,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     say_ready(address, &config);
 
     let (stop, stopping) = watch::channel(false);
+    heartbeat::start(&engine, config.heartbeat.clone(), &stop);
     let serving = tokio::spawn(serve_http(listener, http::router(app), stopping));
     let signal = signals.next().await;
     tracing::info!("{signal}: stopping; again to stop at once");
@@ -137,8 +142,7 @@ async fn open_database(database: &Database) -> anyhow::Result<Opened> {
 /// Tells whoever calls punctual's functions in SQL what this server would accept.
 async fn publish(store: &PostgresStore, config: &Config, channels: &BTreeMap<String, Arc<dyn Channel>>) {
     let published = Published {
-        // As long as a channel is named after its kind.
-        channels: channels.keys().map(|name| (name.clone(), name.clone())).collect(),
+        channels: channels.iter().map(|(name, channel)| (name.clone(), channel.kind().to_owned())).collect(),
         timezone: config.timezone.clone(),
         retries_max: config.retries_max,
         webhook_allow_private: config.webhook.allow_private,
@@ -168,15 +172,21 @@ async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
     }
 }
 
+/// What all channels are told about this server, which listens at `url`.
+fn server(config: &Config, url: &str) -> setup::Server {
+    let public_url = config.public_url.clone().unwrap_or_else(|| url.to_owned());
+    setup::Server { public_url: Some(public_url), links: None }
+}
+
 fn channels(
     config: &Config,
     secret: Option<webhook::Secret>,
-    url: &str,
+    server: setup::Server,
 ) -> anyhow::Result<BTreeMap<String, Arc<dyn Channel>>> {
     let webhook = Webhook::new(webhook::Config {
         secret,
         allow_private: config.webhook.allow_private,
-        public_url: Some(config.public_url.clone().unwrap_or_else(|| url.to_owned())),
+        public_url: server.public_url.clone(),
         timeout: config.webhook.timeout,
         concurrency: config.webhook.concurrency,
         ..webhook::Config::default()
@@ -184,6 +194,11 @@ fn channels(
     let mut channels: BTreeMap<String, Arc<dyn Channel>> = BTreeMap::new();
     channels.insert("console".into(), Arc::new(Console::stdout()));
     channels.insert("webhook".into(), Arc::new(webhook));
+    for wanted in &config.channels {
+        let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), &server);
+        let channel = made.map_err(|invalid| anyhow!("channels.{}.{invalid}", wanted.name))?;
+        channels.insert(wanted.name.clone(), channel);
+    }
     let default = &config.default_channel;
     let Some(channel) = channels.get(&default.channel) else {
         let known = channels.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -225,6 +240,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         keep_history_for: config.history_keep,
         retry: config.retry,
         fallback: config.default_channel.clone(),
+        language: config.language,
         ..defaults
     }
 }
