@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 
 use super::child::Child;
@@ -23,6 +23,9 @@ use super::sink::Arrival;
 
 /// What it says when it is ready.
 const READY: &str = "listening on ";
+/// How many connections may wait to be taken. Several nodes connect at one instant, and what finds no place is tried again
+/// by the system a second later: that second would be the receiver's, not the sender's.
+const BACKLOG: u32 = 4096;
 const TAKEN: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 
 /// A message as it came: its key, the text of its instant, and when it was all there.
@@ -54,7 +57,9 @@ fn serve(end: oneshot::Receiver<()>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let tasks = tokio::task::LocalSet::new();
     tasks.block_on(&runtime, async {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let listener = socket.listen(BACKLOG)?;
         println!("{READY}{}", listener.local_addr()?);
         std::io::stdout().flush()?;
         let all = All::default();
