@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// How many others are pending meanwhile, due long after
     #[arg(long, default_value_t = 0, value_name = "N")]
     pending: usize,
+    /// To how many addresses, each a receiver of its own
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=250))]
+    addresses: u8,
     /// With so many nodes on one PostgreSQL, each a process of its own, and with one of them for comparison
     #[arg(long, value_name = "N", requires = "database", value_parser = clap::value_parser!(u16).range(2..=64))]
     nodes: Option<u16>,
@@ -53,7 +56,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let place = Place::new(common)?;
     let store: Arc<dyn Store> = place.open().await?;
     let n_others = place::fill(&*store, args.pending).await?;
-    let mut sink = Sink::open(args.channel, &*clock).await?;
+    let mut sink = Sink::open_many(args.channel, args.addresses, &*clock).await?;
 
     let begun_at = limit::sends(args.count, &sink).await?;
     let sent = Received::of(&sink.all(args.count, &*clock, plus(begun_at, WAIT_MAX)).await?);
@@ -64,7 +67,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     // A hundred thousand are created in a second on a slow machine.
     let seconds = i64::try_from(args.count / 50_000).unwrap_or(0);
     let instant = rig::soon(plus_seconds(AHEAD, seconds));
-    rig::create_all(&engine, &vec![instant; args.count], &sink.address()).await?;
+    rig::create_all_to(&engine, &vec![instant; args.count], |number| sink.address_of(number)).await?;
     ensure!(
         plus(clock.now(), CREATED_BEFORE) < instant,
         "the instant came before all reminders were created; try again, or with a smaller --count"
@@ -83,9 +86,10 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let mut report = Report::new(
         "burst",
         format!(
-            "burst: {} reminders at one instant, {}, {} others pending",
+            "burst: {} reminders at one instant, {} to {} address(es), {} others pending",
             count(args.count),
             args.channel.as_str(),
+            args.addresses,
             count(n_others)
         ),
     );
@@ -115,7 +119,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     ]);
     report.table(table);
     report.note(format!(
-        "At most {} sends at once, both times. The limit was measured right before, in the same process.",
+        "At most {} sends at once to one receiver, both times. The limit was measured right before, in the same process.",
         sink.concurrency()
     ));
     if n_left > 0 {
@@ -128,6 +132,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     }
     report.field("count", args.count);
     report.field("channel", args.channel.as_str());
+    report.field("addresses", args.addresses);
     report.field("pending", n_others);
     report.field("rate_per_second", rate(received.n_received, took));
     report.field("lateness", late.json());

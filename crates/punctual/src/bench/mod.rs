@@ -13,6 +13,12 @@ mod burst;
 /// How fast reminders are taken in.
 mod create;
 
+/// How late, beside receivers in trouble.
+mod trouble;
+
+/// How much memory, while many wait to be tried again.
+mod retry;
+
 /// How long a restart takes, and how much memory.
 mod start;
 
@@ -126,9 +132,13 @@ enum Workload {
     Redis(redis::Args),
     /// How fast phrases such as `tomorrow at 8` are understood
     Phrases(phrases::Args),
+    /// Lateness beside receivers that hang, throttle and fail
+    Trouble(trouble::Args),
+    /// Memory while many deliveries wait to be tried again
+    Retry(retry::Args),
     /// Take messages until standard input ends; used by the other workloads
     #[command(hide = true)]
-    Receiver,
+    Receiver(receiver::Args),
 }
 
 /// What keeps the reminders.
@@ -184,7 +194,9 @@ async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Phrases(args) => phrases::run(args).map(Some),
-        Workload::Receiver => receiver::run().await.map(|()| None),
+        Workload::Trouble(args) => trouble::run(args, common).await.map(Some),
+        Workload::Retry(args) => retry::run(args, common).await.map(Some),
+        Workload::Receiver(args) => receiver::run(args).await.map(|()| None),
     }
 }
 

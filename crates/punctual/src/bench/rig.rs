@@ -98,11 +98,21 @@ pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Op
 
 /// Creates one reminder for each instant.
 pub(super) async fn create_all(engine: &Engine, instants: &[Timestamp], to: &Address) -> anyhow::Result<()> {
+    create_all_to(engine, instants, |_| to.clone()).await
+}
+
+/// Creates one reminder for each instant, each to the address of its number.
+pub(super) async fn create_all_to(
+    engine: &Engine,
+    instants: &[Timestamp],
+    to: impl Fn(usize) -> Address,
+) -> anyhow::Result<()> {
     for (batch, some) in instants.chunks(BATCH).enumerate() {
         let now = SystemClock::read();
         let reminder = |(index, due_at): (usize, &Timestamp)| {
-            let user = format!("bench-{}", batch * BATCH + index);
-            reminder(Wanted { user, due_at: *due_at, to: vec![to.clone()] }, SystemRandom.ten(), now)
+            let number = batch * BATCH + index;
+            let user = format!("bench-{number}");
+            reminder(Wanted { user, due_at: *due_at, to: vec![to(number)] }, SystemRandom.ten(), now)
         };
         engine.create(some.iter().enumerate().map(reminder).collect(), "bench", None).await?;
     }

@@ -12,7 +12,7 @@ use punctual_core::reminder::Address;
 use punctual_engine::SystemClock;
 
 use super::Channel;
-use super::receiver::Receiver;
+use super::receiver::{Mood, Receiver};
 use super::rig::{CHANNEL, plus};
 use super::summary::Summary;
 
@@ -37,14 +37,21 @@ impl Arrival {
 /// Where messages arrive and how they are sent there.
 pub(super) enum Sink {
     InProcess(Arc<Mutex<Vec<Arrival>>>),
-    Webhook(Box<Receiver>),
+    Webhook(Box<Receiver>, u8),
 }
 
 impl Sink {
     pub(super) async fn open(channel: Channel, clock: &dyn Clock) -> anyhow::Result<Self> {
+        Self::open_many(channel, 1, clock).await
+    }
+
+    /// One that has so many addresses, if messages go there by HTTP.
+    pub(super) async fn open_many(channel: Channel, n_addresses: u8, clock: &dyn Clock) -> anyhow::Result<Self> {
         Ok(match channel {
             Channel::InProcess => Self::InProcess(Arc::default()),
-            Channel::Webhook => Self::Webhook(Box::new(Receiver::start(clock).await?)),
+            Channel::Webhook => {
+                Self::Webhook(Box::new(Receiver::start_with(Mood::Takes, n_addresses, clock).await?), n_addresses)
+            }
         })
     }
 
@@ -60,7 +67,7 @@ impl Sink {
                     async { Ok(Receipt::default()) }
                 })))
             }
-            Self::Webhook(_) => {
+            Self::Webhook(..) => {
                 // Signed, because every real server signs.
                 let secret = Secret::from_bytes(&[7; 32])?;
                 let config =
@@ -74,7 +81,15 @@ impl Sink {
     pub(super) fn address(&self) -> Address {
         match self {
             Self::InProcess(_) => Address::new(CHANNEL, ""),
-            Self::Webhook(receiver) => Address::new(CHANNEL, receiver.url()),
+            Self::Webhook(receiver, _) => Address::new(CHANNEL, receiver.url()),
+        }
+    }
+
+    /// Where to send the message of this number.
+    pub(super) fn address_of(&self, number: usize) -> Address {
+        match self {
+            Self::InProcess(_) => self.address(),
+            Self::Webhook(receiver, n_addresses) => Address::new(CHANNEL, receiver.url_of(number, *n_addresses)),
         }
     }
 
@@ -82,7 +97,7 @@ impl Sink {
     pub(super) fn concurrency(&self) -> usize {
         match self {
             Self::InProcess(_) => closure::CONCURRENCY,
-            Self::Webhook(_) => webhook::Config::default().concurrency,
+            Self::Webhook(..) => webhook::Config::default().concurrency,
         }
     }
 
@@ -100,14 +115,14 @@ impl Sink {
             Self::InProcess(arrivals) => {
                 Ok(std::mem::take(&mut *arrivals.lock().unwrap_or_else(PoisonError::into_inner)))
             }
-            Self::Webhook(receiver) => receiver.take().await,
+            Self::Webhook(receiver, _) => receiver.take().await,
         }
     }
 
     async fn count(&mut self) -> anyhow::Result<usize> {
         match self {
             Self::InProcess(arrivals) => Ok(arrivals.lock().unwrap_or_else(PoisonError::into_inner).len()),
-            Self::Webhook(receiver) => receiver.count().await,
+            Self::Webhook(receiver, _) => receiver.count().await,
         }
     }
 }

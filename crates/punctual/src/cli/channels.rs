@@ -104,7 +104,7 @@ async fn test(channel: &str, address: &str, context: &Context) -> anyhow::Result
     let (outcome, meaning) = (text("outcome").unwrap_or_default(), text("meaning").unwrap_or_default());
     let error = text("error").map(|error| format!(": {error}")).unwrap_or_default();
     if outcome != "sent" {
-        return Err(anyhow!("{channel}: {outcome}{error}\n{meaning}"));
+        return Err(anyhow!("{channel}: {outcome}{error}; {meaning}"));
     }
     if context.json {
         return Ok(());
