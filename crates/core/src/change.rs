@@ -197,7 +197,10 @@ impl Work {
     fn pause(&mut self) -> Result<(), Refused> {
         self.must_be(ReminderStatus::Active)?;
         for mut occurrence in std::mem::take(&mut self.open) {
-            if matches!(occurrence.state, State::Scheduled | State::Snoozed | State::PendingRetry { .. }) {
+            if matches!(
+                occurrence.state,
+                State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
+            ) {
                 occurrence.state = State::Paused;
                 self.out.write.push(occurrence);
             } else {
@@ -247,7 +250,7 @@ impl Work {
         if matches!(occurrence.state, State::Processing { .. }) {
             return Err(Refused::SendBegun);
         }
-        if !matches!(occurrence.state, State::Scheduled) {
+        if !matches!(occurrence.state, State::Scheduled | State::Waiting { .. }) {
             return Err(not_now("the next run is not planned yet"));
         }
         occurrence.state = State::Cancelled { at: self.now };
@@ -284,7 +287,12 @@ impl Work {
         let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if now.duration_since(at) <= SNOOZE_WINDOW);
         let now = self.now;
         let occurrence = self.take_asked().or_else(|| self.last_ended.take_if(|o| recently(o, now))).or_else(|| {
-            self.take(|o| matches!(o.state, State::Scheduled | State::Snoozed | State::PendingRetry { .. }))
+            self.take(|o| {
+                matches!(
+                    o.state,
+                    State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
+                )
+            })
         });
         let Some(mut occurrence) = occurrence else {
             if self.open.iter().any(|o| matches!(o.state, State::Processing { .. })) {
@@ -296,7 +304,7 @@ impl Work {
             let problem = format!("is not after its next run at {}; a snooze puts off", occurrence.due_at);
             return Err(Invalid::new("until", problem).into());
         }
-        if occurrence.state == State::Scheduled {
+        if matches!(occurrence.state, State::Scheduled | State::Waiting { .. }) {
             // The series goes on where it would have: a snooze moves this run alone.
             self.go_on(&occurrence);
         }
@@ -349,10 +357,15 @@ impl Work {
         let paused = reminder.status == ReminderStatus::Paused;
         let carrier = self.out.series.carried_by;
         let planned = self.take(|o| {
-            matches!(o.state, State::Scheduled | State::Paused) && (carrier.is_none() || carrier == Some(o.id.run))
+            matches!(o.state, State::Scheduled | State::Waiting { .. } | State::Paused)
+                && (carrier.is_none() || carrier == Some(o.id.run))
         });
         if let Some(mut occurrence) = planned {
             occurrence.due_at = due_at;
+            if occurrence.state != State::Paused {
+                // What it was due for is no more, and nothing of it waits.
+                occurrence.state = State::Scheduled;
+            }
             self.out.series.carried_by = recurring.then_some(occurrence.id.run);
             self.out.write.push(occurrence);
         } else {

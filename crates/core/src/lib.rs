@@ -45,6 +45,9 @@ pub mod change;
 /// The people reminders are for, and the keys that may act for them.
 pub mod user;
 
+/// When a person must not be disturbed.
+pub mod quiet;
+
 /// The promise a store makes.
 pub mod store;
 

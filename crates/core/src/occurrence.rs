@@ -5,6 +5,7 @@
 //!     │            │  ▲  └──▶ awaiting_ack ─▶ completed | dismissed | unanswered
 //!     │            ▼  │            └──▶ snoozed ─▶ processing …
 //!     │       pending_retry ─▶ failed
+//!     ├──▶ waiting ─▶ processing …
 //!     └──▶ cancelled | missed | paused
 //! ```
 //!
@@ -22,7 +23,7 @@ use crate::reminder::words;
 pub struct Occurrence {
     /// Its name.
     pub id: OccurrenceId,
-    /// When it is due. A snooze moves it.
+    /// When it is due. A snooze moves it, and so do its person's quiet hours.
     pub due_at: Timestamp,
     /// Where it stands.
     pub state: State,
@@ -81,6 +82,11 @@ pub enum State {
     },
     /// Put off by the person; due again at the occurrence's `due_at`.
     Snoozed,
+    /// Put off because its person must not be disturbed; due again at the occurrence's `due_at`.
+    Waiting {
+        /// For the end of what.
+        why: Why,
+    },
     /// Its reminder is paused.
     Paused,
     /// Reached the person; no answer was asked for. Final.
@@ -122,6 +128,17 @@ pub enum State {
     },
 }
 
+/// Why a person must not be disturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// It is their quiet hours.
+    Quiet,
+    /// They have asked for silence until an instant.
+    Paused,
+}
+
+words!(Why as "why" { "quiet" => Quiet, "paused" => Paused });
+
 /// What a store keeps of a state beside its kind.
 #[derive(Debug, Clone)]
 pub struct Kept {
@@ -131,29 +148,52 @@ pub struct Kept {
     pub wake_at: Option<Timestamp>,
     /// When the state was reached.
     pub reached_at: Timestamp,
-    /// What went wrong, or nothing.
-    pub error: String,
+    /// What [`State::kept_note`] said, or nothing.
+    pub note: String,
 }
 
 impl State {
     /// The state that a store kept; `None` for an open one without a moment, which nothing writes.
     pub fn from_kept(kind: StateKind, kept: Kept) -> Option<Self> {
-        let Kept { lease, wake_at, reached_at: at, error } = kept;
+        let Kept { lease, wake_at, reached_at: at, note } = kept;
         Some(match kind {
             StateKind::Scheduled => Self::Scheduled,
             StateKind::Processing => Self::Processing { lease: Lease { number: lease, until: wake_at? } },
-            StateKind::PendingRetry => Self::PendingRetry { retry_at: wake_at?, error },
+            StateKind::PendingRetry => Self::PendingRetry { retry_at: wake_at?, error: note },
             StateKind::AwaitingAck => Self::AwaitingAck { delivered_at: at, ask_again_at: wake_at? },
-            StateKind::Snoozed => Self::Snoozed,
+            StateKind::Snoozed => match note.parse() {
+                Ok(why) => Self::Waiting { why },
+                Err(_) => Self::Snoozed,
+            },
+            StateKind::Waiting => Self::Waiting { why: note.parse().unwrap_or(Why::Quiet) },
             StateKind::Paused => Self::Paused,
             StateKind::Delivered => Self::Delivered { at },
             StateKind::Completed => Self::Completed { at },
             StateKind::Dismissed => Self::Dismissed { at },
             StateKind::Unanswered => Self::Unanswered { at },
-            StateKind::Failed => Self::Failed { at, error },
+            StateKind::Failed => Self::Failed { at, error: note },
             StateKind::Cancelled => Self::Cancelled { at },
             StateKind::Missed => Self::Missed { at },
         })
+    }
+
+    /// The word a store keeps for it.
+    ///
+    /// What waits is kept as `snoozed`, with why as its note. A node of an earlier version, which shares the database while
+    /// nodes are replaced one by one, then sends it when it is due again instead of not being able to read it.
+    pub fn kept_kind(&self) -> StateKind {
+        match self {
+            Self::Waiting { .. } => StateKind::Snoozed,
+            _ => self.kind(),
+        }
+    }
+
+    /// What a store keeps beside that word: what went wrong, or why it waits.
+    pub fn kept_note(&self) -> Option<&str> {
+        match self {
+            Self::Waiting { why } => Some(why.as_str()),
+            _ => self.error(),
+        }
     }
 
     /// Whether nothing more will happen.
@@ -173,7 +213,7 @@ impl State {
     /// When the engine must look at an occurrence in this state again, if ever.
     pub fn wake_at(&self, due_at: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Scheduled | Self::Snoozed => Some(due_at),
+            Self::Scheduled | Self::Snoozed | Self::Waiting { .. } => Some(due_at),
             Self::Processing { lease } => Some(lease.until),
             Self::PendingRetry { retry_at, .. } => Some(*retry_at),
             Self::AwaitingAck { ask_again_at, .. } => Some(*ask_again_at),
@@ -189,6 +229,7 @@ impl State {
             Self::PendingRetry { .. } => StateKind::PendingRetry,
             Self::AwaitingAck { .. } => StateKind::AwaitingAck,
             Self::Snoozed => StateKind::Snoozed,
+            Self::Waiting { .. } => StateKind::Waiting,
             Self::Paused => StateKind::Paused,
             Self::Delivered { .. } => StateKind::Delivered,
             Self::Completed { .. } => StateKind::Completed,
@@ -233,6 +274,7 @@ pub enum StateKind {
     PendingRetry,
     AwaitingAck,
     Snoozed,
+    Waiting,
     Paused,
     Delivered,
     Completed,
@@ -245,7 +287,7 @@ pub enum StateKind {
 
 words!(StateKind as "state" {
     "scheduled" => Scheduled, "processing" => Processing, "pending_retry" => PendingRetry,
-    "awaiting_ack" => AwaitingAck, "snoozed" => Snoozed, "paused" => Paused, "delivered" => Delivered,
+    "awaiting_ack" => AwaitingAck, "snoozed" => Snoozed, "waiting" => Waiting, "paused" => Paused, "delivered" => Delivered,
     "completed" => Completed, "dismissed" => Dismissed, "unanswered" => Unanswered, "failed" => Failed,
     "cancelled" => Cancelled, "missed" => Missed,
 });

@@ -104,14 +104,16 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets answered requests older than any client repeats.
     async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Writes or replaces a user.
-    async fn put_user(&self, user: User) -> Result<(), StoreError>;
+    /// Writes or replaces a user. When they may be disturbed at other times than before, what waits for them is looked at again:
+    /// returns when, as often as there are occurrences.
+    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError>;
     /// One user.
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError>;
     /// Users by name, after `after`.
     async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError>;
-    /// Removes a user's entry; their reminders stay. Returns whether there was one.
-    async fn delete_user(&self, id: &str) -> Result<bool, StoreError>;
+    /// Removes a user's entry; their reminders stay, and what waits for them is looked at again: returns when. `None`: there
+    /// was none.
+    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;

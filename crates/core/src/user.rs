@@ -32,6 +32,12 @@ pub struct User {
 }
 
 impl User {
+    /// Whether `other` may be disturbed at other times: what waits for the one would not wait for the other.
+    pub fn is_disturbed_unlike(&self, other: &Self) -> bool {
+        (&self.timezone, &self.quiet_hours, &self.paused_until)
+            != (&other.timezone, &other.quiet_hours, &other.paused_until)
+    }
+
     /// Checks what the types cannot: lengths and emptiness.
     pub fn validate(&self) -> Result<(), Invalid> {
         if self.id.is_empty() || self.id.len() > 256 {
@@ -56,6 +62,11 @@ impl User {
                     format!("is longer than {TEXT_BYTES_MAX} bytes"),
                 ));
             }
+        }
+        if let Some(quiet) = &self.quiet_hours
+            && quiet.from == quiet.to
+        {
+            return Err(Invalid::new("quiet_hours", "begins and ends at the same time; leave it out for none"));
         }
         match &self.language {
             Some(language) if language.is_empty() || language.len() > 16 => {

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::next_address;
-use crate::occurrence::{Occurrence, State};
+use crate::occurrence::{Occurrence, State, Why};
+use crate::quiet::holds_back;
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use crate::schedule::{Anchor, Rule};
 use crate::user::Person;
@@ -27,6 +28,19 @@ pub enum Wake {
     Send {
         /// Which address.
         position: u32,
+    },
+    /// Its person must not be disturbed: it waits.
+    Wait {
+        /// Its state until then.
+        state: State,
+        /// When it is due now.
+        due_at: Timestamp,
+        /// For the end of what.
+        why: Why,
+        /// The series goes on meanwhile, if this run carries it: each run that falls into quiet hours is told at their end.
+        moves_on: bool,
+        /// What to write down about it.
+        detail: String,
     },
     /// Change the occurrence without a send.
     End {
@@ -89,12 +103,38 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
     let position = next_address(tries.refused, tries.position, n_addresses)
         .or_else(|| next_address(tries.refused, 0, n_addresses));
     match position {
-        Some(position) => Wake::Send { position },
+        Some(position) => moment.wait().unwrap_or(Wake::Send { position }),
         None => end(State::Failed { at: now, error: "every address has refused it".into() }),
     }
 }
 
+/// How the error of a retry begins that waits because its person must not be disturbed. Stores look for it, so it stays.
+pub const PUT_OFF: &str = "waits for the end of ";
+/// What follows, before the error that it had.
+const PUT_OFF_BEFORE: &str = "; before: ";
+
 impl Moment<'_> {
+    /// What it means when its person must not be disturbed at the moment of the send, which may be a little ahead.
+    fn wait(&self) -> Option<Wake> {
+        let occurrence = self.occurrence;
+        let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
+        let at = self.now.max(occurrence.due_at).max(wake_at);
+        let (until, why) = holds_back(self.person, self.reminder, at)?;
+        let (state, due_at) = match &occurrence.state {
+            State::PendingRetry { error, .. } => (put_off(until, why, error), occurrence.due_at),
+            State::Processing { .. } => (put_off(until, why, "cut off in flight"), occurrence.due_at),
+            State::AwaitingAck { delivered_at, .. } => {
+                (State::AwaitingAck { delivered_at: *delivered_at, ask_again_at: until }, occurrence.due_at)
+            }
+            _ => (State::Waiting { why }, until),
+        };
+        let mut detail = format!("until {until}; it was due at {}", occurrence.due_at);
+        if why == Why::Paused && self.series.carried_by == Some(occurrence.id.run) {
+            detail.push_str("; runs of the series until then are left out");
+        }
+        Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, detail })
+    }
+
     /// Whether a send that was cut off is not repeated.
     fn is_held(&self) -> bool {
         match self.reminder.on_unknown {
@@ -106,6 +146,20 @@ impl Moment<'_> {
             }
         }
     }
+}
+
+/// A retry that waits until then.
+fn put_off(until: Timestamp, why: Why, error: &str) -> State {
+    // What was put off before had another error before that.
+    let before = match error.strip_prefix(PUT_OFF) {
+        Some(rest) => rest.split_once(PUT_OFF_BEFORE).map_or(error, |(_, before)| before),
+        None => error,
+    };
+    let what = match why {
+        Why::Quiet => "quiet hours",
+        Why::Paused => "a pause",
+    };
+    State::PendingRetry { retry_at: until, error: format!("{PUT_OFF}{what}{PUT_OFF_BEFORE}{before}") }
 }
 
 fn end(state: State) -> Wake {

@@ -6,6 +6,9 @@
 /// The commands: what every front door calls.
 pub mod command;
 
+/// Changing the people reminders are for.
+mod people;
+
 /// What is to come soon, and sleeping until then.
 mod timer;
 

@@ -193,7 +193,7 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "forget_answered", self.store.forget_answered(now))
     }
 
-    async fn put_user(&self, user: User) -> Result<(), StoreError> {
+    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
         pass!(self, "put_user", self.store.put_user(user))
     }
 
@@ -205,8 +205,8 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "users", self.store.users(after, limit))
     }
 
-    async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
-        pass!(self, "delete_user", self.store.delete_user(id))
+    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        pass!(self, "delete_user", self.store.delete_user(id, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

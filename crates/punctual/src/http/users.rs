@@ -20,7 +20,8 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         None => app.engine.store().users(params.get("cursor").map(str::to_owned), limit + 1).await?,
     };
     let next_cursor = wire::cut(&mut users, limit, |user| user.id.clone());
-    let to_value = |user| serde_json::to_value(UserJson::from(user)).expect("a user always becomes JSON");
+    let now = app.now();
+    let to_value = |user| serde_json::to_value(UserJson::new(user, now)).expect("a user always becomes JSON");
     Ok(wire::page("users", users.iter().map(to_value).collect(), next_cursor))
 }
 
@@ -31,7 +32,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
     match app.engine.store().user(&id).await? {
-        Some(user) => Ok(wire::answer(StatusCode::OK, &UserJson::from(&user))),
+        Some(user) => Ok(wire::answer(StatusCode::OK, &UserJson::new(&user, app.now()))),
         None => Err(no_such_user()),
     }
 }
@@ -44,7 +45,7 @@ pub(super) async fn put(
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    let mut user = wire::user(body.json()?, id, app.now())?;
+    let mut user = wire::user(body.json()?, id, &app.zone, app.now())?;
     wire::check_addresses(&user.addresses, "addresses", app.engine.channels())?;
     let before = app.engine.store().user(&user.id).await?;
     let was_admin = before.as_ref().is_some_and(|before| before.admin);
@@ -55,10 +56,10 @@ pub(super) async fn put(
     if let Some(before) = &before {
         user.created_at = before.created_at;
     }
-    app.engine.store().put_user(user.clone()).await?;
+    app.engine.put_user(user.clone()).await?;
     app.people.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(wire::answer(status, &UserJson::from(&user)))
+    Ok(wire::answer(status, &UserJson::new(&user, user.updated_at)))
 }
 
 /// Removes a user's entry; their reminders stay.
@@ -68,7 +69,7 @@ pub(super) async fn delete(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    if !app.engine.store().delete_user(&id).await? {
+    if !app.engine.delete_user(&id).await? {
         return Err(no_such_user());
     }
     app.people.forget();

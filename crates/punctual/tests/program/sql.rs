@@ -67,7 +67,7 @@ fn rows() -> Vec<(Value, String)> {
     for word in ["low", "normal", "high", "critical", "urgent", "High", ""] {
         add(json!({ "priority": word }), &format!("priority => '{word}'"));
     }
-    for word in ["resend", "hold", "drop"] {
+    for word in ["auto", "resend", "hold", "drop"] {
         add(json!({ "on_unknown": word }), &format!("on_unknown => '{word}'"));
     }
     for word in ["latest", "all", "skip", "none"] {

@@ -83,10 +83,10 @@ pub(super) async fn update_occurrences(db: &Connection<'_>, changed: &[&Occurren
     }
     let ids: Ids = changed.iter().map(|o| o.id).collect();
     let due: Vec<At> = changed.iter().map(|o| micros(o.due_at)).collect();
-    let states: Vec<&str> = changed.iter().map(|o| o.state.kind().as_str()).collect();
+    let states: Vec<&str> = changed.iter().map(|o| o.state.kept_kind().as_str()).collect();
     let wakes: Vec<Option<At>> = changed.iter().map(|o| o.state.wake_at(o.due_at).map(micros)).collect();
     let ats: Vec<Option<At>> = changed.iter().map(|o| o.state.at().map(micros)).collect();
-    let errors: Vec<_> = changed.iter().map(|o| o.state.error().map(clean)).collect();
+    let errors: Vec<_> = changed.iter().map(|o| o.state.kept_note().map(clean)).collect();
     let attempts: Vec<i32> = changed.iter().map(|o| int(o.tries.attempts)).collect();
     let rounds: Vec<i32> = changed.iter().map(|o| int(o.tries.rounds)).collect();
     let positions: Vec<i32> = changed.iter().map(|o| int(o.tries.position)).collect();
@@ -127,7 +127,7 @@ pub(super) async fn insert_occurrences(db: &Connection<'_>, planned: &[(&Occurre
     }
     let ids: Ids = planned.iter().map(|(o, _)| o.id).collect();
     let due: Vec<At> = planned.iter().map(|(o, _)| micros(o.due_at)).collect();
-    let states: Vec<&str> = planned.iter().map(|(o, _)| o.state.kind().as_str()).collect();
+    let states: Vec<&str> = planned.iter().map(|(o, _)| o.state.kept_kind().as_str()).collect();
     let wakes: Vec<Option<At>> = planned.iter().map(|(o, _)| o.state.wake_at(o.due_at).map(micros)).collect();
     let ats: Vec<Option<At>> = planned.iter().map(|(o, _)| o.state.at().map(micros)).collect();
     let priorities: Vec<i16> = planned.iter().map(|(_, r)| i16::from(r.priority.rank())).collect();

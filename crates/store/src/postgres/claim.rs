@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
@@ -30,6 +30,9 @@ use super::tell::tell;
 
 /// Nothing is claimed further ahead than this, by the database's clock: more than any node's lead.
 const AHEAD_MAX: u32 = 5;
+
+/// How soon to look again at what could not be decided because its person was being changed.
+const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
 
 /// An occurrence whose moment has come.
 struct Due {
@@ -86,18 +89,25 @@ pub(super) async fn claim(
     let ends = |due: &Due, known: &HashMap<ReminderId, Result<Known, StoreError>>| {
         let known = known.get(&due.occurrence.id.reminder)?.as_ref().ok()?;
         let wake = wake(due, known, claim);
-        matches!(wake, Wake::End { .. }).then_some(due.occurrence.id.reminder)
+        (!matches!(wake, Wake::Send { .. })).then_some(due.occurrence.id.reminder)
     };
     let ending: HashSet<ReminderId> = found.iter().filter_map(|due| ends(due, &known)).collect();
     if !ending.is_empty() {
-        // What ends here moves its series on, so its reminder is read again, and nobody else may move it meanwhile.
+        // What ends or waits moves its series on, so its reminder is read again, and nobody else may move it meanwhile.
         known.extend(reminders(db, ending, "order by r.id for update of r").await?);
     }
+
+    let busy = hold_people(db, &found, &mut known, claim).await?;
 
     let mut ended = Ended::default();
     let mut taken_over = Vec::new();
     for due in found {
         let id = due.occurrence.id;
+        if busy.contains(&id.reminder) {
+            // Its person is just being changed, which is over in a moment.
+            claims.wakes.push(claim.now.checked_add(LOOK_AGAIN_AFTER).unwrap_or(claim.now));
+            continue;
+        }
         let known = match known.get(&id.reminder) {
             Some(Ok(known)) => known,
             Some(Err(error)) => {
@@ -131,6 +141,7 @@ pub(super) async fn claim(
                 });
             }
             wake @ Wake::End { .. } => ended.add(due.occurrence, known, wake, claim.now, &mut claims),
+            wake @ Wake::Wait { .. } => ended.put_off(due.occurrence, known, wake, claim.now, &mut claims),
         }
     }
     set_aside(db, &unreadable, claim.now).await?;
@@ -284,6 +295,47 @@ async fn reminders(
     Ok(rows.iter().map(|row| Ok((row::reminder_id(row, 0)?, known(row)))).collect::<Result<_, StoreError>>()?)
 }
 
+/// Keeps the people from being changed who something is about to be put off for, and reads them as they are now: else it might
+/// wait for the end of a pause that is over. Returns the reminders of those whom another is just changing.
+async fn hold_people(
+    db: &Connection<'_>,
+    found: &[Due],
+    known: &mut HashMap<ReminderId, Result<Known, StoreError>>,
+    claim: &Claim,
+) -> Result<HashSet<ReminderId>, Fault> {
+    let waits = |due: &&Due| {
+        let known = known.get(&due.occurrence.id.reminder).and_then(|known| known.as_ref().ok());
+        known.is_some_and(|known| matches!(wake(due, known, claim), Wake::Wait { .. }))
+    };
+    let waiting: HashSet<ReminderId> = found.iter().filter(waits).map(|due| due.occurrence.id.reminder).collect();
+    if waiting.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let user = |id: &ReminderId| Some(known.get(id)?.as_ref().ok()?.reminder.user.clone());
+    let users: Vec<String> = waiting.iter().filter_map(user).collect::<HashSet<_>>().into_iter().collect();
+    let sql = format!(
+        "select {}, u.id from unnest($1) as v (id) join punctual.app_user u on u.id = v.id for share of u skip locked",
+        row::PERSON
+    );
+    let rows = db.rows(&sql, &[(&users, Type::TEXT_ARRAY)]).await?;
+    let mut people: HashMap<String, Arc<Person>> = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        people.insert(get(row, row::N_PERSON)?, Arc::new(row::person(row, 0)?));
+    }
+    let mut busy = HashSet::new();
+    for id in waiting {
+        let Some(Ok(known)) = known.get_mut(&id) else { continue };
+        match people.get(&known.reminder.user) {
+            Some(person) => known.person = person.clone(),
+            // Or removed, which a look in a moment tells.
+            None => {
+                busy.insert(id);
+            }
+        }
+    }
+    Ok(busy)
+}
+
 /// Fails occurrences that cannot be read, visibly, so that they do not stop all the others.
 async fn set_aside(
     db: &Connection<'_>,
@@ -374,19 +426,22 @@ async fn insert_attempts(db: &Connection<'_>, taken: &[Claimed], now: Timestamp)
     Ok(())
 }
 
-/// What ended without a send, gathered so that it is written in a handful of statements.
+/// What ended without a send or was put off, gathered so that it is written in a handful of statements.
 #[derive(Default)]
 struct Ended {
     changed: Vec<Occurrence>,
     planned: Vec<(Occurrence, Arc<Reminder>)>,
+    /// When what was put off must be looked at again.
+    told: Vec<(u8, Timestamp)>,
     moved_on: HashMap<ReminderId, Moved>,
-    entries: Vec<(OccurrenceId, StateKind, Option<String>)>,
+    entries: Vec<(OccurrenceId, &'static str, Option<String>)>,
 }
 
 /// What ended runs change about their reminder.
 struct Moved {
     series: Series,
-    last_status: StateKind,
+    /// What the last run that ended became.
+    last_status: Option<StateKind>,
     n_failed: u32,
 }
 
@@ -405,8 +460,8 @@ impl Ended {
         let kind = occurrence.state.kind();
         // Another run of the same reminder may have ended in this very claim and moved the series on.
         let moved =
-            self.moved_on.entry(id.reminder).or_insert(Moved { series: known.series, last_status: kind, n_failed: 0 });
-        moved.last_status = kind;
+            self.moved_on.entry(id.reminder).or_insert(Moved { series: known.series, last_status: None, n_failed: 0 });
+        moved.last_status = Some(kind);
         moved.n_failed += u32::from(kind == StateKind::Failed);
         let series = &mut moved.series;
         let carries = series.carried_by == Some(id.run);
@@ -443,13 +498,49 @@ impl Ended {
             }
         }
         let detail = missed.then(|| format!("{} runs missed", 1 + also_missed.len() + n_more_missed));
-        self.entries.push((id, kind, detail));
+        self.entries.push((id, kind.as_str(), detail));
     }
 
-    /// What was planned, each in its shard.
+    /// Puts one off, and plans the next run if its series goes on meanwhile.
+    fn put_off(&mut self, mut occurrence: Occurrence, known: &Known, wake: Wake, now: Timestamp, claims: &mut Claims) {
+        let Wake::Wait { state, due_at, why, moves_on, detail } = wake else { return };
+        let (id, reminder) = (occurrence.id, &known.reminder);
+        let was_due_at = std::mem::replace(&mut occurrence.due_at, due_at);
+        occurrence.state = state;
+        let mut to_come: Vec<Timestamp> = occurrence.state.wake_at(due_at).into_iter().collect();
+        self.told.extend(to_come.iter().map(|at| (shard_of(&reminder.user), *at)));
+        // Another run of the same reminder may have moved the series on in this very claim.
+        let series = self.moved_on.get(&id.reminder).map_or(known.series, |moved| moved.series);
+        if moves_on && let Some(next) = after_settle(reminder, &series, id.run, was_due_at, &occurrence.state, now) {
+            let moved = self.moved_on.entry(id.reminder).or_insert(Moved { series, last_status: None, n_failed: 0 });
+            moved.series.carried_by = None;
+            if let Some(due_at) = next {
+                moved.series.last_run += 1;
+                moved.series.planned = moved.series.planned.saturating_add(1);
+                moved.series.carried_by = Some(moved.series.last_run);
+                let run = moved.series.last_run;
+                let mut planned = Occurrence::scheduled(OccurrenceId { reminder: id.reminder, run }, due_at);
+                if reminder.status == ReminderStatus::Paused {
+                    planned.state = State::Paused;
+                }
+                to_come.extend(planned.state.wake_at(due_at));
+                self.planned.push((planned, reminder.clone()));
+            }
+        }
+        claims.ended.push(StateKind::Waiting);
+        // A timer elsewhere holds one moment of a reminder: the first.
+        claims.next_runs.extend(to_come.iter().min().map(|at| alarm::Entry::of(reminder, *at)));
+        claims.wakes.extend(to_come);
+        self.changed.push(occurrence);
+        self.entries.push((id, why.as_str(), Some(detail)));
+    }
+
+    /// What was planned or put off, each in its shard.
     fn moments(&self) -> impl Iterator<Item = (u8, Timestamp)> {
         let wake_at = |o: &Occurrence| o.state.wake_at(o.due_at);
-        self.planned.iter().filter_map(move |(o, reminder)| Some((shard_of(&reminder.user), wake_at(o)?)))
+        let planned =
+            self.planned.iter().filter_map(move |(o, reminder)| Some((shard_of(&reminder.user), wake_at(o)?)));
+        planned.chain(self.told.iter().copied())
     }
 
     async fn write(&self, db: &Connection<'_>, now: Timestamp) -> Result<(), Fault> {
@@ -459,9 +550,9 @@ impl Ended {
         let ids: Ids = self.changed.iter().map(|o| o.id).collect();
         let changed: Vec<&Occurrence> = self.changed.iter().collect();
         let planned: Vec<_> = self.planned.iter().map(|(occurrence, reminder)| (occurrence, &**reminder)).collect();
-        let entry = |(id, kind, detail): &(OccurrenceId, StateKind, Option<String>)| Entry {
+        let entry = |(id, action, detail): &(OccurrenceId, &'static str, Option<String>)| Entry {
             actor: "engine",
-            action: kind.as_str(),
+            action,
             reminder: uuid(id.reminder),
             run: Some(id.run),
             detail: detail.clone(),
@@ -485,11 +576,12 @@ impl Ended {
         let last_runs: Vec<i32> = self.moved_on.values().map(|moved| int(moved.series.last_run)).collect();
         let carriers: Vec<Option<i32>> = self.moved_on.values().map(|moved| moved.series.carried_by.map(int)).collect();
         let planned: Vec<i64> = self.moved_on.values().map(|moved| i64::from(moved.series.planned)).collect();
-        let statuses: Vec<&str> = self.moved_on.values().map(|moved| moved.last_status.as_str()).collect();
+        let statuses: Vec<Option<&str>> =
+            self.moved_on.values().map(|moved| moved.last_status.as_ref().map(StateKind::as_str)).collect();
         let failed: Vec<i32> = self.moved_on.values().map(|moved| int(moved.n_failed)).collect();
         db.execute(
             "update punctual.reminder r set last_run = v.last_run, carried_by = v.carried_by, planned = v.planned, \
-             last_status = v.last_status, consecutive_errors = r.consecutive_errors + v.n_failed, \
+             last_status = coalesce(v.last_status, r.last_status), consecutive_errors = r.consecutive_errors + v.n_failed, \
              total_runs = r.total_runs + v.n_failed, \
              status = case when r.status = 'active' and v.carried_by is null and not exists (select from \
                punctual.occurrence o where o.reminder_id = r.id and (o.wake_at is not null or o.state = 'paused')) \

@@ -51,6 +51,13 @@ pub(super) async fn user(db: &Connection<'_>, id: &str) -> Result<Option<User>, 
     Ok(rows.first().map(read_user).transpose()?)
 }
 
+/// One user, whom nobody else changes before the transaction ends.
+pub(super) async fn user_for_update(db: &Connection<'_>, id: &str) -> Result<Option<User>, Fault> {
+    let sql = format!("{} where u.id = $1 for update", select_user());
+    let rows = db.rows(&sql, &[(&clean(id), Type::TEXT)]).await?;
+    Ok(rows.first().map(read_user).transpose()?)
+}
+
 pub(super) async fn users(db: &Connection<'_>, after: Option<&str>, limit: usize) -> Result<Vec<User>, Fault> {
     let sql = format!("{} where u.id > $1 order by u.id limit $2", select_user());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

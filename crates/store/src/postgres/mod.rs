@@ -35,6 +35,7 @@ mod settle;
 mod tell;
 mod tls;
 mod url;
+mod waiting;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -290,8 +291,8 @@ impl Store for PostgresStore {
         write!(self, Normal, db => prune::forget_answered(&db, now))
     }
 
-    async fn put_user(&self, user: User) -> Result<(), StoreError> {
-        write!(self, Normal, db => keep::put_user(&db, &user))
+    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
+        write!(self, Normal, db => waiting::put_user(&db, self.own(), &user))
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -302,8 +303,8 @@ impl Store for PostgresStore {
         read!(self, db => keep::users(&db, after.as_deref(), limit))
     }
 
-    async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
-        write!(self, Normal, db => keep::delete(&db, "delete from punctual.app_user where id = $1", id))
+    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        write!(self, Normal, db => waiting::delete_user(&db, self.own(), id, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

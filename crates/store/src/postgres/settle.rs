@@ -77,10 +77,10 @@ async fn end_leases(
 ) -> Result<HashMap<(OccurrenceId, u64), u8>, Fault> {
     let ids: Ids = settlements.iter().map(|s| s.occurrence).collect();
     let leases: Vec<i64> = settlements.iter().map(|s| s.lease as i64).collect();
-    let states: Vec<&str> = settlements.iter().map(|s| s.state.kind().as_str()).collect();
+    let states: Vec<&str> = settlements.iter().map(|s| s.state.kept_kind().as_str()).collect();
     let wakes: Vec<Option<At>> = settlements.iter().map(|s| s.state.wake_at(s.due_at).map(micros)).collect();
     let ats: Vec<Option<At>> = settlements.iter().map(|s| s.state.at().map(micros)).collect();
-    let errors: Vec<_> = settlements.iter().map(|s| s.state.error().map(clean)).collect();
+    let errors: Vec<_> = settlements.iter().map(|s| s.state.kept_note().map(clean)).collect();
     let attempts: Vec<i32> = settlements.iter().map(|s| int(s.tries.attempts)).collect();
     let rounds: Vec<i32> = settlements.iter().map(|s| int(s.tries.rounds)).collect();
     let positions: Vec<i32> = settlements.iter().map(|s| int(s.tries.position)).collect();

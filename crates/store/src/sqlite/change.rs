@@ -124,11 +124,11 @@ pub(super) fn update_occurrence(db: &Connection, occurrence: &Occurrence) -> Res
     .map_err(broken)?
     .execute(params![
         micros(occurrence.due_at),
-        occurrence.state.kind().as_str(),
+        occurrence.state.kept_kind().as_str(),
         occurrence.state.wake_at(occurrence.due_at).map(micros),
         processing,
         occurrence.state.at().map(micros),
-        occurrence.state.error(),
+        occurrence.state.kept_note(),
         occurrence.tries.attempts,
         occurrence.tries.rounds,
         occurrence.tries.position,

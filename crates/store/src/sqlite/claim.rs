@@ -5,11 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Occurrence, State};
+use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Reminder, ReminderStatus};
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
 use punctual_core::user::Person;
-use punctual_core::wake::{Moment, Series, Wake, on_wake, route};
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route};
 use rusqlite::{Connection, Row, params};
 
 use super::change::{cut_off, update_occurrence};
@@ -74,6 +74,13 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
                     route,
                     position,
                 });
+            }
+            wake @ Wake::Wait { .. } => {
+                let planned = wait(db, due, wake, claim.now)?;
+                claims.ended.push(StateKind::Waiting);
+                claims.wakes.extend(planned.iter().map(|entry| entry.at));
+                // A timer elsewhere holds one moment of a reminder: the first.
+                claims.next_runs.extend(planned.into_iter().min_by_key(|entry| entry.at));
             }
             Wake::End { state, also_missed, n_more_missed, next } => {
                 claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
@@ -228,6 +235,50 @@ fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreE
     )
 }
 
+/// Puts an occurrence off, and plans the next run if its series goes on meanwhile; returns the moments to come.
+fn wait(db: &Connection, due: Due, wake: Wake, now: Timestamp) -> Result<Vec<Entry>, StoreError> {
+    let Wake::Wait { state, due_at, why, moves_on, detail } = wake else { return Ok(Vec::new()) };
+    let Due { mut occurrence, reminder, .. } = due;
+    cut_off(db, occurrence.id, now)?;
+    let was_due_at = std::mem::replace(&mut occurrence.due_at, due_at);
+    occurrence.state = state;
+    update_occurrence(db, &occurrence)?;
+    let mut to_come: Vec<Entry> =
+        occurrence.state.wake_at(due_at).map(|at| Entry::of(&reminder, at)).into_iter().collect();
+    // Another run of the same reminder may have moved the series on in this very claim.
+    let mut series = series(db, reminder.id)?;
+    let run = occurrence.id.run;
+    if moves_on && let Some(next) = after_settle(&reminder, &series, run, was_due_at, &occurrence.state, now) {
+        to_come.extend(plan(db, &reminder, &mut series, next)?);
+        db.prepare_cached("UPDATE reminder SET last_run = ?2, carried_by = ?3, planned = ?4 WHERE id = ?1")
+            .map_err(broken)?
+            .execute(params![reminder.id.as_bytes(), series.last_run, series.carried_by, series.planned])
+            .map_err(broken)?;
+    }
+    audit(db, now, "engine", why.as_str(), reminder.id, Some(run), Some(&detail))?;
+    Ok(to_come)
+}
+
+/// Plans the run with which a series goes on, or ends it.
+fn plan(
+    db: &Connection,
+    reminder: &Reminder,
+    series: &mut Series,
+    next: Option<Timestamp>,
+) -> Result<Option<Entry>, StoreError> {
+    series.carried_by = None;
+    let Some(due_at) = next else { return Ok(None) };
+    series.last_run += 1;
+    series.planned += 1;
+    series.carried_by = Some(series.last_run);
+    let mut occurrence = Occurrence::scheduled(OccurrenceId { reminder: reminder.id, run: series.last_run }, due_at);
+    if reminder.status == ReminderStatus::Paused {
+        occurrence.state = State::Paused;
+    }
+    insert_occurrence(db, &occurrence, reminder.priority.rank())?;
+    Ok(occurrence.state.wake_at(due_at).map(|at| Entry::of(reminder, at)))
+}
+
 /// Ends an occurrence without a send, writes down what else was missed, and plans what comes next.
 fn end(
     db: &Connection,
@@ -250,7 +301,7 @@ fn end(
     }
     let rank = reminder.priority.rank();
     let carries = series.carried_by == Some(occurrence.id.run);
-    let mut planned = None;
+    let mut next_run = None;
     if missed && carries {
         for missed_at in also_missed {
             series.last_run += 1;
@@ -261,34 +312,13 @@ fn end(
         }
         series.planned = series.planned.saturating_add(u32::try_from(n_more_missed).unwrap_or(u32::MAX));
         let within_count = reminder.schedule.count.is_none_or(|count| series.planned < count);
-        planned = next.filter(|_| within_count);
+        next_run = next.filter(|_| within_count);
     } else if carries {
         // An interval that is counted from the answer goes on when no answer came, too.
-        planned = punctual_core::wake::after_settle(
-            &reminder,
-            &series,
-            occurrence.id.run,
-            occurrence.due_at,
-            &occurrence.state,
-            now,
-        )
-        .flatten();
+        next_run =
+            after_settle(&reminder, &series, occurrence.id.run, occurrence.due_at, &occurrence.state, now).flatten();
     }
-    if carries {
-        series.carried_by = None;
-        if let Some(due_at) = planned {
-            series.last_run += 1;
-            series.planned += 1;
-            series.carried_by = Some(series.last_run);
-            let id = OccurrenceId { reminder: reminder.id, run: series.last_run };
-            let mut occurrence = Occurrence::scheduled(id, due_at);
-            if reminder.status == ReminderStatus::Paused {
-                occurrence.state = State::Paused;
-                planned = None;
-            }
-            insert_occurrence(db, &occurrence, rank)?;
-        }
-    }
+    let planned = if carries { plan(db, &reminder, &mut series, next_run)? } else { None };
     db.prepare_cached(
         "UPDATE reminder SET last_run = ?2, carried_by = ?3, planned = ?4, last_status = ?5, \
          consecutive_errors = consecutive_errors + (?5 = 'failed'), \
@@ -316,7 +346,7 @@ fn end(
         Some(occurrence.id.run),
         detail.as_deref(),
     )?;
-    Ok(planned.map(|at| Entry::of(&reminder, at)))
+    Ok(planned)
 }
 
 fn series(db: &Connection, id: ReminderId) -> Result<Series, StoreError> {

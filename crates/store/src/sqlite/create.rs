@@ -83,7 +83,7 @@ fn insert_first_occurrences(db: &Connection, new: &[NewReminder]) -> Result<(), 
             values.push(occurrence.id.reminder.as_bytes());
             values.push(occurrence.id.run);
             values.push(micros(occurrence.due_at));
-            values.push(occurrence.state.kind().as_str());
+            values.push(occurrence.state.kept_kind().as_str());
             values.push(occurrence.state.wake_at(occurrence.due_at).map(micros));
             values.push(item.reminder.priority.rank());
         },
@@ -155,7 +155,7 @@ pub(super) fn insert_occurrence(db: &Connection, occurrence: &Occurrence, priori
         occurrence.id.reminder.as_bytes(),
         occurrence.id.run,
         micros(occurrence.due_at),
-        occurrence.state.kind().as_str(),
+        occurrence.state.kept_kind().as_str(),
         occurrence.state.wake_at(occurrence.due_at).map(micros),
         priority,
         occurrence.state.at().map(micros),

@@ -22,6 +22,7 @@ mod read;
 mod row;
 mod settle;
 mod values;
+mod waiting;
 mod worker;
 
 use std::path::Path;
@@ -208,8 +209,8 @@ impl Store for SqliteStore {
         self.write(Urgency::Normal, move |db| prune::forget_answered(db, now)).await
     }
 
-    async fn put_user(&self, user: User) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| create::put_user(db, &user)).await
+    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
+        self.write(Urgency::Normal, move |db| waiting::put_user(db, &user)).await
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -221,9 +222,9 @@ impl Store for SqliteStore {
         self.read(move |db| read::users(db, after.as_deref(), limit)).await
     }
 
-    async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
+    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         let id = id.to_owned();
-        self.write(Urgency::Normal, move |db| create::delete(db, "DELETE FROM user WHERE id = ?1", &id)).await
+        self.write(Urgency::Normal, move |db| waiting::delete_user(db, &id, now)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

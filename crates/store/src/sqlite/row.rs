@@ -132,7 +132,7 @@ pub(super) fn occurrence(row: &Row<'_>, first: usize) -> Result<(Occurrence, u64
         lease,
         wake_at,
         reached_at: optional_instant(row, at(6))?.unwrap_or(due_at),
-        error: get::<Option<String>>(row, at(7))?.unwrap_or_default(),
+        note: get::<Option<String>>(row, at(7))?.unwrap_or_default(),
     };
     let state = State::from_kept(word::<StateKind>(row, at(3))?, kept)
         .ok_or_else(|| impossible("an open occurrence has no moment"))?;

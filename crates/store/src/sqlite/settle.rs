@@ -70,10 +70,10 @@ fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashSet<Occ
             values.push(settlement.occurrence.reminder.as_bytes());
             values.push(settlement.occurrence.run);
             values.push(settlement.lease);
-            values.push(settlement.state.kind().as_str());
+            values.push(settlement.state.kept_kind().as_str());
             values.push(settlement.state.wake_at(settlement.due_at).map(micros));
             values.push(settlement.state.at().map(micros));
-            values.push(settlement.state.error());
+            values.push(settlement.state.kept_note());
             values.push(settlement.tries.attempts);
             values.push(settlement.tries.rounds);
             values.push(settlement.tries.position);

@@ -94,6 +94,16 @@ fn cases() -> Vec<Case> {
                 r.created_via = "chat".into();
             },
         ),
+        (
+            "at => '2099-01-01 00:00+00', on_unknown => 'resend'",
+            json!({"type": "once", "at": "2099-01-01T00:00:00Z"}),
+            |r| r.on_unknown = OnUnknown::Resend,
+        ),
+        (
+            "at => '2099-01-01 00:00+00', on_unknown => 'auto'",
+            json!({"type": "once", "at": "2099-01-01T00:00:00Z"}),
+            |_| {},
+        ),
         // A prompt asks for an answer; all that is about answers is let be without one.
         (
             "at => '2099-01-01 00:00+00', ack_prompt => 'ok?'",
@@ -115,6 +125,7 @@ fn cases() -> Vec<Case> {
 fn plain(id: ReminderId, schedule: Schedule, now: Timestamp) -> Reminder {
     let mut reminder = punctual_testkit::sample::reminder(0, schedule, now);
     (reminder.id, reminder.to, reminder.created_via) = (id, Vec::new(), "sql".into());
+    reminder.on_unknown = OnUnknown::Auto;
     reminder
 }
 
@@ -275,7 +286,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("AT, timezone => 'FOO+3'", "timezone", "unknown"),
     ("AT, priority => 'urgent'", "priority", "low, normal, high, critical"),
     ("AT, priority => 'High'", "priority", "low, normal"),
-    ("AT, on_unknown => 'drop'", "on_unknown", "resend, hold"),
+    ("AT, on_unknown => 'drop'", "on_unknown", "auto, resend, hold"),
     ("AT, max_retries => 101", "max_retries", "0 to 100"),
     ("AT, max_retries => -1", "max_retries", "0 to 100"),
     ("AT, require_ack => true, ack_prompt => ''", "ack_prompt", "is empty"),

@@ -57,8 +57,8 @@ async fn users_are_kept_and_replaced(desk: Desk) {
     };
     store.put_user(plain.clone()).await.expect("the store works");
     assert_eq!(store.user("ann").await.expect("the store works"), Some(plain));
-    assert!(store.delete_user("ann").await.expect("the store works"));
-    assert!(!store.delete_user("ann").await.expect("the store works"));
+    assert_eq!(store.delete_user("ann", at(9)).await.expect("the store works"), Some(vec![]));
+    assert_eq!(store.delete_user("ann", at(9)).await.expect("the store works"), None);
     assert_eq!(store.user("ann").await.expect("the store works"), None);
 }
 

@@ -11,6 +11,7 @@ mod desk;
 mod keeping;
 mod leases;
 mod misfires;
+mod quiet;
 mod reads;
 mod settles;
 
@@ -53,6 +54,7 @@ where
         commands::RULES,
         keeping::RULES,
         addresses::RULES,
+        quiet::RULES,
     ];
     for (name, rule) in files.into_iter().flatten() {
         println!("rule: {name}");

@@ -21,6 +21,11 @@ pub(in crate::http) struct OccurrenceJson {
     retry_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ask_again_at: Option<Timestamp>,
+    /// Why it waits, `quiet` or `paused`, and until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     attempts: Vec<AttemptJson>,
@@ -77,6 +82,10 @@ impl OccurrenceJson {
             State::AwaitingAck { ask_again_at, .. } => (None, Some(ask_again_at)),
             _ => (None, None),
         };
+        let (why, until) = match &occurrence.state {
+            State::Waiting { why } => (Some(why.as_str()), Some(occurrence.due_at)),
+            _ => (None, None),
+        };
         let responses = responses.into_iter().map(|response| ResponseJson {
             response: response.kind,
             at: response.at,
@@ -92,6 +101,8 @@ impl OccurrenceJson {
             at: occurrence.state.at(),
             retry_at,
             ask_again_at,
+            why,
+            until,
             error: occurrence.state.error().map(str::to_owned),
             attempts: attempts_json(id, attempts),
             responses: responses.collect(),

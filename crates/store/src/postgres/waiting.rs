@@ -1,0 +1,75 @@
+//! Looking again at what waits for the end of a person's quiet hours or pause, when those have changed.
+//!
+//! A claim that puts something off holds its person's row until it commits, so the change waits for it and then sees what it
+//! has put off; and a claim that finds the row held looks again a moment later. So nothing waits for an end that is no more.
+
+use jiff::Timestamp;
+use punctual_core::shard::{Shards, shard_of};
+use punctual_core::store::StoreError;
+use punctual_core::user::User;
+use punctual_core::wake::PUT_OFF;
+use tokio_postgres::types::Type;
+
+use super::batch::BEGIN_BY_KEY;
+use super::fault::Fault;
+use super::flight::both;
+use super::keep;
+use super::pool::{Connection, Param};
+use super::row::{clean, instant, micros};
+use super::tell::tell;
+
+/// Writes or replaces a user; returns when what waits for them must be looked at again.
+pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> Result<Vec<Timestamp>, Fault> {
+    // The row stays ours from here on.
+    let ((), before) = both(db.begin(BEGIN_BY_KEY), keep::user_for_update(db, &user.id)).await?;
+    keep::put_user(db, user).await?;
+    let wakes = match before {
+        Some(before) if before.is_disturbed_unlike(user) => wake(db, own, &user.id, user.updated_at).await?,
+        _ => Vec::new(),
+    };
+    db.commit().await?;
+    Ok(wakes)
+}
+
+/// Removes a user's entry. `None`: there was none.
+pub(super) async fn delete_user(
+    db: &Connection<'_>,
+    own: Shards,
+    id: &str,
+    now: Timestamp,
+) -> Result<Option<Vec<Timestamp>>, Fault> {
+    db.begin(BEGIN_BY_KEY).await?;
+    if !keep::delete(db, "delete from punctual.app_user where id = $1", id).await? {
+        db.rollback().await?;
+        return Ok(None);
+    }
+    let wakes = wake(db, own, id, now).await?;
+    db.commit().await?;
+    Ok(Some(wakes))
+}
+
+/// Makes what was put off due for a look now, which decides again.
+///
+/// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it.
+async fn wake(db: &Connection<'_>, own: Shards, user: &str, now: Timestamp) -> Result<Vec<Timestamp>, Fault> {
+    let (name, at, put_off) = (clean(user), micros(now), format!("{PUT_OFF}%"));
+    let params: [Param<'_>; 3] = [(&name, Type::TEXT), (&at, Type::TIMESTAMPTZ), (&put_off, Type::TEXT)];
+    let rows = db
+        .rows(
+            "with waiting as (select o.reminder_id, o.run, o.at + r.ack_timeout * interval '1 millisecond' as asked_again \
+               from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
+               where r.user_id = $1 and o.wake_at > $2 and (o.state = 'snoozed' and o.error in ('quiet', 'paused') \
+                 or o.state = 'pending_retry' and o.error like $3 \
+                 or o.state = 'awaiting_ack' and o.wake_at > o.at + r.ack_timeout * interval '1 millisecond') \
+               order by o.reminder_id, o.run for update of o) \
+             update punctual.occurrence o set due_at = case o.state when 'snoozed' then $2 else o.due_at end, \
+               wake_at = case o.state when 'awaiting_ack' then greatest($2, w.asked_again) else $2 end \
+             from waiting w where o.reminder_id = w.reminder_id and o.run = w.run returning o.wake_at",
+            &params,
+        )
+        .await?;
+    let wakes = rows.iter().map(|found| instant(found, 0)).collect::<Result<Vec<_>, StoreError>>()?;
+    let shard = shard_of(user);
+    tell(db, own, wakes.iter().map(|at| (shard, *at)), now).await?;
+    Ok(wakes)
+}

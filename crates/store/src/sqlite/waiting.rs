@@ -1,0 +1,46 @@
+//! Looking again at what waits for the end of a person's quiet hours or pause, when those have changed.
+
+use jiff::Timestamp;
+use punctual_core::store::StoreError;
+use punctual_core::user::User;
+use punctual_core::wake::PUT_OFF;
+use rusqlite::{Connection, params};
+
+use super::create;
+use super::read::{self, collect};
+use super::row::{get, instant, micros};
+
+/// Writes or replaces a user; returns when what waits for them must be looked at again.
+pub(super) fn put_user(db: &Connection, user: &User) -> Result<Vec<Timestamp>, StoreError> {
+    let before = read::user(db, &user.id)?;
+    create::put_user(db, user)?;
+    match before {
+        Some(before) if before.is_disturbed_unlike(user) => wake(db, &user.id, user.updated_at),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Removes a user's entry. `None`: there was none.
+pub(super) fn delete_user(db: &Connection, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+    match create::delete(db, "DELETE FROM user WHERE id = ?1", id)? {
+        true => wake(db, id, now).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Makes what was put off due for a look now, which decides again.
+///
+/// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it.
+fn wake(db: &Connection, user: &str, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
+    let asked_again = "(o.at + (SELECT r.ack_timeout FROM reminder r WHERE r.id = o.reminder_id) * 1000)";
+    let sql = format!(
+        "UPDATE occurrence AS o SET due_at = CASE o.state WHEN 'snoozed' THEN ?2 ELSE o.due_at END, \
+         wake_at = CASE o.state WHEN 'awaiting_ack' THEN max(?2, {asked_again}) ELSE ?2 END \
+         WHERE o.reminder_id IN (SELECT id FROM reminder WHERE user = ?1) AND o.wake_at > ?2 AND (\
+           o.state = 'snoozed' AND o.error IN ('quiet', 'paused') \
+           OR o.state = 'pending_retry' AND o.error LIKE ?3 || '%' \
+           OR o.state = 'awaiting_ack' AND o.wake_at > {asked_again}) \
+         RETURNING wake_at"
+    );
+    collect(db, &sql, params![user, micros(now), PUT_OFF], |found| instant(get(found, 0)?))
+}
