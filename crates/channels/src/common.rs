@@ -21,5 +21,8 @@ pub mod buttons;
 /// Links that answer a reminder with one click.
 pub mod links;
 
+/// Phone numbers.
+pub(crate) mod phone;
+
 /// Requests to a platform.
 pub(crate) mod http;

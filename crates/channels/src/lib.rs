@@ -15,6 +15,15 @@ pub mod closure;
 /// A rehearsal: everything but the send.
 pub mod shadow;
 
+/// Push notifications over ntfy.
+pub mod ntfy;
+
+/// SMS over Twilio.
+pub mod twilio;
+
+/// Phone calls over Vapi.
+pub mod vapi;
+
 /// Channels made from settings.
 pub mod setup;
 
@@ -29,5 +38,8 @@ mod spec;
 
 pub use closure::Closure;
 pub use console::Console;
+pub use ntfy::Ntfy;
 pub use shadow::Shadow;
+pub use twilio::Twilio;
+pub use vapi::Vapi;
 pub use webhook::Webhook;

@@ -10,6 +10,10 @@ use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, 
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::zone::Zone;
 
+use crate::common::fields::Fields;
+use crate::common::links::Links;
+use crate::setup::Server;
+
 /// The second attempt of the third run, one and a half seconds late, to `address`.
 pub(crate) fn message(address: &str) -> Message {
     let due_at: Timestamp = "2026-03-02T07:00:00Z".parse().unwrap();
@@ -59,4 +63,14 @@ pub(crate) fn ack(prompt: &str) -> AckPolicy {
 /// Changes the reminder behind `message`.
 pub(crate) fn change(message: &mut Message, change: impl FnOnce(&mut Reminder)) {
     change(Arc::make_mut(&mut message.reminder));
+}
+
+/// Settings as a person would write them.
+pub(crate) fn settings(pairs: &[(&str, &str)]) -> Fields {
+    Fields::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+}
+
+/// A server with answer links.
+pub(crate) fn server() -> Server {
+    Server { public_url: None, links: Some(Links::new("https://p.example", b"secret")) }
 }

@@ -21,7 +21,8 @@ pub struct Server {
 type Make = fn(&mut Fields, &Server) -> Result<Arc<dyn Channel>, Invalid>;
 
 /// The kinds that are made from settings.
-const KINDS: &[(&str, Make)] = &[];
+const KINDS: &[(&str, Make)] =
+    &[("ntfy", crate::ntfy::make), ("twilio", crate::twilio::make), ("vapi", crate::vapi::make)];
 
 /// The kinds that there are.
 pub fn kinds() -> impl Iterator<Item = &'static str> {

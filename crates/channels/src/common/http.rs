@@ -125,3 +125,10 @@ impl Answer {
 pub(crate) fn origin(url: &str) -> String {
     Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
+
+/// Pairs as an HTML form writes them.
+pub(crate) fn form(pairs: &[(&str, &str)]) -> String {
+    let mut url = Url::parse("form:").expect("a URL of ours");
+    url.query_pairs_mut().extend_pairs(pairs);
+    url.query().unwrap_or_default().to_owned()
+}

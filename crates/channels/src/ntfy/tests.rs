@@ -1,0 +1,205 @@
+use punctual_core::phrase::Lang;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::common::buttons::Verb;
+use crate::sample;
+use crate::spec::{Platform, assert_valid, published};
+
+fn fields(url: &str, more: &[(&str, &str)]) -> Fields {
+    sample::settings(&[&[("url", url)], more].concat())
+}
+
+fn channel(url: &str, more: &[(&str, &str)]) -> Arc<dyn Channel> {
+    let mut fields = fields(url, more);
+    let channel = make(&mut fields, &sample::server()).unwrap();
+    fields.finish().unwrap();
+    channel
+}
+
+fn wrong(more: &[(&str, &str)]) -> String {
+    make(&mut fields("https://ntfy.sh", more), &sample::server()).map(|_| ()).unwrap_err().to_string()
+}
+
+/// What ntfy answers to a message it took.
+fn taken() -> Value {
+    json!({
+        "id": "sPs71M8A2T", "time": 1_643_935_928, "expires": 1_643_936_928, "event": "message", "topic": "pills",
+        "message": "Take your \"medicine\"", "title": "Reminder", "tags": ["alarm_clock"], "priority": 4
+    })
+}
+
+fn whole(file: &str) -> Option<jsonschema::Validator> {
+    published(file).map(|schema| jsonschema::draft202012::new(&schema).unwrap())
+}
+
+fn asking() -> Message {
+    let mut message = sample::message("pills");
+    sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Did you take it?")));
+    message
+}
+
+#[tokio::test]
+async fn a_message_is_what_ntfy_publishes() {
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[("token", "tk_s3cret")]);
+    platform.then(200, taken());
+    let receipt = channel.send(&asking()).await.unwrap();
+    assert_eq!(receipt, Receipt::of("sPs71M8A2T"));
+    let request = platform.take().remove(0);
+    assert_eq!((request.method.as_str(), request.uri.path()), ("POST", "/"));
+    assert_eq!(request.header("authorization"), "Bearer tk_s3cret");
+    let body = request.json();
+    let link = sample::server().links.unwrap().link(Verb::Snooze, asking().occurrence);
+    assert_eq!(body["message"], "Take your \"medicine\"\n\nDid you take it?");
+    assert_eq!((&body["title"], &body["priority"]), (&json!("Reminder"), &json!(4)));
+    assert_eq!(
+        body["actions"][1],
+        json!({"action": "http", "label": "In 10 minutes", "url": link, "method": "POST", "clear": true})
+    );
+    let (Some(publish), Some(answer)) = (whole("ntfy/publish.schema.json"), whole("ntfy/message.schema.json")) else {
+        return;
+    };
+    assert_valid(&publish, &body);
+    assert_valid(&answer, &taken());
+}
+
+#[tokio::test]
+async fn every_shape_of_message_is_what_ntfy_publishes() {
+    let Some(publish) = whole("ntfy/publish.schema.json") else { return };
+    let (platform, url) = Platform::start().await;
+    for lang in Lang::ALL {
+        for priority in Priority::URGENT_FIRST {
+            for (ack, snooze, name) in [(false, true, None), (true, true, None), (true, false, Some("pills"))] {
+                let mut message = sample::message("pills_2-x");
+                message.language = lang;
+                sample::change(&mut message, |reminder| {
+                    reminder.priority = priority;
+                    reminder.snooze_allowed = snooze;
+                    reminder.name = name.map(str::to_owned);
+                    reminder.ack = ack.then(Default::default);
+                });
+                platform.then(200, taken());
+                channel(&url, &[]).send(&message).await.unwrap();
+                let body = platform.take().remove(0).json();
+                assert_valid(&publish, &body);
+                assert_eq!(body["title"], name.unwrap_or(texts(lang).reminder));
+                assert_eq!(
+                    body["actions"].as_array().map_or(0, Vec::len),
+                    if !ack { 0 } else { 2 + usize::from(snooze) }
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_password_is_sent_as_a_password_and_templates_are_used() {
+    let (platform, url) = Platform::start().await;
+    let settings = [
+        ("username", "bot"),
+        ("password", "s3cret"),
+        ("template", "{user}: {message}"),
+        ("title", "for {user}"),
+        ("rate", "none"),
+        ("concurrency", "3"),
+        ("timeout", "2s"),
+    ];
+    let channel = channel(&url, &settings);
+    platform.then(200, taken());
+    channel.send(&sample::message("pills")).await.unwrap();
+    let request = platform.take().remove(0);
+    assert_eq!(request.header("authorization"), "Basic Ym90OnMzY3JldA==");
+    let body = request.json();
+    assert_eq!((&body["message"], &body["title"]), (&json!("alice: Take your \"medicine\""), &json!("for alice")));
+    assert_eq!(channel.limits(), Limits { concurrency: 3, rate: None, address_rate: None });
+    assert_eq!((channel.receiver("a"), channel.gathers(), channel.holds_unknown()), (url, true, false));
+}
+
+#[tokio::test]
+async fn long_messages_fit_and_say_what_is_missing() {
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[]);
+    let sent = async |text: String| {
+        let mut message = sample::message("pills");
+        message.text = text;
+        platform.then(200, taken());
+        channel.send(&message).await.unwrap();
+        let request = platform.take().remove(0);
+        assert!(request.body.len() <= BODY_BYTES_MAX, "{}", request.body.len());
+        request.json()["message"].as_str().unwrap().to_owned()
+    };
+    // One emoji is four bytes.
+    let exact = "😀".repeat(MESSAGE_BYTES_MAX / 4);
+    assert_eq!(sent(exact.clone()).await, exact);
+    let cut = sent(format!("{exact}!")).await;
+    assert!(cut.len() <= MESSAGE_BYTES_MAX && cut.contains("… (+"), "{}", cut.len());
+    // What JSON has to escape takes more room in the body than in the message.
+    let cut = sent("\u{1}".repeat(MESSAGE_BYTES_MAX)).await;
+    assert!(cut.ends_with(" characters)"), "{cut:?}");
+}
+
+#[tokio::test]
+async fn every_error_of_ntfy_has_a_class() {
+    let Some(document) = published("ntfy/errors.json") else { return };
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[("token", "tk_s3cret")]);
+    let errors = document["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 71);
+    for error in errors {
+        let (code, status) = (error["code"].as_u64().unwrap(), error["http"].as_u64().unwrap() as u16);
+        platform.then(status, error.clone());
+        let failed = channel.send(&sample::message("pills")).await.unwrap_err();
+        let expect = match code {
+            42_901 => "throttled",
+            40_101 | 40_401 | 42_902..=42_910 | 50_001..=50_004 | 50_701 => "unavailable",
+            40_000..=40_046 | 40_301 | 40_901..=40_904 | 41_001 | 41_301..=41_303 => "refused",
+            _ => panic!("{code} is new: decide what it means"),
+        };
+        let class = match &failed {
+            SendError::Throttled { wait, held } => {
+                assert_eq!((*wait, *held), (REFILL, Held::Receiver));
+                "throttled"
+            }
+            SendError::Unavailable(_) => "unavailable",
+            SendError::Refused(_) => "refused",
+            other => panic!("{code}: {other:?}"),
+        };
+        assert_eq!(class, expect, "{error}");
+        assert!(class == "throttled" || failed.to_string().contains(error["error"].as_str().unwrap()), "{failed}");
+    }
+}
+
+#[tokio::test]
+async fn other_answers_are_named_without_the_token() {
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[("token", "tk_s3cret")]);
+    let send = async || channel.send(&sample::message("pills")).await.unwrap_err();
+    platform.then_with(429, &[("retry-after", "17")], json!({"code": 42901}));
+    assert_eq!(send().await, SendError::Throttled { wait: Duration::from_secs(17), held: Held::Receiver });
+    platform.then(429, json!("slow down"));
+    assert_eq!(send().await, SendError::Throttled { wait: REFILL, held: Held::Receiver });
+    platform.then(502, json!("tk_s3cret is no gateway"));
+    assert_eq!(send().await, SendError::Unavailable("ntfy answered 502 Bad Gateway: \"… is no gateway\"".into()));
+    platform.then(200, json!({"hello": 1}));
+    assert!(matches!(send().await, SendError::Unknown(why) if why.ends_with("but no id: is it an ntfy server?")));
+    let nobody = super::tests::channel("http://127.0.0.1:1", &[]);
+    assert!(matches!(nobody.send(&sample::message("pills")).await, Err(SendError::Unavailable(_))));
+}
+
+#[test]
+fn settings_and_addresses_that_cannot_be_right_are_refused() {
+    assert_eq!(wrong(&[("username", "x")]), "password: is missing; it belongs to the username");
+    assert_eq!(wrong(&[("password", "x")]), "username: is missing; it belongs to the password");
+    assert!(wrong(&[("token", "x"), ("username", "y")]).starts_with("token: is given, and so is"));
+    assert!(wrong(&[("title", "{titel}")]).starts_with("title: has the unknown field {titel}"));
+    let channel = channel("https://ntfy.sh/", &[("token", "tk_s3cret")]);
+    for good in ["a", "my-reminders_x7", &"x".repeat(64)] {
+        channel.check_address(good).unwrap();
+    }
+    for bad in ["", "a b", "ä", "a/b", "https://ntfy.sh/a", "a\n", &"x".repeat(65)] {
+        assert!(channel.check_address(bad).is_err(), "{bad}");
+    }
+    let shown = format!("{:?}", login(&mut fields("https://ntfy.sh", &[("token", "tk_s3cret")])).unwrap());
+    assert_eq!(shown, "Token(Token(redacted))");
+}

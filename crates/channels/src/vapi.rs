@@ -1,0 +1,240 @@
+//! Phone calls over Vapi.
+//!
+//! A call is made by an assistant of the account's; the reminder is the first thing it says. That a call was taken says nothing
+//! yet, and neither does that it ended: the person has to have picked up. So the call is followed to its end, and why it ended
+//! decides (see [`reason`]). No answer, busy and voicemail are failures that are tried again.
+//!
+//! Vapi knows no idempotency key. Ours stand in the call's metadata, for finding it again; a call that may have been made is not
+//! made again unless the reminder says so.
+
+/// What the reason for a call's end means.
+mod reason;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use punctual_core::channel::{Channel, Followed, Held, Limits, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+use serde_json::{Value, json};
+
+use self::reason::Ended;
+use crate::common::buttons::question;
+use crate::common::fields::Fields;
+use crate::common::fit::{Unit, fit};
+use crate::common::http::{Answer, Http, TIMEOUT, origin};
+use crate::common::phone;
+use crate::common::template::{Template, plain};
+use crate::common::texts::texts;
+use crate::common::token::Token;
+use crate::setup::Server;
+
+/// How long the first thing said may be: about a minute. Vapi publishes no limit; listeners have one.
+const SAID_CHARS_MAX: usize = 1000;
+/// How often a call that rings is asked about.
+const RINGS_EVERY: Duration = Duration::from_secs(2);
+/// How often a call that goes on is asked about.
+const TALKS_EVERY: Duration = Duration::from_secs(5);
+/// How long to leave Vapi alone where it does not say.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Reminds by phone. An address is a phone number.
+#[derive(Debug)]
+pub struct Vapi {
+    api_url: String,
+    api_key: Token,
+    assistant_id: String,
+    phone_number_id: String,
+    template: Option<Template>,
+    limits: Limits,
+    http: Http,
+}
+
+/// Makes the channel from its settings.
+pub(crate) fn make(fields: &mut Fields, _: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    // As many calls as an account may have at once, unless it bought more.
+    let defaults = Limits { concurrency: 10, ..Limits::default() };
+    Ok(Arc::new(Vapi {
+        api_url: fields.url("api_url", "https://api.vapi.ai")?,
+        api_key: fields.needed_secret("api_key", "the private key from the dashboard")?,
+        assistant_id: fields.needed("assistant_id", "the id of the assistant that makes the call")?,
+        phone_number_id: fields.needed("phone_number_id", "the id of the number that calls")?,
+        template: fields.template("template", plain)?,
+        limits: fields.limits(defaults)?,
+        http: Http::new(fields.span("timeout")?.unwrap_or(TIMEOUT))?,
+    }))
+}
+
+impl Vapi {
+    /// What the assistant says first.
+    fn first_words(&self, message: &Message) -> String {
+        fit(&message.text, SAID_CHARS_MAX, Unit::Chars, message.language, |text| {
+            if let Some(template) = &self.template {
+                return template.render_with(message, "", text);
+            }
+            let said = format!("{}: {text}", texts(message.language).reminder);
+            match question(message).filter(|question| *question != message.text) {
+                // A pause between them.
+                Some(question) if said.ends_with(['.', '!', '?', ':']) => format!("{said} {question}"),
+                Some(question) => format!("{said}. {question}"),
+                None => said,
+            }
+        })
+    }
+
+    fn call(&self, message: &Message) -> Value {
+        let reminder = &*message.reminder;
+        let ack = reminder.ack.as_ref();
+        json!({
+            "name": reminder.id.to_string(),
+            "assistantId": self.assistant_id,
+            "phoneNumberId": self.phone_number_id,
+            "customer": { "number": message.to.address },
+            "assistantOverrides": {
+                // Vapi fills in what stands in double braces, in this text and not in the values: so whatever the message
+                // says, it is said and not interpreted.
+                "firstMessage": "{{ first_words }}",
+                "firstMessageMode": "assistant-speaks-first",
+                "variableValues": {
+                    "first_words": self.first_words(message),
+                    "message": message.text,
+                    "prompt": ack.and_then(|ack| ack.prompt.clone()).unwrap_or_default(),
+                    "require_ack": ack.is_some(),
+                    "user": reminder.user,
+                    "name": reminder.name.clone().unwrap_or_default(),
+                    "priority": reminder.priority.to_string(),
+                    "language": message.language.tag(),
+                    "due_at": message.due_at.to_string(),
+                },
+                "metadata": {
+                    "punctual_reminder_id": reminder.id.to_string(),
+                    "punctual_occurrence_id": message.occurrence.to_string(),
+                    "punctual_idempotency_key": message.idempotency_key,
+                    "punctual_attempt_key": message.attempt_key,
+                },
+            },
+        })
+    }
+
+    /// What an answer says; Vapi's `message` is a text or several.
+    fn said(&self, answer: &Answer) -> String {
+        let message = match &answer.json()["message"] {
+            Value::String(text) => text.clone(),
+            Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; "),
+            _ => return self.api_key.redact(&format!("Vapi {}", answer.said())),
+        };
+        let quote = crate::webhook::answer::quote(&message);
+        self.api_key.redact(&format!("Vapi answered {}: {quote}", answer.status))
+    }
+
+    fn failure(&self, answer: &Answer, message: &Message) -> SendError {
+        let said = self.said(answer);
+        let throttled = |wait| SendError::Throttled { wait, held: Held::Receiver };
+        match answer.status.as_u16() {
+            429 => throttled(answer.retry_after(message.sent_at).unwrap_or(WAIT)),
+            // By Vapi's description a 400 is limits, validation or missing resources; only its words tell them apart.
+            400 => {
+                let words = said.to_lowercase();
+                let about = |any: &[&str]| any.iter().any(|word| words.contains(word));
+                if about(&["concurren"]) {
+                    throttled(WAIT)
+                } else if about(&["credit", "wallet", "subscription", "billing", "daily", "assistant", "phonenumber"]) {
+                    SendError::Unavailable(said)
+                } else {
+                    SendError::Refused(said)
+                }
+            }
+            // The key, the account's money, the URL: for the operator to mend.
+            401..=404 | 408 => SendError::Unavailable(said),
+            405..=499 => SendError::Refused(said),
+            _ => SendError::Unavailable(said),
+        }
+    }
+}
+
+#[async_trait]
+impl Channel for Vapi {
+    fn kind(&self) -> &'static str {
+        "vapi"
+    }
+
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        self.check_address(&message.to.address).map_err(|invalid| SendError::Refused(invalid.to_string()))?;
+        let request = self
+            .http
+            .post(&format!("{}/call", self.api_url))
+            .bearer_auth(self.api_key.expose())
+            .json(&self.call(message));
+        let answer = self.http.ask(request, "Vapi").await?;
+        if !answer.status.is_success() {
+            return Err(self.failure(&answer, message));
+        }
+        match answer.json()["id"].as_str() {
+            Some(id) => Ok(Receipt { pending: true, ..Receipt::of(id) }),
+            None => Err(SendError::Unknown(format!("{}, but no id; it may be calling", self.said(&answer)))),
+        }
+    }
+
+    async fn follow(&self, message_id: &str) -> Result<Followed, SendError> {
+        // It stands in a URL.
+        if message_id.is_empty() || !message_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            return Err(SendError::Unknown("the call's id is none".into()));
+        }
+        let request = self.http.get(&format!("{}/call/{message_id}", self.api_url)).bearer_auth(self.api_key.expose());
+        // That the question fails says nothing about the call.
+        let Ok(answer) = self.http.ask(request, "Vapi").await else { return Ok(Followed::AskAgain(TALKS_EVERY)) };
+        if !answer.status.is_success() {
+            return match answer.status.as_u16() {
+                429 | 500.. => Ok(Followed::AskAgain(WAIT)),
+                _ => Err(SendError::Unknown(format!("{}; the call was taken before", self.said(&answer)))),
+            };
+        }
+        let call = answer.json();
+        match call["status"].as_str().unwrap_or_default() {
+            "ended" => outcome(&call),
+            "scheduled" | "queued" | "ringing" => Ok(Followed::AskAgain(RINGS_EVERY)),
+            "in-progress" | "forwarding" => Ok(Followed::AskAgain(TALKS_EVERY)),
+            status => Err(SendError::Unknown(format!("Vapi has lost the call ({status}); it may have been heard"))),
+        }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        phone::check("address", address)
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn holds_unknown(&self) -> bool {
+        true
+    }
+
+    fn receiver(&self, _: &str) -> String {
+        origin(&self.api_url)
+    }
+}
+
+fn outcome(call: &Value) -> Result<Followed, SendError> {
+    let reason = call["endedReason"].as_str().unwrap_or_default();
+    let detail = call["endedMessage"].as_str().map(crate::webhook::answer::quote).filter(|text| !text.is_empty());
+    let said = match detail {
+        Some(detail) => format!("the call ended: {reason} ({detail})"),
+        None => format!("the call ended: {reason}"),
+    };
+    match reason::ended(reason) {
+        Some(Ended::Heard) => Ok(Followed::Reached),
+        Some(Ended::HeardIfTalked) if talked(call) => Ok(Followed::Reached),
+        Some(Ended::HeardIfTalked | Ended::NotHeard) => Err(SendError::Unavailable(said)),
+        Some(Ended::Never) => Err(SendError::Refused(said)),
+        None => Err(SendError::Unknown(format!("{said}, which is new; it may have been heard"))),
+    }
+}
+
+/// Whether the person said anything.
+fn talked(call: &Value) -> bool {
+    let messages = call["messages"].as_array().or_else(|| call["artifact"]["messages"].as_array());
+    messages.is_some_and(|messages| messages.iter().any(|message| message["role"] == "user"))
+}

@@ -1,0 +1,236 @@
+use std::collections::BTreeSet;
+
+use punctual_core::phrase::Lang;
+
+use super::*;
+use crate::sample;
+use crate::spec::{Platform, assert_valid, published, schema};
+
+const TO: &str = "+4915112345678";
+const ID: &str = "7d1c9e0e-8a3f-4c55-9d0c-0a1b2c3d4e5f";
+const SPEC: &str = "vapi/openapi.call.slim.json";
+
+fn settings(url: &str, more: &[(&str, &str)]) -> Fields {
+    let needed = [("api_url", url), ("api_key", "s3cret"), ("assistant_id", "a-1"), ("phone_number_id", "p-1")];
+    sample::settings(&[&needed[..], more].concat())
+}
+
+fn channel(url: &str, more: &[(&str, &str)]) -> Arc<dyn Channel> {
+    let mut fields = settings(url, more);
+    let channel = make(&mut fields, &sample::server()).unwrap();
+    fields.finish().unwrap();
+    channel
+}
+
+fn taken() -> Value {
+    let now = "2026-03-02T07:00:02.000Z";
+    json!({"id": ID, "orgId": "o-1", "createdAt": now, "updatedAt": now, "type": "outboundPhoneCall", "status": "queued"})
+}
+
+fn call(status: &str, more: Value) -> Value {
+    let mut call = taken();
+    call["status"] = json!(status);
+    call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    call
+}
+
+/// Checks a request against what Vapi publishes. Its schemas are open, so unknown members are looked for here.
+#[track_caller]
+fn check_request(body: &Value) {
+    let Some(document) = published(SPEC) else { return };
+    for (value, name) in [
+        (body, "CreateCallDTO"),
+        (&body["customer"], "CreateCustomerDTO"),
+        (&body["assistantOverrides"], "AssistantOverrides"),
+    ] {
+        assert_valid(&schema(document.clone(), &format!("#/components/schemas/{name}")), value);
+        let known = &document["components"]["schemas"][name]["properties"];
+        for member in value.as_object().unwrap().keys() {
+            assert!(known.get(member).is_some(), "{name} has no {member}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_what_vapi_publishes() {
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[]);
+    platform.then(201, taken());
+    let mut message = sample::message(TO);
+    sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Did you take it?")));
+    assert_eq!(channel.send(&message).await, Ok(Receipt { pending: true, ..Receipt::of(ID) }));
+    let request = platform.take().remove(0);
+    assert_eq!((request.method.as_str(), request.uri.path()), ("POST", "/call"));
+    assert_eq!(request.header("authorization"), "Bearer s3cret");
+    let body = request.json();
+    assert_eq!((&body["assistantId"], &body["phoneNumberId"]), (&json!("a-1"), &json!("p-1")));
+    assert_eq!(body["customer"], json!({"number": TO}));
+    let overrides = &body["assistantOverrides"];
+    assert_eq!(overrides["firstMessage"], "{{ first_words }}");
+    assert_eq!(overrides["variableValues"]["first_words"], "Reminder: Take your \"medicine\". Did you take it?");
+    assert_eq!(overrides["variableValues"]["message"], "Take your \"medicine\"");
+    assert_eq!(overrides["metadata"]["punctual_idempotency_key"], message.idempotency_key);
+    assert_eq!(overrides["metadata"]["punctual_attempt_key"], message.attempt_key);
+    check_request(&body);
+    if let Some(document) = published(SPEC) {
+        assert_valid(&schema(document, "#/components/schemas/Call"), &taken());
+    }
+    assert!(channel.holds_unknown() && !channel.gathers());
+    assert_eq!((channel.limits().concurrency, channel.receiver(TO)), (10, url));
+}
+
+#[tokio::test]
+async fn every_shape_of_call_is_what_vapi_publishes() {
+    let (platform, url) = Platform::start().await;
+    for lang in Lang::ALL {
+        for (name, ack) in [(None, None), (Some("pills"), Some(Default::default()))] {
+            let mut message = sample::message(TO);
+            message.language = lang;
+            message.text = format!("{{{{ customer.number }}}} {}", "😀".repeat(2000));
+            sample::change(&mut message, |reminder| (reminder.name, reminder.ack) = (name.map(str::to_owned), ack));
+            platform.then(201, taken());
+            channel(&url, &[]).send(&message).await.unwrap();
+            let body = platform.take().remove(0).json();
+            check_request(&body);
+            let said = body["assistantOverrides"]["variableValues"]["first_words"].as_str().unwrap();
+            assert!(said.starts_with(&format!("{}: {{{{ customer.number", texts(lang).reminder)), "{said}");
+            assert!(said.chars().count() <= SAID_CHARS_MAX && said.contains("… (+"), "{said}");
+            assert_eq!(body["assistantOverrides"]["firstMessage"], "{{ first_words }}");
+        }
+    }
+    platform.then(201, taken());
+    channel(&url, &[("template", "Hello {user}, {message}!")]).send(&sample::message(TO)).await.unwrap();
+    let said = &platform.take().remove(0).json()["assistantOverrides"]["variableValues"]["first_words"];
+    assert_eq!(said, "Hello alice, Take your \"medicine\"!");
+}
+
+fn class(failed: &SendError) -> &'static str {
+    assert!(!failed.to_string().contains("s3cret"), "{failed}");
+    match failed {
+        SendError::Throttled { .. } => "throttled",
+        SendError::Unavailable(_) => "unavailable",
+        SendError::Refused(_) => "refused",
+        SendError::Gone(_) => "gone",
+        SendError::Unknown(_) => "unknown",
+    }
+}
+
+#[tokio::test]
+async fn every_answer_has_a_class() {
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[]);
+    let body = |status: u16, message: Value| json!({"message": message, "error": "Bad Request", "statusCode": status});
+    let e164 = "customer.number must be a valid phone number in the E.164 format";
+    for (status, message, expect) in [
+        (400, json!([e164]), "refused"),
+        (400, json!("something else s3cret"), "refused"),
+        (400, json!("Over Concurrency Limit. Upgrade your plan."), "throttled"),
+        (400, json!("Wallet Balance is 0. Purchase More Credits."), "unavailable"),
+        (400, json!("Numbers Bought On Vapi Have A Daily Outbound Call Limit."), "unavailable"),
+        (400, json!(["assistantId must be a UUID"]), "unavailable"),
+        (400, json!(["phoneNumberId must be a UUID"]), "unavailable"),
+        (401, json!("Invalid Key"), "unavailable"),
+        (402, json!("No credits"), "unavailable"),
+        (403, json!("Forbidden"), "unavailable"),
+        (404, json!("Cannot POST /call"), "unavailable"),
+        (422, json!("Unprocessable"), "refused"),
+        (429, json!("Too Many Requests"), "throttled"),
+        (500, json!("Internal s3cret"), "unavailable"),
+        (503, Value::Null, "unavailable"),
+    ] {
+        platform.then(status, body(status, message.clone()));
+        let failed = channel.send(&sample::message(TO)).await.unwrap_err();
+        assert_eq!(class(&failed), expect, "{status} {message}: {failed}");
+    }
+    platform.then_with(429, &[("retry-after", "3")], json!({}));
+    let failed = channel.send(&sample::message(TO)).await.unwrap_err();
+    assert_eq!(failed, SendError::Throttled { wait: Duration::from_secs(3), held: Held::Receiver });
+    platform.then(201, json!({"results": []}));
+    assert_eq!(class(&channel.send(&sample::message(TO)).await.unwrap_err()), "unknown");
+    let nobody = super::tests::channel("http://127.0.0.1:1", &[]);
+    assert_eq!(class(&nobody.send(&sample::message(TO)).await.unwrap_err()), "unavailable");
+    assert_eq!(nobody.follow(ID).await, Ok(Followed::AskAgain(TALKS_EVERY)));
+}
+
+#[tokio::test]
+async fn a_call_is_followed_to_its_end() {
+    let (platform, url) = Platform::start().await;
+    let channel = channel(&url, &[]);
+    let follow = async |status: u16, body: Value| {
+        platform.then(status, body);
+        let followed = channel.follow(ID).await;
+        let request = platform.take().remove(0);
+        assert_eq!((request.method.as_str(), request.uri.path()), ("GET", format!("/call/{ID}").as_str()));
+        assert_eq!(request.header("authorization"), "Bearer s3cret");
+        followed
+    };
+    for (status, expect) in [
+        ("scheduled", RINGS_EVERY),
+        ("queued", RINGS_EVERY),
+        ("ringing", RINGS_EVERY),
+        ("in-progress", TALKS_EVERY),
+        ("forwarding", TALKS_EVERY),
+    ] {
+        assert_eq!(follow(200, call(status, json!({}))).await, Ok(Followed::AskAgain(expect)));
+    }
+    for status in ["not-found", "deletion-failed", "brand-new"] {
+        assert_eq!(class(&follow(200, call(status, json!({}))).await.unwrap_err()), "unknown");
+    }
+    let ended = |reason: &str| call("ended", json!({"endedReason": reason}));
+    assert_eq!(follow(200, ended("customer-ended-call")).await, Ok(Followed::Reached));
+    let missed = follow(200, ended("customer-did-not-answer")).await.unwrap_err();
+    assert_eq!(missed, SendError::Unavailable("the call ended: customer-did-not-answer".into()));
+    assert_eq!(class(&follow(200, ended("silence-timed-out")).await.unwrap_err()), "unavailable");
+    let talked = json!({"endedReason": "silence-timed-out", "messages": [{"role": "bot"}, {"role": "user"}]});
+    assert_eq!(follow(200, call("ended", talked)).await, Ok(Followed::Reached));
+    let why = json!({"endedReason": "twilio-reported-customer-misdialed", "endedMessage": "no\nsuch number"});
+    let refused = follow(200, call("ended", why)).await.unwrap_err();
+    let said = "the call ended: twilio-reported-customer-misdialed (no such number)";
+    assert_eq!(refused, SendError::Refused(said.into()));
+    assert_eq!(class(&follow(200, ended("brand-new")).await.unwrap_err()), "unknown");
+    assert_eq!(follow(500, json!({})).await, Ok(Followed::AskAgain(WAIT)));
+    assert_eq!(follow(429, json!({})).await, Ok(Followed::AskAgain(WAIT)));
+    assert_eq!(class(&follow(404, json!({"message": "no s3cret call"})).await.unwrap_err()), "unknown");
+    for bad in ["", "../x", "a?b"] {
+        assert_eq!(class(&channel.follow(bad).await.unwrap_err()), "unknown");
+    }
+}
+
+#[test]
+fn every_reason_is_decided_on_purpose() {
+    let Some(document) = published(SPEC) else { return };
+    let reasons = document["components"]["schemas"]["Call"]["properties"]["endedReason"]["enum"].as_array().unwrap();
+    let reasons: BTreeSet<&str> = reasons.iter().map(|reason| reason.as_str().unwrap()).collect();
+    assert_eq!(reasons.len(), 595);
+    let (mut n_not_heard, mut by_word) = (0, Vec::new());
+    for reason in reasons {
+        match reason::ended(reason).unwrap_or_else(|| panic!("{reason} is new: decide what it means")) {
+            Ended::NotHeard => n_not_heard += 1,
+            other => by_word.push((other, reason)),
+        }
+    }
+    assert_eq!(n_not_heard + by_word.len(), 595);
+    // Nothing that says error counts as heard, but for transfers, which come after the first words.
+    for (ended, reason) in &by_word {
+        assert!(*ended != Ended::Heard || !reason.contains("error") || reason.contains("transfer"), "{reason}");
+    }
+    let n = |wanted: Ended| by_word.iter().filter(|(ended, _)| *ended == wanted).count();
+    assert_eq!((n(Ended::Heard), n(Ended::HeardIfTalked), n(Ended::Never)), (19, 8, 6));
+    assert_eq!(reason::ended("brand-new"), None);
+    assert_eq!(reason::ended(""), None);
+}
+
+#[test]
+fn settings_that_cannot_be_right_are_refused() {
+    let wrong = |pairs: &[(&str, &str)]| {
+        make(&mut sample::settings(pairs), &sample::server()).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(wrong(&[]).starts_with("api_key: is missing; write the private key from the dashboard"));
+    assert!(wrong(&[("api_key", "x")]).starts_with("assistant_id: is missing"));
+    assert!(wrong(&[("api_key", "x"), ("assistant_id", "a")]).starts_with("phone_number_id: is missing"));
+    assert!(wrong(&[("api_url", "vapi.ai")]).starts_with("api_url: is no http"));
+    let channel = channel("https://api.vapi.ai", &[("concurrency", "2"), ("timeout", "5s")]);
+    assert_eq!(channel.limits().concurrency, 2);
+    channel.check_address(TO).unwrap();
+    assert!(channel.check_address("alice").is_err());
+}
