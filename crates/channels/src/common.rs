@@ -15,6 +15,9 @@ pub mod texts;
 /// Making a message short enough, visibly.
 pub mod fit;
 
+/// A whole message: a template, and the question under it.
+pub(crate) mod whole;
+
 /// The buttons under a message, and what they send back.
 pub mod buttons;
 
@@ -23,6 +26,15 @@ pub mod links;
 
 /// Phone numbers.
 pub(crate) mod phone;
+
+/// A map that forgets its oldest entries.
+pub(crate) mod kept;
+
+/// Telling a platform that throttles one address from one that throttles all.
+pub(crate) mod crowd;
+
+/// Whether a request really comes from the platform it says it comes from.
+pub mod signatures;
 
 /// Requests to a platform.
 pub(crate) mod http;

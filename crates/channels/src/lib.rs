@@ -6,6 +6,12 @@
 /// An HTTP POST to a URL, signed after Standard Webhooks.
 pub mod webhook;
 
+/// Discord: a bot's messages in channels and to people, and webhooks of channels.
+pub mod discord;
+
+/// Telegram: a bot's messages to people, groups and channels.
+pub mod telegram;
+
 /// A line on a terminal.
 pub mod console;
 
@@ -38,8 +44,10 @@ mod spec;
 
 pub use closure::Closure;
 pub use console::Console;
+pub use discord::Discord;
 pub use ntfy::Ntfy;
 pub use shadow::Shadow;
+pub use telegram::Telegram;
 pub use twilio::Twilio;
 pub use vapi::Vapi;
 pub use webhook::Webhook;

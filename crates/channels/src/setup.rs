@@ -21,8 +21,13 @@ pub struct Server {
 type Make = fn(&mut Fields, &Server) -> Result<Arc<dyn Channel>, Invalid>;
 
 /// The kinds that are made from settings.
-const KINDS: &[(&str, Make)] =
-    &[("ntfy", crate::ntfy::make), ("twilio", crate::twilio::make), ("vapi", crate::vapi::make)];
+const KINDS: &[(&str, Make)] = &[
+    ("discord", crate::discord::make),
+    ("ntfy", crate::ntfy::make),
+    ("telegram", crate::telegram::make),
+    ("twilio", crate::twilio::make),
+    ("vapi", crate::vapi::make),
+];
 
 /// The kinds that there are.
 pub fn kinds() -> impl Iterator<Item = &'static str> {

@@ -9,7 +9,10 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::IntoResponse;
+use punctual_core::channel::{Held, Receipt, SendError};
 use serde_json::{Value, json};
+
+use crate::common::fields::Fields;
 
 /// A specification that lies beside the checkout and is not part of it; `None`, and a word why, where it is not there.
 pub(crate) fn published(file: &str) -> Option<Value> {
@@ -50,6 +53,38 @@ fn open_nullable(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(open_nullable),
         _ => {}
     }
+}
+
+/// Makes every schema refuse members that it does not list, for specifications that leave that open.
+pub(crate) fn close(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.contains_key("properties") && !map.contains_key("additionalProperties") {
+                map.insert("additionalProperties".into(), Value::Bool(false));
+            }
+            map.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+/// What to do next, in a word, such as `gone` or `throttled 5s, address`.
+pub(crate) fn class(sent: &Result<Receipt, SendError>) -> String {
+    match sent {
+        Ok(_) => "sent".into(),
+        Err(SendError::Throttled { wait, held: Held::Address }) => format!("throttled {wait:?}, address"),
+        Err(SendError::Throttled { wait, held: Held::Receiver }) => format!("throttled {wait:?}, receiver"),
+        Err(SendError::Unavailable(_)) => "unavailable".into(),
+        Err(SendError::Refused(_)) => "refused".into(),
+        Err(SendError::Gone(_)) => "gone".into(),
+        Err(SendError::Unknown(_)) => "unknown".into(),
+    }
+}
+
+/// Settings from pairs.
+pub(crate) fn fields(pairs: &[(&str, &str)]) -> Fields {
+    Fields::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
 }
 
 /// Fails with everything that is wrong with `instance`.

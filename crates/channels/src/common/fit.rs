@@ -31,8 +31,13 @@ impl Unit {
 ///
 /// `render` makes the whole message of a text: what it adds, and what escaping adds, is counted too.
 pub fn fit(text: &str, max: usize, unit: Unit, lang: Lang, render: impl Fn(&str) -> String) -> String {
+    fit_with(text, lang, |said: &String| unit.count(said) <= max, render)
+}
+
+/// The same where a platform counts in a way of its own: `fits` says whether a rendered message is short enough.
+pub fn fit_with<T>(text: &str, lang: Lang, fits: impl Fn(&T) -> bool, render: impl Fn(&str) -> T) -> T {
     let whole = render(text);
-    if unit.count(&whole) <= max {
+    if fits(&whole) {
         return whole;
     }
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -47,12 +52,12 @@ pub fn fit(text: &str, max: usize, unit: Unit, lang: Lang, render: impl Fn(&str)
         render(&format!("{kept}{}", texts(lang).more.replace("{n}", &n_missing.to_string())))
     };
     // The most characters that fit, by halving.
-    let (mut fits, mut too_many) = (0, ends.len());
-    while fits + 1 < too_many {
-        let middle = fits + (too_many - fits) / 2;
-        if unit.count(&shortened(middle)) <= max { fits = middle } else { too_many = middle }
+    let (mut fitting, mut too_many) = (0, ends.len());
+    while fitting + 1 < too_many {
+        let middle = fitting + (too_many - fitting) / 2;
+        if fits(&shortened(middle)) { fitting = middle } else { too_many = middle }
     }
-    shortened(fits)
+    shortened(fitting)
 }
 
 #[cfg(test)]

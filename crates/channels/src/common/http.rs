@@ -8,10 +8,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use punctual_core::channel::{Held, SendError};
 use punctual_core::invalid::Invalid;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
 use serde_json::Value;
 
+use super::token::Token;
 use crate::webhook::{answer, failure};
 
 /// How much of an answer is read.
@@ -131,4 +132,11 @@ pub(crate) fn form(pairs: &[(&str, &str)]) -> String {
     let mut url = Url::parse("form:").expect("a URL of ours");
     url.query_pairs_mut().extend_pairs(pairs);
     url.query().unwrap_or_default().to_owned()
+}
+
+/// Refuses a secret that no header can carry, such as one with a line break in it.
+pub(crate) fn check_header(name: &str, token: &Token) -> Result<(), Invalid> {
+    let is_right = !token.expose().contains(char::is_whitespace) && HeaderValue::from_str(token.expose()).is_ok();
+    let wrong = || Invalid::new(name, "has a space or a line break within, or other characters that no token has");
+    is_right.then_some(()).ok_or_else(wrong)
 }

@@ -8,11 +8,14 @@ use std::time::Duration;
 use punctual_core::channel::Message;
 use punctual_core::span;
 
+use super::texts::texts;
+
 /// Makes a value harmless in a platform's markup.
 pub type Escape = fn(&str) -> String;
 
 /// The fields that a template may name, beside `metadata.NAME`.
 pub const FIELDS: &[&str] = &[
+    "word",
     "message",
     "prompt",
     "user",
@@ -39,6 +42,17 @@ pub struct Template {
 enum Part {
     Text(String),
     Field(String),
+}
+
+/// One part of a template for one message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Piece {
+    /// What the template itself says.
+    Text(String),
+    /// Where the person is called.
+    Mention,
+    /// What a field says.
+    Value(String),
 }
 
 impl Template {
@@ -84,6 +98,27 @@ impl Template {
         Self::parse(text, escape).expect("a template of ours names only known fields")
     }
 
+    /// Whether the field called `name` stands in it.
+    pub fn names(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Field(field) if field == name))
+    }
+
+    /// `text` made harmless as its values are.
+    pub fn escape(&self, text: &str) -> String {
+        (self.escape)(text)
+    }
+
+    /// The parts one by one, for a platform that takes a message in pieces. Nothing is escaped.
+    pub(crate) fn pieces(&self, message: &Message, text: &str) -> Vec<Piece> {
+        let piece = |part: &Part| match part {
+            Part::Text(text) => Piece::Text(text.clone()),
+            Part::Field(name) if name == "mention" => Piece::Mention,
+            Part::Field(name) if name == "message" => Piece::Value(text.to_owned()),
+            Part::Field(name) => Piece::Value(field(name, message)),
+        };
+        self.parts.iter().map(piece).collect()
+    }
+
     /// The text for one message. `mention` is how the platform calls the person, and is not escaped.
     pub fn render(&self, message: &Message, mention: &str) -> String {
         self.render_with(message, mention, &message.text)
@@ -109,6 +144,7 @@ fn field(name: &str, message: &Message) -> String {
     let reminder = &*message.reminder;
     let local = || message.due_at.to_zoned(reminder.timezone.rules().clone());
     match name {
+        "word" => texts(message.language).reminder.to_owned(),
         "prompt" => reminder.ack.as_ref().and_then(|ack| ack.prompt.clone()).unwrap_or_default(),
         "user" => reminder.user.clone(),
         "name" => reminder.name.clone().unwrap_or_default(),
@@ -150,6 +186,7 @@ mod tests {
     #[test]
     fn fields_are_filled_in() {
         check("{mention} ⏰ Reminder: {message}", "@alice ⏰ Reminder: Take your \"medicine\"");
+        check("{word}!", "Reminder!");
         check("{user}/{priority}/{run}/{address}", "alice/high/3/#general");
         check("{date} {due} {late}|{name}|", "2026-03-02 08:00 ||");
         check("room {metadata.room}{metadata.nothing}", "room 7");
@@ -159,7 +196,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_when_it_is_read() {
         let wrong = |text: &str| Template::parse(text, plain).unwrap_err();
-        assert!(wrong("{mesage}").starts_with("has the unknown field {mesage}; known are message, "));
+        assert!(wrong("{mesage}").starts_with("has the unknown field {mesage}; known are word, message, "));
         assert!(wrong("{metadata.}").starts_with("has the unknown field"));
         assert_eq!(wrong("a } b"), "has a single { or }; write {{ or }} for a brace");
         assert_eq!(wrong("a { b"), "has a single { or }; write {{ or }} for a brace");

@@ -1,0 +1,83 @@
+//! A whole message: a template, and the question under it.
+
+use punctual_core::channel::Message;
+
+use super::buttons::question;
+use super::fit::fit_with;
+use super::template::Template;
+
+/// The part of a message that its question may take: the rest is for what is to be remembered.
+const QUESTION_SHARE: usize = 4;
+
+/// What `message` says, at most `max` long as `count` counts: the template, and below it the question where an answer is wanted.
+///
+/// What is too long is shortened visibly. Where all but the text is too long already, the text goes without the template.
+pub(crate) fn whole(
+    template: &Template,
+    message: &Message,
+    mention: &str,
+    max: usize,
+    count: impl Fn(&str) -> usize,
+) -> String {
+    let fits = |said: &String| count(said) <= max;
+    let lang = message.language;
+    let under = question_under(template, message)
+        .map(|question| {
+            let short = |said: &String| count(said) <= max / QUESTION_SHARE;
+            fit_with(&question, lang, short, |question| format!("\n{}", template.escape(question)))
+        })
+        .unwrap_or_default();
+    let said = fit_with(&message.text, lang, fits, |text| template.render_with(message, mention, text) + &under);
+    if fits(&said) && !said.trim().is_empty() {
+        return said;
+    }
+    fit_with(&message.text, lang, fits, |text| template.escape(text) + &under)
+}
+
+/// The question, unless the template asks it by itself.
+pub(crate) fn question_under(template: &Template, message: &Message) -> Option<String> {
+    let asked = template.names("prompt") && message.reminder.ack.as_ref().is_some_and(|ack| ack.prompt.is_some());
+    question(message).filter(|_| !asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::fit::Unit;
+    use crate::common::template::plain;
+    use crate::sample;
+
+    fn said(template: &str, message: &Message, max: usize) -> String {
+        let template = Template::parse(template, plain).unwrap();
+        whole(&template, message, "@a", max, |text| Unit::Chars.count(text))
+    }
+
+    #[test]
+    fn the_question_stands_under_the_message_and_once() {
+        let mut message = sample::message("");
+        assert_eq!(said("{mention} {message}", &message, 100), "@a Take your \"medicine\"");
+        sample::change(&mut message, |reminder| reminder.ack = Some(Default::default()));
+        assert_eq!(said("{message}", &message, 100), "Take your \"medicine\"\nDone?");
+        assert_eq!(said("{message} {prompt}", &message, 100), "Take your \"medicine\"\nDone?");
+        sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Taken?")));
+        assert_eq!(said("{message} {prompt}", &message, 100), "Take your \"medicine\" Taken?");
+    }
+
+    #[test]
+    fn whatever_is_long_it_fits() {
+        let mut message = sample::message("");
+        sample::change(&mut message, |reminder| {
+            reminder.ack = Some(sample::ack(&"really? ".repeat(100)));
+            reminder.name = Some("n".repeat(500));
+        });
+        message.text = "pills ".repeat(200);
+        for template in ["{message}", "{name}: {message}", "{name}"] {
+            let said = said(template, &message, 200);
+            assert!(Unit::Chars.count(&said) <= 200, "{template}: {said}");
+            assert!(said.contains("pills") && said.contains("really?"), "{template}: {said}");
+        }
+        sample::change(&mut message, |reminder| (reminder.ack, reminder.name) = (None, None));
+        message.text = "pills".into();
+        assert_eq!(said("{name}", &message, 200), "pills", "an empty message is none");
+    }
+}

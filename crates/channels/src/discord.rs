@@ -1,0 +1,285 @@
+//! Discord: a bot's messages in channels and to people, and webhooks of channels.
+//!
+//! | Address | Where it goes |
+//! | --- | --- |
+//! | `CHANNEL_ID` | a channel |
+//! | `CHANNEL_ID@USER_ID` | a channel, where that user is called |
+//! | `dm:USER_ID` | the user's own messages |
+//! | `https://discord.com/api/webhooks/ID/TOKEN` | the webhook's channel; no bot is needed |
+//!
+//! A message has a `nonce` made of its idempotency key: what is sent again within minutes is shown once. A webhook has none.
+
+mod address;
+mod answer;
+mod invalid;
+mod markup;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use punctual_core::channel::{Channel, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+use reqwest::RequestBuilder;
+use reqwest::header::{AUTHORIZATION, USER_AGENT};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::common::buttons::{Verb, buttons};
+use crate::common::fields::Fields;
+use crate::common::fit::Unit;
+use crate::common::http::{self, Answer, Http};
+use crate::common::kept::Kept;
+use crate::common::links::Links;
+use crate::common::template::Template;
+use crate::common::token::Token;
+use crate::common::whole::whole;
+use crate::setup::Server;
+use address::Place;
+use invalid::Invalids;
+
+/// The longest message, in Unicode characters. It is shortened to that, visibly.
+pub const CONTENT_CHARS_MAX: usize = 2000;
+/// How many people's message channels are remembered; another is asked for again.
+const DMS_MAX: usize = 10_000;
+/// 24 characters, of the 25 that a nonce may have.
+const NONCE_BYTES: usize = 18;
+const PLATFORM: &str = "Discord";
+const TEMPLATE: &str = "{mention} ⏰ **{word}:** {message}";
+
+/// Sends reminders through Discord.
+#[derive(Debug)]
+pub struct Discord {
+    http: Http,
+    api_url: String,
+    token: Option<Token>,
+    user_agent: String,
+    template: Template,
+    limits: Limits,
+    links: Option<Links>,
+    invalids: Arc<Invalids>,
+    invalid_max: usize,
+    dms: Kept<u64, u64>,
+    /// Before this no message channel is opened: Discord has asked for a pause.
+    no_dm_before: Mutex<Timestamp>,
+}
+
+pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    Ok(Arc::new(Discord::new(fields, server)?))
+}
+
+impl Discord {
+    fn new(fields: &mut Fields, server: &Server) -> Result<Self, Invalid> {
+        // Published: 50 requests a second for a bot. How fast one channel takes messages is only told in its answers; 5 in
+        // 5 seconds is what it has been for years.
+        let defaults = Limits {
+            rate: Some(Rate::per_second(50)),
+            address_rate: Some(Rate { n: 5, per: Duration::from_secs(5) }),
+            ..Limits::default()
+        };
+        let api_url = fields.url("api_url", "https://discord.com/api/v10")?;
+        let token = fields.secret("token")?;
+        token.iter().try_for_each(|token| http::check_header("token", token))?;
+        let invalid_max = fields.number("invalid_requests_max", 1..=9_900)?.unwrap_or(invalid::INVALID_MAX);
+        Ok(Self {
+            http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
+            token,
+            // Discord asks for this form.
+            user_agent: format!(
+                "DiscordBot ({}, {})",
+                server.public_url.as_deref().unwrap_or("punctual"),
+                env!("CARGO_PKG_VERSION")
+            ),
+            template: fields
+                .template("template", markup::escape)?
+                .unwrap_or_else(|| Template::fixed(TEMPLATE, markup::escape)),
+            limits: fields.limits(defaults)?,
+            links: server.links.clone(),
+            invalids: Invalids::of(&api_url),
+            invalid_max: invalid_max as usize,
+            dms: Kept::new(DMS_MAX),
+            no_dm_before: Mutex::new(Timestamp::MIN),
+            api_url,
+        })
+    }
+
+    /// Posts to a channel as the bot.
+    async fn post(&self, channel: u64, called: Option<u64>, message: &Message) -> Result<Receipt, SendError> {
+        let mut body = self.body(called, message);
+        body["nonce"] = nonce(&message.idempotency_key).into();
+        body["enforce_nonce"] = true.into();
+        let rows = buttons(message).into_iter().map(|button| {
+            // Green for the answer that is hoped for, grey for the others.
+            let style = if button.verb == Verb::Ack { 3 } else { 2 };
+            json!({"type": 2, "style": style, "label": button.label, "custom_id": button.data})
+        });
+        put_buttons(&mut body, rows.collect());
+        let url = format!("{}/channels/{channel}/messages", self.api_url);
+        receipt(self.ask(self.bot(&url)?.json(&body), message.sent_at, "").await?)
+    }
+
+    /// Posts through a webhook. A webhook that belongs to no application can only show buttons that are links.
+    async fn execute(
+        &self,
+        (id, token): (u64, &str),
+        thread: Option<u64>,
+        message: &Message,
+    ) -> Result<Receipt, SendError> {
+        let mut body = self.body(None, message);
+        let mut query = vec![("wait", "true".to_owned())];
+        if let Some(links) = &self.links {
+            let row: Vec<Value> = buttons(message)
+                .into_iter()
+                .map(|button| {
+                    let link = links.link(button.verb, message.occurrence);
+                    json!({"type": 2, "style": 5, "label": button.label, "url": link})
+                })
+                .collect();
+            if !row.is_empty() {
+                query.push(("with_components", "true".to_owned()));
+            }
+            put_buttons(&mut body, row);
+        }
+        query.extend(thread.map(|thread| ("thread_id", thread.to_string())));
+        let request = self.http.post(&format!("{}/webhooks/{id}/{token}", self.api_url)).query(&query).json(&body);
+        receipt(self.ask(request, message.sent_at, token).await?)
+    }
+
+    /// The channel of a person's own messages, opened if it is not known.
+    async fn dm(&self, user: u64, sent_at: Timestamp) -> Result<u64, SendError> {
+        if let Some(channel) = self.dms.get(&user) {
+            return Ok(channel);
+        }
+        // Opening has a limit of its own, whoever it is for: asking on for others would only be refused too.
+        let not_before = *self.no_dm_before.lock().unwrap_or_else(PoisonError::into_inner);
+        if sent_at < not_before {
+            let wait = not_before.duration_since(sent_at).unsigned_abs();
+            return Err(SendError::Throttled { wait, held: Held::Address });
+        }
+        let request = self.bot(&format!("{}/users/@me/channels", self.api_url))?;
+        let request = request.json(&json!({"recipient_id": user.to_string()}));
+        let opened = self.ask(request, sent_at, "").await.map_err(|error| match error {
+            SendError::Unknown(said) => SendError::Unavailable(format!("no message was sent yet: {said}")),
+            SendError::Throttled { wait, held } => {
+                let mut no_dm_before = self.no_dm_before.lock().unwrap_or_else(PoisonError::into_inner);
+                *no_dm_before = (*no_dm_before).max(sent_at.saturating_add(wait).unwrap_or(sent_at));
+                SendError::Throttled { wait, held }
+            }
+            other => other,
+        })?;
+        let channel = opened.json()["id"].as_str().and_then(|id| id.parse().ok());
+        let channel =
+            channel.ok_or_else(|| SendError::Unavailable("Discord named no channel for this person".into()))?;
+        self.dms.put(user, channel);
+        Ok(channel)
+    }
+
+    /// What every message has. Nobody is called but the user `called`.
+    fn body(&self, called: Option<u64>, message: &Message) -> Value {
+        let mention = called.map(|user| format!("<@{user}>")).unwrap_or_default();
+        let count = |text: &str| Unit::Chars.count(text);
+        let content = whole(&self.template, message, &mention, CONTENT_CHARS_MAX, count);
+        let mut allowed = json!({"parse": []});
+        if let Some(user) = called {
+            allowed["users"] = json!([user.to_string()]);
+        }
+        json!({"content": content, "allowed_mentions": allowed})
+    }
+
+    /// A request as the bot.
+    fn bot(&self, url: &str) -> Result<RequestBuilder, SendError> {
+        let token = self.token.as_ref().ok_or_else(|| SendError::Unavailable(NO_TOKEN.into()))?;
+        Ok(self.http.post(url).header(AUTHORIZATION, format!("Bot {}", token.expose())))
+    }
+
+    /// Sends a request, counts it if it was invalid, and names what is no success. `secret` stood in the URL.
+    async fn ask(&self, request: RequestBuilder, sent_at: Timestamp, secret: &str) -> Result<Answer, SendError> {
+        if let Some(wait) = self.invalids.wait(sent_at, self.invalid_max) {
+            return Err(SendError::Throttled { wait, held: Held::Receiver });
+        }
+        let answer = self.http.ask(request.header(USER_AGENT, &self.user_agent), PLATFORM).await?;
+        self.invalids.note(&answer, sent_at);
+        if answer.status.is_success() {
+            return Ok(answer);
+        }
+        let redact = |said: String| {
+            let said = Token::new(secret).redact(&said);
+            self.token.as_ref().map_or_else(|| said.clone(), |token| token.redact(&said))
+        };
+        Err(match answer::name(&answer, sent_at) {
+            SendError::Gone(said) => SendError::Gone(redact(said)),
+            SendError::Refused(said) => SendError::Refused(redact(said)),
+            SendError::Unavailable(said) => SendError::Unavailable(redact(said)),
+            other => other,
+        })
+    }
+}
+
+const NO_TOKEN: &str = "the channel has no token; write the bot's token, or use a webhook's URL as address";
+
+#[async_trait]
+impl Channel for Discord {
+    fn kind(&self) -> &'static str {
+        "discord"
+    }
+
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let place = Place::parse(&message.to.address, &self.api_url)
+            .map_err(|invalid| SendError::Refused(invalid.to_string()))?;
+        match place {
+            Place::Channel { channel, user } => self.post(channel, user, message).await,
+            Place::Webhook { id, token, thread } => self.execute((id, &token), thread, message).await,
+            Place::Dm { user } => {
+                let channel = self.dm(user, message.sent_at).await?;
+                match self.post(channel, None, message).await {
+                    // The channel is gone, not the person: next time another is opened.
+                    Err(SendError::Gone(said)) => {
+                        self.dms.forget(&user);
+                        Err(SendError::Unavailable(said))
+                    }
+                    sent => sent,
+                }
+            }
+        }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        match Place::parse(address, &self.api_url)? {
+            Place::Webhook { .. } => Ok(()),
+            _ if self.token.is_some() => Ok(()),
+            _ => Err(Invalid::new("address", NO_TOKEN)),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn gathers(&self) -> bool {
+        true
+    }
+
+    fn receiver(&self, _address: &str) -> String {
+        PLATFORM.to_lowercase()
+    }
+}
+
+/// Fewer than 25 characters, the same for every attempt, and with 144 bits never the same for two messages.
+fn nonce(idempotency_key: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(&Sha256::digest(idempotency_key)[..NONCE_BYTES])
+}
+
+fn put_buttons(body: &mut Value, row: Vec<Value>) {
+    if !row.is_empty() {
+        body["components"] = json!([{"type": 1, "components": row}]);
+    }
+}
+
+fn receipt(answer: Answer) -> Result<Receipt, SendError> {
+    Ok(answer.json()["id"].as_str().map(Receipt::of).unwrap_or_default())
+}

@@ -1,0 +1,156 @@
+//! Telegram: a bot's messages to people, groups and channels.
+//!
+//! | Address | Where it goes |
+//! | --- | --- |
+//! | `123456789` | a person who has written to the bot |
+//! | `-100123456789` | a group or a channel |
+//! | `-100123456789/7` | topic 7 of a group |
+//! | `@name` | a public channel |
+//!
+//! A group that becomes a supergroup gets another id. Telegram says which, and the message goes there at once.
+
+mod address;
+mod answer;
+mod markup;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use punctual_core::channel::{Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+use serde_json::{Value, json};
+
+use crate::common::buttons::buttons;
+use crate::common::crowd::Crowd;
+use crate::common::fields::Fields;
+use crate::common::http::{self, Http};
+use crate::common::kept::Kept;
+use crate::common::template::Template;
+use crate::common::token::Token;
+use crate::common::whole::whole;
+use crate::setup::Server;
+use address::{Chat, Place};
+use answer::Said;
+
+/// The longest message, in UTF-16 code units, without its markup. It is shortened to that, visibly.
+pub const TEXT_UNITS_MAX: usize = 4096;
+/// How many moved groups are remembered; another is found out again.
+const MOVED_MAX: usize = 10_000;
+const PLATFORM: &str = "Telegram";
+const TEMPLATE: &str = "⏰ <b>{word}:</b> {message}";
+
+/// Sends reminders as a Telegram bot.
+#[derive(Debug)]
+pub struct Telegram {
+    http: Http,
+    api_url: String,
+    /// Stands in the path of every URL, so no URL is ever shown.
+    token: Token,
+    template: Template,
+    limits: Limits,
+    /// Where groups have gone.
+    moved: Kept<Chat, Chat>,
+    crowd: Crowd,
+}
+
+pub(crate) fn make(fields: &mut Fields, _server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    Ok(Arc::new(Telegram::new(fields)?))
+}
+
+impl Telegram {
+    fn new(fields: &mut Fields) -> Result<Self, Invalid> {
+        // Published: 30 messages a second in all, one a second to one chat, and 20 a minute to one group. Groups and people share
+        // one setting here, so the group's own limit is left to the wait that Telegram then asks for.
+        let defaults =
+            Limits { rate: Some(Rate::per_second(30)), address_rate: Some(Rate::per_second(1)), ..Limits::default() };
+        let token = fields.needed_secret("token", "the bot's token, which @BotFather gives")?;
+        if !is_token(token.expose()) {
+            return Err(Invalid::new("token", "is no bot's token; @BotFather gives one such as 123456789:AAE…"));
+        }
+        Ok(Self {
+            http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
+            api_url: fields.url("api_url", "https://api.telegram.org")?,
+            token,
+            template: fields
+                .template("template", markup::escape)?
+                .unwrap_or_else(|| Template::fixed(TEMPLATE, markup::escape)),
+            limits: fields.limits(defaults)?,
+            moved: Kept::new(MOVED_MAX),
+            crowd: Crowd::default(),
+        })
+    }
+
+    async fn send_to(&self, chat: &Chat, place: &Place, message: &Message) -> Result<Receipt, Said> {
+        let mut body = json!({
+            "chat_id": chat.to_json(),
+            "text": whole(&self.template, message, "", TEXT_UNITS_MAX, markup::units),
+            "parse_mode": "HTML",
+            "link_preview_options": {"is_disabled": true},
+        });
+        if let Some(topic) = place.topic {
+            body["message_thread_id"] = topic.into();
+        }
+        // One below the other, so that no label is cut on a narrow screen.
+        let rows = buttons(message).into_iter();
+        let rows: Vec<Value> =
+            rows.map(|button| json!([{"text": button.label, "callback_data": button.data}])).collect();
+        if !rows.is_empty() {
+            body["reply_markup"] = json!({"inline_keyboard": rows});
+        }
+        let url = format!("{}/bot{}/sendMessage", self.api_url, self.token.expose());
+        let answer = self.http.ask(self.http.post(&url).json(&body), PLATFORM).await.map_err(Said::Failed)?;
+        let held = |wait: Duration| self.crowd.held(&message.to.address, message.sent_at, wait);
+        answer::read(&answer, chat, &self.token, message.sent_at, held)
+    }
+}
+
+#[async_trait]
+impl Channel for Telegram {
+    fn kind(&self) -> &'static str {
+        "telegram"
+    }
+
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let place: Place =
+            message.to.address.parse().map_err(|invalid: Invalid| SendError::Refused(invalid.to_string()))?;
+        let chat = self.moved.get(&place.chat).unwrap_or_else(|| place.chat.clone());
+        let new = match self.send_to(&chat, &place, message).await {
+            Ok(receipt) => return Ok(receipt),
+            Err(Said::Failed(error)) => return Err(error),
+            Err(Said::Moved(new)) => new,
+        };
+        self.moved.put(place.chat.clone(), new.clone());
+        match self.send_to(&new, &place, message).await {
+            Ok(receipt) => Ok(receipt),
+            Err(Said::Failed(error)) => Err(error),
+            Err(Said::Moved(_)) => Err(SendError::Unavailable("the group has moved twice at once".into())),
+        }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        address.parse::<Place>().map(drop)
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn gathers(&self) -> bool {
+        true
+    }
+
+    fn receiver(&self, _address: &str) -> String {
+        PLATFORM.to_lowercase()
+    }
+}
+
+/// Such as `123456789:AAE…`: only these characters, so that nothing in it can change the URL.
+fn is_token(text: &str) -> bool {
+    let is_secret = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    text.split_once(':').is_some_and(|(bot, secret)| {
+        !bot.is_empty() && bot.bytes().all(|byte| byte.is_ascii_digit()) && secret.len() >= 8 && is_secret(secret)
+    })
+}

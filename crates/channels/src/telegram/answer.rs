@@ -1,0 +1,76 @@
+//! What Telegram's answers mean.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::channel::{Held, Receipt, SendError};
+
+use super::address::Chat;
+use crate::common::http::Answer;
+use crate::common::token::Token;
+use crate::webhook::answer::quote;
+
+/// The longest wait that is obeyed; after it Telegram is asked again.
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// What Telegram said of a message that it did not take.
+#[derive(Debug)]
+pub(super) enum Said {
+    /// The group is another one now.
+    Moved(Chat),
+    Failed(SendError),
+}
+
+/// Reads an answer. `held` says who has to wait, because Telegram does not.
+///
+/// Telegram's codes are those of HTTP and little is told apart by them, so its words are read too.
+pub(super) fn read(
+    answer: &Answer,
+    chat: &Chat,
+    token: &Token,
+    sent_at: Timestamp,
+    held: impl FnOnce(Duration) -> Held,
+) -> Result<Receipt, Said> {
+    let body = answer.json();
+    if answer.status.is_success() && body["ok"] != false {
+        // A message's number is its chat's own.
+        let chat = body["result"]["chat"]["id"].as_i64().map_or_else(|| chat.clone(), Chat::Id);
+        let id = body["result"]["message_id"].as_i64();
+        return Ok(id.map(|id| Receipt::of(format!("{}/{id}", chat_text(&chat)))).unwrap_or_default());
+    }
+    if let Some(new) = body["parameters"]["migrate_to_chat_id"].as_i64() {
+        return Err(Said::Moved(Chat::Id(new)));
+    }
+    let code = body["error_code"].as_u64().unwrap_or_else(|| answer.status.as_u16().into());
+    let words = body["description"].as_str().unwrap_or_default().to_lowercase();
+    let said = match body["description"].as_str() {
+        Some(description) => format!("Telegram answered {code}: {}", quote(&token.redact(description))),
+        None => format!("Telegram {}", token.redact(&answer.said())),
+    };
+    let says = |some: &[&str]| some.iter().any(|one| words.contains(one));
+    Err(Said::Failed(match code {
+        429 => {
+            let asked = body["parameters"]["retry_after"].as_u64().map(Duration::from_secs);
+            let wait = asked.or_else(|| answer.retry_after(sent_at)).unwrap_or(Duration::from_secs(5));
+            let wait = wait.clamp(Duration::from_secs(1), WAIT_MAX);
+            SendError::Throttled { wait, held: held(wait) }
+        }
+        // A token that nobody has answers 404. Both are the operator's to mend, and no fault of the address.
+        401 | 404 => SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}")),
+        400 if says(&["chat not found", "user not found", "group chat was deactivated", "chat_id_invalid"]) => {
+            SendError::Gone(said)
+        }
+        403 if says(&["blocked by the user", "user is deactivated", "bot was kicked", "group chat was deleted"]) => {
+            SendError::Gone(said)
+        }
+        400 | 403 | 413 => SendError::Refused(said),
+        _ => answer.failure(said, Held::Address, sent_at),
+    }))
+}
+
+fn chat_text(chat: &Chat) -> String {
+    match chat {
+        Chat::Id(id) => id.to_string(),
+        Chat::Name(name) => format!("@{name}"),
+    }
+}
