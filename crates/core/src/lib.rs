@@ -51,6 +51,9 @@ pub mod quiet;
 /// The promise a store makes.
 pub mod store;
 
+/// What waited through quiet hours, told in one message.
+pub mod digest;
+
 /// The promise a channel makes.
 pub mod channel;
 

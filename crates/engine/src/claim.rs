@@ -15,6 +15,7 @@ use punctual_core::store::{Claim, Claimed, StoreError, Window};
 
 use crate::command::Inner;
 use crate::flight::Flight;
+use crate::gather::gather;
 use crate::peers::beat::{HORIZON, LATE_AFTER};
 use crate::timer::WINDOW_MAX;
 
@@ -288,7 +289,7 @@ pub(crate) fn fly(inner: &Arc<Inner>, to_send: Vec<Claimed>, via: &'static str) 
         .collect();
     inner.claiming.store(false, Ordering::Release);
     inner.metrics.in_flight.set(inner.flights.len() as i64);
-    inner.hold.add(flights);
+    inner.hold.add(gather(inner, flights));
 }
 
 pub(crate) fn signed(span: Duration) -> SignedDuration {

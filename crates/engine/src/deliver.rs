@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
 use punctual_core::decide::{decide, withdraw};
+use punctual_core::digest;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
 
@@ -104,6 +105,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         if flight.withdraw() {
             inner.settle_later(withdraw(claimed, begun_at), None);
         }
+        go_on_without(inner, &flight);
         return None;
     }
     if begun_at < flight.instant() {
@@ -112,15 +114,17 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         return None;
     }
     if !flight.begin() {
+        go_on_without(inner, &flight);
         return None;
     }
+    let along: Vec<_> = flight.part().into_iter().filter(|other| other.begin()).collect();
     let late = begun_at.duration_since(claimed.wake_at);
     inner.metrics.lateness_seconds.observe(late.as_secs_f64().max(0.0));
     if claimed.attempt() > 1 {
         inner.metrics.retries.inc();
     }
 
-    let message = message(inner, &flight, begun_at);
+    let message = message(inner, &flight, &along, begun_at);
     let said = match inner.channels.get(&message.to.channel) {
         _ if let Some(dead) = inner.dead.get(&message.to) => Err(not_called(&dead)),
         None => Err(SendError::Refused(format!("there is no channel named `{}`", message.to.channel))),
@@ -134,23 +138,46 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         inner.dead.note(&message.to, reason, begun_at);
     }
     let fate = fate(&said);
-    settle(inner, &flight, said, begun_at);
+    settle(inner, &flight, &along, said, begun_at);
     Some(fate)
 }
 
 /// Ends a flight that was not sent with why, as if it had been tried.
 pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, now: Timestamp) {
-    if flight.begin() {
-        let said = Err(error);
-        log(&message(inner, flight, now), &said);
-        settle(inner, flight, said, now);
+    if !flight.begin() {
+        go_on_without(inner, flight);
+        return;
+    }
+    let along: Vec<_> = flight.part().into_iter().filter(|other| other.begin()).collect();
+    let said = Err(error);
+    log(&message(inner, flight, &along, now), &said);
+    settle(inner, flight, &along, said, now);
+}
+
+/// Lets those that a flight was to take along go out without it.
+fn go_on_without(inner: &Arc<Inner>, flight: &Flight) {
+    let mut others = flight.part().into_iter();
+    if let Some(next) = others.next() {
+        others.for_each(|other| next.take_along(other));
+        inner.hold.add(vec![next]);
     }
 }
 
-fn settle(inner: &Arc<Inner>, flight: &Flight, said: Result<Receipt, SendError>, begun_at: Timestamp) {
+fn settle(
+    inner: &Arc<Inner>,
+    flight: &Flight,
+    along: &[Arc<Flight>],
+    said: Result<Receipt, SendError>,
+    begun_at: Timestamp,
+) {
     let (policy, now) = (&inner.settings.retry, inner.clock.now());
-    let settlement = decide(&flight.claimed, said, policy, inner.random.unit(), begun_at, now);
-    inner.settle_later(settlement, Some(flight));
+    // The same for all, so that what goes out together is also tried again together.
+    let jitter = inner.random.unit();
+    for other in along {
+        let settlement = decide(&other.claimed, said.clone(), policy, jitter, begun_at, now);
+        inner.settle_later(settlement, Some(other));
+    }
+    inner.settle_later(decide(&flight.claimed, said, policy, jitter, begun_at, now), Some(flight));
 }
 
 /// What a channel says, or that it said nothing in time.
@@ -197,20 +224,30 @@ pub(crate) fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
     }
 }
 
-fn message(inner: &Inner, flight: &Flight, sent_at: Timestamp) -> Message {
+fn message(inner: &Inner, flight: &Flight, along: &[Arc<Flight>], sent_at: Timestamp) -> Message {
     let claimed = &flight.claimed;
     let occurrence = &claimed.before;
     let to = claimed.to().clone();
     // Asking once more is not late, however long ago it was first due.
     let due_at = if occurrence.tries.reached > 0 { claimed.wake_at } else { occurrence.due_at };
+    let language = claimed.person.language.unwrap_or(inner.settings.language);
+    let mut idempotency_key = occurrence.id.idempotency_key(&to, occurrence.tries.reached);
+    let mut said = text(&claimed.reminder, due_at, sent_at);
+    if !along.is_empty() {
+        let all = || std::iter::once(claimed).chain(along.iter().map(|other| &other.claimed));
+        let texts: Vec<_> = all().map(|claimed| text(&claimed.reminder, claimed.before.due_at, sent_at)).collect();
+        let ids: Vec<_> = all().map(|claimed| claimed.before.id).collect();
+        idempotency_key = digest::key(&idempotency_key, &ids);
+        said = digest::text(language, &texts);
+    }
     Message {
         occurrence: occurrence.id,
         attempt: claimed.attempt(),
         reminder: claimed.reminder.clone(),
-        idempotency_key: occurrence.id.idempotency_key(&to, occurrence.tries.reached),
+        idempotency_key,
         attempt_key: occurrence.id.attempt_key(&to, claimed.attempt()),
-        language: claimed.person.language.unwrap_or(inner.settings.language),
-        text: text(&claimed.reminder, due_at, sent_at),
+        language,
+        text: said,
         to,
         due_at,
         sent_at,

@@ -28,6 +28,8 @@ pub(crate) struct Flight {
     lease_until: AtomicI64,
     /// Not sent before this, because its address or receiver has to be waited for; in microseconds.
     not_before: AtomicI64,
+    /// What goes out in the same message.
+    also: Mutex<Vec<Arc<Flight>>>,
 }
 
 impl Flight {
@@ -40,6 +42,7 @@ impl Flight {
             phase: AtomicU8::new(WAITING),
             lease_until,
             not_before: AtomicI64::new(i64::MIN),
+            also: Mutex::default(),
         })
     }
 
@@ -50,6 +53,21 @@ impl Flight {
         let instant = if before.tries.reached > 0 { *wake_at } else { before.due_at.max(*wake_at) };
         let not_before = Timestamp::from_microsecond(self.not_before.load(Ordering::Acquire));
         not_before.map_or(instant, |not_before| instant.max(not_before))
+    }
+
+    /// Lets another go out in the same message.
+    pub(crate) fn take_along(&self, other: Arc<Self>) {
+        self.also().push(other);
+    }
+
+    /// Those that were to go out in the same message; they are no longer.
+    pub(crate) fn part(&self) -> Vec<Arc<Self>> {
+        std::mem::take(&mut *self.also())
+    }
+
+    fn also(&self) -> MutexGuard<'_, Vec<Arc<Self>>> {
+        // Nothing under this lock can panic half-way.
+        self.also.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets it wait for its turn.

@@ -335,10 +335,8 @@ fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timesta
             inner.hold.add(vec![flight]);
         }
         Aside::Until(until) => {
-            if flight.withdraw() {
-                let why = format!("waits for its turn: {} takes no more now", claimed.to().channel);
-                inner.settle_later(postpone(claimed, until, why), None);
-            }
+            let why = || format!("waits for its turn: {} takes no more now", claimed.to().channel);
+            inner.postpone(&flight, until, why);
         }
     }
 }
@@ -369,10 +367,20 @@ impl Inner {
             }
         }
         for flight in shed {
-            if flight.withdraw() {
-                let why = format!("waits for its turn: {} is slow", flight.claimed.to().channel);
-                self.settle_later(postpone(&flight.claimed, plus(now, SHED_FOR), why), None);
+            let why = || format!("waits for its turn: {} is slow", flight.claimed.to().channel);
+            self.postpone(&flight, plus(now, SHED_FOR), why);
+        }
+    }
+
+    /// Gives a flight back to the store until `until`, with all that it takes along.
+    fn postpone(&self, flight: &Flight, until: Timestamp, why: impl Fn() -> String) {
+        for other in flight.part() {
+            if other.withdraw() {
+                self.settle_later(postpone(&other.claimed, until, why()), None);
             }
+        }
+        if flight.withdraw() {
+            self.settle_later(postpone(&flight.claimed, until, why()), None);
         }
     }
 

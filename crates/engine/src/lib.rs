@@ -21,6 +21,9 @@ mod flight;
 /// Holding until the instant, then sending.
 mod deliver;
 
+/// What goes out as one message.
+mod gather;
+
 /// Whose turn it is.
 mod lanes;
 

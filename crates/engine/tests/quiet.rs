@@ -1,0 +1,125 @@
+//! Quiet hours and pauses, told as stories.
+
+use jiff::civil::time;
+use jiff::{SignedDuration, Timestamp, ToSpan};
+use punctual_core::change::Change;
+use punctual_core::channel::SendError;
+use punctual_core::occurrence::StateKind;
+use punctual_core::reminder::{Priority, Reminder};
+use punctual_core::user::{Except, QuietHours, User};
+use punctual_core::zone::Zone;
+use punctual_testkit::sample::{instant, once};
+use punctual_testkit::story::{BEGIN, Story};
+
+/// Quiet from 8:30 to 9:00 of the clock; the story begins at 8:00.
+const QUIET: QuietHours =
+    QuietHours { from: time(8, 30, 0, 0), to: time(9, 0, 0, 0), except: Except::Critical, digest: true };
+
+fn minute(n: i64) -> Timestamp {
+    instant(BEGIN) + n.minutes()
+}
+
+fn person(story: &Story, quiet_hours: Option<QuietHours>, paused_until: Option<Timestamp>) {
+    let user = User {
+        id: "ann".into(),
+        timezone: Some(Zone::utc()),
+        language: Some("de".into()),
+        addresses: Vec::new(),
+        quiet_hours,
+        paused_until,
+        admin: false,
+        created_at: story.now(),
+        updated_at: story.now(),
+    };
+    let engine = story.engine().clone();
+    story.run(async move { engine.put_user(user).await }).unwrap();
+}
+
+fn due_at(story: &Story, number: u8, at: i64) -> Reminder {
+    let message = format!("task {number}");
+    let reminder = Reminder { user: "ann".into(), message, retries_max: 3, ..once(number, minute(at), story.now()) };
+    story.create(&reminder);
+    reminder
+}
+
+fn state(story: &Story, reminder: &Reminder) -> StateKind {
+    story.runs(reminder.id)[0].occurrence.state.kind()
+}
+
+#[test]
+fn what_falls_into_quiet_hours_comes_as_one_message_at_their_end() {
+    let story = Story::default();
+    person(&story, Some(QUIET), None);
+    let reminders = [due_at(&story, 1, 35), due_at(&story, 2, 40), due_at(&story, 3, 50)];
+    let alarm = Reminder { priority: Priority::Critical, ..due_at(&story, 9, 400) };
+    let critical = Reminder {
+        schedule: once(4, minute(45), story.now()).schedule,
+        id: once(4, minute(45), story.now()).id,
+        ..alarm
+    };
+    story.create(&critical);
+    story.advance(SignedDuration::from_mins(46));
+    assert_eq!(story.phone.next_now(), "task 9", "what is critical comes at once");
+    story.phone.expect_silence();
+    assert_eq!(state(&story, &reminders[0]), StateKind::Waiting);
+    story.advance(SignedDuration::from_mins(14));
+    let digest = story.phone.all();
+    assert_eq!(digest.len(), 1);
+    assert_eq!(digest[0].text, "Während der Ruhezeit (3):\n• task 1\n• task 2\n• task 3");
+    assert_eq!(digest[0].sent_at, minute(60));
+    assert!(reminders.iter().all(|reminder| state(&story, reminder) == StateKind::Delivered));
+}
+
+#[test]
+fn a_digest_that_failed_is_tried_again_as_one() {
+    let story = Story::default();
+    person(&story, Some(QUIET), None);
+    let reminders = [due_at(&story, 1, 35), due_at(&story, 2, 40)];
+    story.phone.then_answer(Err(SendError::Unavailable("engaged".into())));
+    story.advance(SignedDuration::from_mins(65));
+    let messages = story.phone.all();
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[0].text, messages[1].text);
+    assert_eq!(messages[0].idempotency_key, messages[1].idempotency_key, "the same contents, the same key");
+    assert!(reminders.iter().all(|reminder| state(&story, reminder) == StateKind::Delivered));
+}
+
+#[test]
+fn one_that_is_cancelled_at_the_last_moment_is_left_out() {
+    let story = Story::default();
+    person(&story, Some(QUIET), None);
+    let reminders = [due_at(&story, 1, 35), due_at(&story, 2, 40), due_at(&story, 3, 41)];
+    // Claimed already, and not yet sent.
+    story.advance(SignedDuration::from_mins(60) - SignedDuration::from_millis(5));
+    assert_eq!(state(&story, &reminders[0]), StateKind::Processing);
+    story.change(reminders[0].id, Change::Cancel).unwrap();
+    story.advance(SignedDuration::from_secs(1));
+    let messages = story.phone.all();
+    assert_eq!(messages.len(), 1);
+    assert_eq!(messages[0].text, "Während der Ruhezeit (2):\n• task 2\n• task 3");
+}
+
+#[test]
+fn without_a_digest_each_comes_by_itself() {
+    let story = Story::default();
+    person(&story, Some(QuietHours { digest: false, ..QUIET }), None);
+    due_at(&story, 1, 35);
+    due_at(&story, 2, 40);
+    story.advance(SignedDuration::from_mins(61));
+    assert_eq!(story.phone.all().len(), 2);
+}
+
+#[test]
+fn a_pause_holds_back_everything_and_its_end_lets_it_go() {
+    let story = Story::default();
+    person(&story, None, Some(minute(600)));
+    let reminder = due_at(&story, 1, 10);
+    story.advance(SignedDuration::from_mins(30));
+    story.phone.expect_silence();
+    assert_eq!(state(&story, &reminder), StateKind::Waiting);
+    // Back earlier than planned.
+    person(&story, None, None);
+    story.advance(SignedDuration::from_secs(1));
+    assert_eq!(story.phone.next_now(), "task 1");
+    assert_eq!(state(&story, &reminder), StateKind::Delivered);
+}
