@@ -12,6 +12,12 @@ pub mod discord;
 /// Telegram: a bot's messages to people, groups and channels.
 pub mod telegram;
 
+/// Slack: a bot's messages in channels and to people, and incoming webhooks.
+pub mod slack;
+
+/// WhatsApp, by its Cloud API.
+pub mod whatsapp;
+
 /// A line on a terminal.
 pub mod console;
 
@@ -47,7 +53,9 @@ pub use console::Console;
 pub use discord::Discord;
 pub use ntfy::Ntfy;
 pub use shadow::Shadow;
+pub use slack::Slack;
 pub use telegram::Telegram;
 pub use twilio::Twilio;
 pub use vapi::Vapi;
 pub use webhook::Webhook;
+pub use whatsapp::Whatsapp;

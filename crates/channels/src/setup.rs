@@ -24,9 +24,11 @@ type Make = fn(&mut Fields, &Server) -> Result<Arc<dyn Channel>, Invalid>;
 const KINDS: &[(&str, Make)] = &[
     ("discord", crate::discord::make),
     ("ntfy", crate::ntfy::make),
+    ("slack", crate::slack::make),
     ("telegram", crate::telegram::make),
     ("twilio", crate::twilio::make),
     ("vapi", crate::vapi::make),
+    ("whatsapp", crate::whatsapp::make),
 ];
 
 /// The kinds that there are.

@@ -1,7 +1,7 @@
 //! Checks against what the platforms publish: a local server writes down every request, and the platform's own
 //! machine-readable specification says whether it is right.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -38,6 +38,21 @@ pub(crate) fn schema(mut document: Value, pointer: &str) -> jsonschema::Validato
         }
     }
     jsonschema::draft202012::options().build(&root).unwrap_or_else(|error| panic!("{pointer}: {error}"))
+}
+
+/// The schema at `pointer` of a published file after `mend`; made once, since a file is read slowly and asked for often.
+pub(crate) fn published_schema(file: &str, pointer: &str, mend: fn(&mut Value)) -> Option<Arc<jsonschema::Validator>> {
+    type Made = BTreeMap<(String, String), Arc<jsonschema::Validator>>;
+    static MADE: Mutex<Made> = Mutex::new(BTreeMap::new());
+    let key = (file.to_owned(), pointer.to_owned());
+    if let Some(made) = MADE.lock().unwrap().get(&key) {
+        return Some(made.clone());
+    }
+    let mut document = published(file)?;
+    mend(&mut document);
+    let made = Arc::new(schema(document, pointer));
+    MADE.lock().unwrap().insert(key, made.clone());
+    Some(made)
 }
 
 fn open_nullable(value: &mut Value) {

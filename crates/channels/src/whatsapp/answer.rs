@@ -1,0 +1,69 @@
+//! What Meta's answers mean.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::channel::{Held, Receipt, SendError};
+use serde_json::Value;
+
+use crate::common::http::Answer;
+use crate::common::token::Token;
+use crate::webhook::answer::quote;
+
+/// What Meta said of a message that it did not take.
+#[derive(Debug)]
+pub(super) enum Said {
+    /// Free text is not taken now: the person has not written for 24 hours.
+    WindowClosed(String),
+    Failed(SendError),
+}
+
+/// Reads an answer. Meta asks to go by the code alone.
+pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result<Receipt, Said> {
+    let body = answer.json();
+    let error = &body["error"];
+    if answer.status.is_success() && error.is_null() {
+        return Ok(body["messages"][0]["id"].as_str().map(Receipt::of).unwrap_or_default());
+    }
+    let said = token.redact(&said(answer, error));
+    // Meta seldom says how long; what is here is what it publishes, or a guess that costs little.
+    let throttled = |seconds, held| {
+        let wait = answer.retry_after(sent_at).unwrap_or(Duration::from_secs(seconds));
+        SendError::Throttled { wait, held }
+    };
+    Err(Said::Failed(match error["code"].as_u64() {
+        Some(131_047) => return Err(Said::WindowClosed(said)),
+        // Too many from this number to this person: one in six seconds.
+        Some(131_056) => throttled(6, Held::Address),
+        // Too many at once from this number; too many calls in this hour; too many of ours were reported as unwanted.
+        Some(130_429) => throttled(5, Held::Receiver),
+        Some(4 | 80_007) => throttled(60, Held::Receiver),
+        Some(131_048) => throttled(900, Held::Receiver),
+        // What is wrong with the account is the operator's to mend, and no fault of the address: the message is kept.
+        Some(0 | 190) => {
+            SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}"))
+        }
+        Some(3 | 10 | 200..=299 | 131_005) => {
+            SendError::Unavailable(format!("the token may not do this; check its permissions: {said}"))
+        }
+        Some(33 | 368 | 131_031 | 131_037 | 131_042 | 131_045 | 133_000..=133_999) => SendError::Unavailable(format!(
+            "WhatsApp does not let this account send; look at it in Meta's manager: {said}"
+        )),
+        // Trouble on their side; a template that is paused and comes back.
+        Some(1 | 2 | 131_000 | 131_016 | 131_057 | 132_015) => SendError::Unavailable(said),
+        // What this message or this person will never be taken for, among them 131026 (cannot be reached by WhatsApp), 131030 (not
+        // on the test number's list), 100, 131008 and 131009 (parameters) and 1320.. (the template).
+        Some(100 | 130_400..=131_999 | 132_000..=132_999 | 135_000) => SendError::Refused(said),
+        _ => answer.failure(said, Held::Receiver, sent_at),
+    }))
+}
+
+/// Such as `WhatsApp answered 131026: Message undeliverable (the number is not on WhatsApp)`.
+fn said(answer: &Answer, error: &Value) -> String {
+    let (Some(code), Some(message)) = (error["code"].as_u64(), error["message"].as_str()) else {
+        return format!("WhatsApp {}", answer.said());
+    };
+    let details = error["error_data"]["details"].as_str();
+    let details = details.map(|details| format!(" ({})", quote(details))).unwrap_or_default();
+    format!("WhatsApp answered {code}: {}{details}", quote(message))
+}
