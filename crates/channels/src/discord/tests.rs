@@ -380,3 +380,36 @@ fn settings_are_read_and_wrong_ones_are_named() {
         assert_eq!(error.field, name, "{error}");
     }
 }
+
+#[test]
+fn the_check_itself_would_notice() {
+    let right = json!({"content": "x", "nonce": "n", "allowed_mentions": {"parse": []}});
+    let file = "discord/openapi.trimmed.json";
+    let Some(schema) = published_schema(file, "#/components/schemas/MessageCreateRequest", close) else { return };
+    assert!(schema.is_valid(&right));
+    for (pointer, value) in [
+        ("/contents", json!("x")),
+        ("/content", json!(1)),
+        ("/nonce", json!("26 characters are too many")),
+        ("/allowed_mentions", json!({"parse": ["all"]})),
+        ("/allowed_mentions", json!({"pars": []})),
+        ("/components", json!([{"type": 1, "components": [{"type": 2, "label": "no style"}]}])),
+    ] {
+        let mut wrong = right.clone();
+        wrong[&pointer[1..]] = value;
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}
+
+/// A server that takes a connection and says nothing; it goes when the test does.
+#[tokio::test]
+async fn a_silent_discord_leaves_it_unknown_unless_nothing_was_sent() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", silent.local_addr().unwrap());
+    let discord = discord_with(&[("timeout", "200ms")], &base, &links());
+    for address in [CHANNEL, HOOK] {
+        assert_eq!(class(&discord.send(&sample::message(address)).await), "unknown");
+    }
+    let Err(SendError::Unavailable(said)) = discord.send(&sample::message(DM)).await else { panic!() };
+    assert!(said.starts_with("no message was sent yet: no answer from Discord within 200ms"), "{said}");
+}

@@ -328,3 +328,18 @@ fn settings_are_read_and_wrong_ones_are_named() {
         assert_eq!(error.field, name, "{error}");
     }
 }
+
+#[test]
+fn the_check_itself_would_notice() {
+    let file = "slack/block_kit.derived.schema.json";
+    let Some(schema) = published_schema(file, "#/definitions/KnownBlock", |_| ()) else { return };
+    assert!(schema.is_valid(&json!({"type": "rich_text", "elements": []})));
+    for wrong in [
+        json!({"type": "rich"}),
+        json!({"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text"}]}]}),
+        json!({"type": "actions", "elements": [{"type": "button", "text": "no object"}]}),
+        json!({"type": "actions", "elements": [], "more": 1}),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}

@@ -259,3 +259,17 @@ fn settings_are_read_and_wrong_ones_are_named() {
     let expect = "token: is missing; write the bot's token, which @BotFather gives, or token_file and a path";
     assert_eq!(error.to_string(), expect);
 }
+
+#[test]
+fn the_check_itself_would_notice() {
+    let Some(schema) = published_schema(SPEC, "#/$defs/req.sendMessage", close) else { return };
+    assert!(schema.is_valid(&json!({"chat_id": 1, "text": "x"})));
+    for wrong in [
+        json!({"chat_id": 1}),
+        json!({"chat_id": 1.5, "text": "x"}),
+        json!({"chat_id": 1, "text": "x", "disable_web_page_preview": true}),
+        json!({"chat_id": 1, "text": "x", "reply_markup": {"inline_keyboard": [[{"callback_data": "no text"}]]}}),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}

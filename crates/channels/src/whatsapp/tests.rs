@@ -344,3 +344,19 @@ fn settings_are_read_and_wrong_ones_are_named() {
         "phone_number_id: is missing; write the id of the number that sends, not the number itself"
     );
 }
+
+#[test]
+fn the_check_itself_would_notice() {
+    let file = "whatsapp/business-messaging-api_v23.0.messages.repaired.json";
+    let Some(schema) = published_schema(file, "#/components/schemas/InteractiveMessage", mend_index) else { return };
+    let message = |title: &str, n_buttons: usize| {
+        let button = json!({"type": "reply", "reply": {"id": "1", "title": title}});
+        json!({"messaging_product": "whatsapp", "to": TO, "type": "interactive", "interactive": {"type": "button",
+            "body": {"text": "x"}, "action": {"buttons": vec![button; n_buttons]}}})
+    };
+    assert!(schema.is_valid(&message("Done", 3)));
+    assert!(!schema.is_valid(&message("Done", 4)) && !schema.is_valid(&message("21 letters are too ma", 1)));
+    let mut wrong = message("Done", 1);
+    wrong["more"] = 1.into();
+    assert!(!schema.is_valid(&wrong));
+}
