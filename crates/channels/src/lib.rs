@@ -27,6 +27,9 @@ pub mod closure;
 /// A rehearsal: everything but the send.
 pub mod shadow;
 
+/// E-mail over SMTP.
+pub mod email;
+
 /// Push notifications over ntfy.
 pub mod ntfy;
 
@@ -51,6 +54,7 @@ mod spec;
 pub use closure::Closure;
 pub use console::Console;
 pub use discord::Discord;
+pub use email::Email;
 pub use ntfy::Ntfy;
 pub use shadow::Shadow;
 pub use slack::Slack;

@@ -23,6 +23,7 @@ type Make = fn(&mut Fields, &Server) -> Result<Arc<dyn Channel>, Invalid>;
 /// The kinds that are made from settings.
 const KINDS: &[(&str, Make)] = &[
     ("discord", crate::discord::make),
+    ("email", crate::email::make),
     ("ntfy", crate::ntfy::make),
     ("slack", crate::slack::make),
     ("telegram", crate::telegram::make),

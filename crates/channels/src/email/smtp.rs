@@ -1,0 +1,212 @@
+//! Speaking SMTP, over connections that are kept.
+//!
+//! Lettre's own transport keeps connections, too, but it does not say how far a mail had come when something broke. That is what
+//! decides whether it may be sent again, so each command is given here.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use lettre::Address;
+use lettre::transport::smtp::Error;
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
+use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
+use lettre::transport::smtp::extension::{ClientId, Extension, MailParameter};
+use punctual_core::channel::SendError;
+
+use super::reply::{self, Step};
+use crate::common::token::Token;
+
+/// A connection that was not used for longer is not trusted: servers hang up, and firewalls forget. They wait for minutes.
+const IDLE_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+/// The way to one server.
+#[derive(Debug)]
+pub(super) struct Smtp {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) security: Security,
+    pub(super) login: Option<(String, Token)>,
+    /// What we call ourselves.
+    pub(super) hello: String,
+    /// How long a send may take.
+    pub(super) timeout: Duration,
+    /// How many unused connections are kept.
+    pub(super) idle_max: usize,
+    pub(super) idle: Idle,
+}
+
+/// How the way is protected.
+pub(super) enum Security {
+    None,
+    /// Asked for after the greeting, and never done without.
+    StartTls(TlsParameters),
+    Tls(TlsParameters),
+}
+
+/// Connections that wait for the next mail, the last used on top.
+#[derive(Default)]
+pub(super) struct Idle(Mutex<Vec<(AsyncSmtpConnection, Timestamp)>>);
+
+impl Smtp {
+    /// Sends one mail to one person. It is taken, or the error says how far it came.
+    #[expect(clippy::disallowed_methods, reason = "the network's time is real")]
+    pub(super) async fn send(
+        &self,
+        from: &Address,
+        to: &Address,
+        mail: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SendError> {
+        let under_way = AtomicBool::new(false);
+        match tokio::time::timeout(self.timeout, self.send_once(from, to, mail, now, &under_way)).await {
+            Ok(sent) => sent,
+            Err(_) if under_way.load(Ordering::Relaxed) => Err(SendError::Unknown(format!(
+                "no answer from {} within {:?}; it may have arrived",
+                self.receiver(),
+                self.timeout
+            ))),
+            Err(_) => Err(SendError::Unavailable(format!("{} took longer than {:?}", self.receiver(), self.timeout))),
+        }
+    }
+
+    async fn send_once(
+        &self,
+        from: &Address,
+        to: &Address,
+        mail: &[u8],
+        now: Timestamp,
+        under_way: &AtomicBool,
+    ) -> Result<(), SendError> {
+        let mut connection = self.ready(from, to, now).await?;
+        let sent = async {
+            connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(|error| (error, Step::Recipient))?;
+            connection.command(Data).await.map_err(|error| (error, Step::Begin))?;
+            under_way.store(true, Ordering::Relaxed);
+            connection.message(mail).await.map_err(|error| (error, Step::Mail))
+        };
+        match sent.await {
+            Ok(_) => {
+                self.keep(connection, now);
+                Ok(())
+            }
+            Err((error, step)) => Err(self.failed(connection, &error, step, now).await),
+        }
+    }
+
+    /// A connection that has taken the sender: one that was kept, if it is still good, else a new one.
+    async fn ready(&self, from: &Address, to: &Address, now: Timestamp) -> Result<AsyncSmtpConnection, SendError> {
+        let (mut connection, mut is_new) = match self.idle.take(now) {
+            Some(connection) => (connection, false),
+            None => (self.connect().await?, true),
+        };
+        loop {
+            let beyond_ascii = ![from, to].into_iter().all(|address| AsRef::<str>::as_ref(address).is_ascii());
+            if beyond_ascii && !connection.server_info().supports_feature(Extension::SmtpUtfEight) {
+                self.keep(connection, now);
+                let receiver = self.receiver();
+                return Err(SendError::Refused(format!("{receiver} takes no addresses with letters beyond ASCII")));
+            }
+            let parameters = if beyond_ascii { vec![MailParameter::SmtpUtfEight] } else { Vec::new() };
+            match connection.command(Mail::new(Some(from.clone()), parameters)).await {
+                Ok(_) => return Ok(connection),
+                // It had said good-bye before it was asked. Nothing is sent yet, so another one is tried.
+                Err(error) if !is_new && error.status().is_none_or(|code| u16::from(code) == 421) => {}
+                Err(error) => return Err(self.failed(connection, &error, Step::Sender, now).await),
+            }
+            (connection, is_new) = match self.idle.take(now) {
+                Some(connection) => (connection, false),
+                None => (self.connect().await?, true),
+            };
+        }
+    }
+
+    /// Names what went wrong, and keeps the connection if it is still good: a server that said no to this mail takes the next one.
+    async fn failed(
+        &self,
+        mut connection: AsyncSmtpConnection,
+        error: &Error,
+        step: Step,
+        now: Timestamp,
+    ) -> SendError {
+        // 421 says good-bye as well.
+        let said_no = error.status().map(u16::from).is_some_and(|code| code != 421);
+        if said_no && connection.command(Rset).await.is_ok() {
+            self.keep(connection, now);
+        }
+        reply::name(error, step, &self.receiver())
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, SendError> {
+        self.try_connect().await.map_err(|error| match reply::name(&error, Step::Connect, &self.receiver()) {
+            // A server that repeats what it was told must not make us repeat the password.
+            SendError::Unavailable(said) => SendError::Unavailable(self.redact(&said)),
+            other => other,
+        })
+    }
+
+    async fn try_connect(&self) -> Result<AsyncSmtpConnection, Error> {
+        let hello = ClientId::Domain(self.hello.clone());
+        let server = (self.host.as_str(), self.port);
+        let tls = match &self.security {
+            Security::Tls(parameters) => Some(parameters.clone()),
+            Security::None | Security::StartTls(_) => None,
+        };
+        let mut connection = AsyncSmtpConnection::connect_tokio1(server, Some(self.timeout), &hello, tls, None).await?;
+        if let Security::StartTls(parameters) = &self.security {
+            connection.starttls(parameters.clone(), &hello).await?;
+        }
+        if let Some((user, password)) = &self.login {
+            let credentials = Credentials::new(user.clone(), password.expose().to_owned());
+            connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
+        }
+        Ok(connection)
+    }
+
+    fn redact(&self, said: &str) -> String {
+        self.login.as_ref().map_or_else(|| said.to_owned(), |(_, password)| password.redact(said))
+    }
+
+    fn keep(&self, connection: AsyncSmtpConnection, now: Timestamp) {
+        self.idle.put(connection, now, self.idle_max);
+    }
+
+    /// What errors call it.
+    fn receiver(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+impl Idle {
+    /// The one used last, so that the others can grow old.
+    fn take(&self, now: Timestamp) -> Option<AsyncSmtpConnection> {
+        let mut idle = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        idle.retain(|(_, since)| now.duration_since(*since).abs() <= IDLE_MAX);
+        idle.pop().map(|(connection, _)| connection)
+    }
+
+    fn put(&self, connection: AsyncSmtpConnection, now: Timestamp, max: usize) {
+        let mut idle = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if idle.len() < max {
+            idle.push((connection, now));
+        }
+    }
+}
+
+impl std::fmt::Debug for Security {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::StartTls(_) => "StartTls",
+            Self::Tls(_) => "Tls",
+        })
+    }
+}
+
+impl std::fmt::Debug for Idle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Idle")
+    }
+}
