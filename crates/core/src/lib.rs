@@ -48,6 +48,9 @@ pub mod user;
 /// When a person must not be disturbed.
 pub mod quiet;
 
+/// Telling the admins what a critical reminder did not lead to.
+pub mod alert;
+
 /// The promise a store makes.
 pub mod store;
 

@@ -20,10 +20,12 @@ pub(crate) fn once() -> Schedule {
     Schedule::new(Rule::Once { at: at(0) })
 }
 
+#[allow(dead_code, reason = "not every test file has a series")]
 pub(crate) fn every(seconds: u64) -> Schedule {
     every_from(seconds, Anchor::Start)
 }
 
+#[allow(dead_code, reason = "not every test file has a series")]
 pub(crate) fn every_from(seconds: u64, anchor: Anchor) -> Schedule {
     Schedule::new(Rule::Interval { every: Duration::from_secs(seconds), anchor, origin: at(0) })
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm;
+use punctual_core::alert::is_alarming;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
@@ -19,6 +20,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use super::alert::raise;
 use super::batch::{
     BEGIN_BY_KEY, BEGIN_IN_ORDER, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences,
 };
@@ -100,7 +102,7 @@ pub(super) async fn claim(
     let busy = hold_people(db, &found, &mut known, claim).await?;
 
     let mut ended = Ended::default();
-    let mut taken_over = Vec::new();
+    let (mut taken_over, mut alarming) = (Vec::new(), Vec::new());
     for due in found {
         let id = due.occurrence.id;
         if busy.contains(&id.reminder) {
@@ -140,19 +142,31 @@ pub(super) async fn claim(
                     position,
                 });
             }
-            wake @ Wake::End { .. } => ended.add(due.occurrence, known, wake, claim.now, &mut claims),
+            wake @ Wake::End { .. } => {
+                if let Wake::End { state, .. } = &wake
+                    && is_alarming(&known.reminder, state.kind())
+                {
+                    alarming.push(id);
+                }
+                ended.add(due.occurrence, known, wake, claim.now, &mut claims);
+            }
             wake @ Wake::Wait { .. } => ended.put_off(due.occurrence, known, wake, claim.now, &mut claims),
         }
     }
     set_aside(db, &unreadable, claim.now).await?;
     ended.write(db, claim.now).await?;
+    let alerts = raise(db, &alarming, claim.now).await?;
+    let mut moments: Vec<(u8, Timestamp)> = ended.moments().collect();
+    moments.extend(alerts.iter().map(|entry| (shard_of(&entry.user), entry.at)));
+    claims.wakes.extend(alerts.iter().map(|entry| entry.at));
+    claims.next_runs.extend(alerts);
     let taken_over: Ids = taken_over.into_iter().collect();
     *unsure = Some(claims.clone());
     all5(
         cut_off(db, &taken_over, claim.now),
         lease(db, claim, &claims.to_send),
         insert_attempts(db, &claims.to_send, claim.now),
-        tell(db, own, ended.moments(), claim.now),
+        tell(db, own, moments, claim.now),
         db.commit(),
     )
     .await?;

@@ -64,7 +64,7 @@ async fn insert_answered(db: &Connection<'_>, answered: &[&(String, Answered)], 
     Ok(())
 }
 
-async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> Result<(), Fault> {
+pub(super) async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> Result<(), Fault> {
     if new.is_empty() {
         return Ok(());
     }

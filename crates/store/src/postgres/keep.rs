@@ -65,6 +65,12 @@ pub(super) async fn users(db: &Connection<'_>, after: Option<&str>, limit: usize
     Ok(rows.iter().map(read_user).collect::<Result<_, _>>()?)
 }
 
+/// Everybody who is told when a critical reminder fails.
+pub(super) async fn admins(db: &Connection<'_>) -> Result<Vec<User>, Fault> {
+    let rows = db.rows(&format!("{} where u.admin order by u.id", select_user()), &[]).await?;
+    Ok(rows.iter().map(read_user).collect::<Result<_, _>>()?)
+}
+
 fn read_user(found: &Row) -> Result<User, StoreError> {
     let person = row::person(found, 0)?;
     let at = |offset: usize| row::N_PERSON + offset;

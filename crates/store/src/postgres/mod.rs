@@ -7,6 +7,7 @@
 //! Which clock judges leases: the database's, which nodes also set their own by; and above all the lease's number.
 
 mod adopt;
+mod alert;
 mod batch;
 mod change;
 mod check;

@@ -153,7 +153,7 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
     Ok(trails)
 }
 
-fn attempt(found: &Row) -> Result<Attempt, StoreError> {
+pub(super) fn attempt(found: &Row) -> Result<Attempt, StoreError> {
     Ok(Attempt {
         number: count(found, 1)?,
         channel: get(found, 2)?,

@@ -6,15 +6,17 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
+use punctual_core::alert::is_alarming_end;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
-use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Settled, Settlement, StoreError};
 use punctual_core::wake::{Series, after_settle};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use super::alert::raise;
 use super::batch::{BEGIN_BY_KEY, Ids, insert_occurrences};
 use super::fault::Fault;
 use super::flight::{all4, both};
@@ -45,13 +47,21 @@ pub(super) async fn settle(
         return Ok(settled);
     }
     settled.wakes.extend(accepted.iter().filter_map(|s| s.state.wake_at(s.due_at)));
-    let moment = |s: &&Settlement| Some((*held.get(&(s.occurrence, s.lease))?, s.state.wake_at(s.due_at)?));
+    let moment = |s: &&Settlement| Some((held.get(&(s.occurrence, s.lease))?.shard, s.state.wake_at(s.due_at)?));
     let mut moments: Vec<(u8, Timestamp)> = accepted.iter().filter_map(moment).collect();
     let (ended, withdrawn): (Vec<&Settlement>, Vec<&Settlement>) =
         accepted.into_iter().partition(|s| s.ended.is_some());
     let ((), (), (), carriers) =
         all4(take_back(db, &withdrawn), end_attempts(db, &ended), bury(db, &ended), count_runs(db, &ended, now))
             .await?;
+    let is_alarming = |s: &&&Settlement| {
+        held.get(&(s.occurrence, s.lease)).is_some_and(|held| is_alarming_end(held.priority, s.state.kind()))
+    };
+    let alarming: Vec<OccurrenceId> = ended.iter().filter(is_alarming).map(|s| s.occurrence).collect();
+    let alerts = raise(db, &alarming, now).await?;
+    settled.wakes.extend(alerts.iter().map(|entry| entry.at));
+    moments.extend(alerts.iter().map(|entry| (shard_of(&entry.user), entry.at)));
+    settled.next_runs.extend(alerts);
     let carrying: Vec<&Settlement> =
         ended.into_iter().filter(|s| carriers.get(&s.occurrence.reminder) == Some(&s.occurrence.run)).collect();
     if carrying.is_empty() {
@@ -70,11 +80,17 @@ pub(super) async fn settle(
     Ok(settled)
 }
 
-/// Writes the new states of all whose lease still holds; returns which those are, each with its shard.
+/// What is told of an occurrence whose lease still held.
+struct Held {
+    shard: u8,
+    priority: Priority,
+}
+
+/// Writes the new states of all whose lease still holds; returns which those are.
 async fn end_leases(
     db: &Connection<'_>,
     settlements: &[&Settlement],
-) -> Result<HashMap<(OccurrenceId, u64), u8>, Fault> {
+) -> Result<HashMap<(OccurrenceId, u64), Held>, Fault> {
     let ids: Ids = settlements.iter().map(|s| s.occurrence).collect();
     let leases: Vec<i64> = settlements.iter().map(|s| s.lease as i64).collect();
     let states: Vec<&str> = settlements.iter().map(|s| s.state.kept_kind().as_str()).collect();
@@ -94,7 +110,7 @@ async fn end_leases(
              asks = v.asks, reached = v.reached from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
              as v (reminder_id, run, lease, state, wake_at, at, error, attempts, rounds, position, refused, asks, reached) \
              where o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
-             returning o.reminder_id, o.run, o.lease, o.shard",
+             returning o.reminder_id, o.run, o.lease, o.shard, o.priority",
             &[
                 (&ids.reminders, Type::UUID_ARRAY),
                 (&ids.runs, Type::INT4_ARRAY),
@@ -114,7 +130,9 @@ async fn end_leases(
         .await?;
     let held = |row: &tokio_postgres::Row| {
         let lease = u64::try_from(get::<i64>(row, 2)?).map_err(impossible)?;
-        Ok(((row::occurrence_id(row, 0)?, lease), u8::try_from(get::<i16>(row, 3)?).map_err(impossible)?))
+        let shard = u8::try_from(get::<i16>(row, 3)?).map_err(impossible)?;
+        let priority = Priority::from_rank(u8::try_from(get::<i16>(row, 4)?).unwrap_or(u8::MAX));
+        Ok(((row::occurrence_id(row, 0)?, lease), Held { shard, priority }))
     };
     Ok(rows.iter().map(held).collect::<Result<_, StoreError>>()?)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
+use punctual_core::alert::is_alarming;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Reminder, ReminderStatus};
@@ -12,6 +13,7 @@ use punctual_core::user::Person;
 use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route};
 use rusqlite::{Connection, Row, params};
 
+use super::alert::raise;
 use super::change::{cut_off, update_occurrence};
 use super::create::{audit, insert_occurrence};
 use super::row::{self, broken, get, micros};
@@ -43,6 +45,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
         }
         found.retain(|due| !due.is_too_early(claim.now));
     }
+    let mut alarming = Vec::new();
     for due in found {
         claims.n_taken += 1;
         let users = row::addresses(due.users_addresses.as_deref())?;
@@ -84,12 +87,18 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
             }
             Wake::End { state, also_missed, n_more_missed, next } => {
                 claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
+                if is_alarming(&due.reminder, state.kind()) {
+                    alarming.push(due.occurrence.id);
+                }
                 let planned = end(db, due, state, &also_missed, n_more_missed, next, claim.now)?;
                 claims.wakes.extend(planned.as_ref().map(|entry| entry.at));
                 claims.next_runs.extend(planned);
             }
         }
     }
+    let alerts = raise(db, &alarming, claim.now)?;
+    claims.wakes.extend(alerts.iter().map(|entry| entry.at));
+    claims.next_runs.extend(alerts);
     lease(db, claim, &claims.to_send)?;
     Ok(claims)
 }

@@ -6,6 +6,7 @@
 //! Which clock judges leases: the only process there is. A lock file keeps a second one out, so a lease found at
 //! start-up belongs to a process that is gone.
 
+mod alert;
 mod change;
 mod check;
 mod claim;

@@ -234,6 +234,11 @@ pub(super) fn users(db: &Connection, after: Option<&str>, limit: usize) -> Resul
     collect(db, &sql, params![after.unwrap_or(""), limit], read_user)
 }
 
+/// Everybody who is told when a critical reminder fails.
+pub(super) fn admins(db: &Connection) -> Result<Vec<User>, StoreError> {
+    collect(db, &format!("{} WHERE u.admin ORDER BY u.id", select_user()), [], read_user)
+}
+
 fn read_user(found: &Row<'_>) -> Result<User, StoreError> {
     let person = row::person(found, 0)?;
     let at = |offset: usize| row::N_PERSON + offset;

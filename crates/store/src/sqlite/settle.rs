@@ -4,13 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
+use punctual_core::alert::is_alarming_end;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
-use punctual_core::reminder::ReminderStatus;
+use punctual_core::reminder::{Priority, ReminderStatus};
 use punctual_core::store::{Settled, Settlement, StoreError};
 use punctual_core::wake::after_settle;
 use rusqlite::{Connection, params};
 
+use super::alert::raise;
 use super::create::insert_occurrence;
 use super::row::{self, broken, get, micros};
 use super::values::for_rows;
@@ -35,7 +37,7 @@ fn settle_once_each(
     settled: &mut Settled,
 ) -> Result<(), StoreError> {
     let held = end_leases(db, &settlements)?;
-    let (accepted, lost): (Vec<_>, Vec<_>) = settlements.into_iter().partition(|s| held.contains(&s.occurrence));
+    let (accepted, lost): (Vec<_>, Vec<_>) = settlements.into_iter().partition(|s| held.contains_key(&s.occurrence));
     settled.lost.extend(lost.iter().map(|s| s.occurrence));
     settled.wakes.extend(accepted.iter().filter_map(|s| s.state.wake_at(s.due_at)));
     let (ended, withdrawn): (Vec<_>, Vec<_>) = accepted.into_iter().partition(|s| s.ended.is_some());
@@ -50,12 +52,19 @@ fn settle_once_each(
             settled.next_runs.extend(next_run);
         }
     }
+    let is_alarming = |s: &&Settlement| held.get(&s.occurrence).is_some_and(|p| is_alarming_end(*p, s.state.kind()));
+    let alarming: Vec<OccurrenceId> = ended.iter().filter(is_alarming).map(|s| s.occurrence).collect();
+    if !alarming.is_empty() {
+        let alerts = raise(db, &alarming, now)?;
+        settled.wakes.extend(alerts.iter().map(|entry| entry.at));
+        settled.next_runs.extend(alerts);
+    }
     Ok(())
 }
 
-/// Writes the new states of all whose lease still holds; returns which those are.
-fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashSet<OccurrenceId>, StoreError> {
-    let mut held = HashSet::with_capacity(settlements.len());
+/// Writes the new states of all whose lease still holds; returns which those are, each with its priority.
+fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<OccurrenceId, Priority>, StoreError> {
+    let mut held = HashMap::with_capacity(settlements.len());
     for_rows(
         db,
         "WITH v (reminder_id, run, lease, state, wake_at, at, error, attempts, rounds, position, refused, asks, reached) \
@@ -63,7 +72,7 @@ fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashSet<Occ
          error = v.error, attempts = v.attempts, rounds = v.rounds, position = v.position, refused = v.refused, \
          asks = v.asks, reached = v.reached FROM v WHERE occurrence.reminder_id = v.reminder_id \
          AND occurrence.run = v.run AND occurrence.lease = v.lease AND occurrence.state = 'processing' \
-         RETURNING occurrence.reminder_id, occurrence.run",
+         RETURNING occurrence.reminder_id, occurrence.run, occurrence.priority",
         13,
         settlements,
         |settlement, values| {
@@ -82,7 +91,8 @@ fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashSet<Occ
             values.push(settlement.tries.reached);
         },
         |found| {
-            held.insert(OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? });
+            let id = OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? };
+            held.insert(id, Priority::from_rank(get(found, 2)?));
             Ok(())
         },
     )?;

@@ -3,6 +3,7 @@
 //! A store's own tests call `exercise` with a way to make an empty store. A new rule about stores starts here.
 
 mod addresses;
+mod alerts;
 mod answers;
 mod claims;
 mod commands;
@@ -55,6 +56,7 @@ where
         keeping::RULES,
         addresses::RULES,
         quiet::RULES,
+        alerts::RULES,
     ];
     for (name, rule) in files.into_iter().flatten() {
         println!("rule: {name}");

@@ -4,6 +4,9 @@ alter table punctual.app_user add column quiet_except text;
 alter table punctual.app_user add column quiet_digest boolean not null default false;
 alter table punctual.app_user add column paused_until timestamptz;
 
+-- Whom alerts are for.
+create index app_user_admin on punctual.app_user (id) where admin;
+
 -- Addresses that their platform calls dead: nothing is sent there any more.
 create table punctual.dead_address (
   channel     text collate "C" not null,

@@ -4,6 +4,9 @@ ALTER TABLE user ADD COLUMN quiet_except TEXT;
 ALTER TABLE user ADD COLUMN quiet_digest INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE user ADD COLUMN paused_until INTEGER;
 
+-- Whom alerts are for.
+CREATE INDEX user_admin ON user (id) WHERE admin;
+
 -- Addresses that their platform calls dead: nothing is sent there any more.
 CREATE TABLE dead_address (
   channel     TEXT NOT NULL,
