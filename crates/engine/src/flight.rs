@@ -172,9 +172,9 @@ impl Flights {
         self.lock().values().filter(|flight| flight.withdraw()).cloned().collect()
     }
 
-    /// The leases to keep alive.
-    pub(crate) fn leases(&self) -> Vec<(OccurrenceId, u64)> {
-        self.lock().keys().copied().collect()
+    /// The leases to keep alive: those that end until `until`.
+    pub(crate) fn leases(&self, until: Timestamp) -> Vec<(OccurrenceId, u64)> {
+        self.lock().iter().filter(|(_, flight)| !flight.holds_at(until)).map(|(key, _)| *key).collect()
     }
 
     /// Takes down that all leases but `lost` now hold until `until`.
