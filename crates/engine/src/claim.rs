@@ -21,6 +21,8 @@ use crate::timer::WINDOW_MAX;
 
 /// The shortest lead: below it, claims would be too small to be cheap.
 const LEAD_MIN: Duration = Duration::from_millis(40);
+/// What a row of a claim takes, at the least.
+const ROW_MIN: Duration = Duration::from_micros(20);
 /// The longest lead: above it, too much would be in flight when a process dies.
 const LEAD_MAX: Duration = Duration::from_secs(2);
 /// How often a part of the backlog is taken.
@@ -53,7 +55,7 @@ struct Pace {
 
 impl Pace {
     fn new() -> Self {
-        Self { claim: Duration::from_millis(10), row: Duration::from_micros(20) }
+        Self { claim: Duration::from_millis(10), row: ROW_MIN }
     }
 
     fn observe(&mut self, took: Duration, n_rows: usize) {
@@ -65,10 +67,12 @@ impl Pace {
         }
     }
 
-    /// How far ahead to claim when `n_rows` are due together.
-    fn lead(&self, n_rows: usize) -> Duration {
+    /// How far ahead to claim when `n_rows` are due together, and all of `n_nodes` claim as many at the same time: one
+    /// store serves them all, so a row takes each of them as long as it takes the store to serve everybody's.
+    fn lead(&self, n_rows: usize, n_nodes: usize) -> Duration {
         let base = (self.claim * 3).max(LEAD_MIN);
-        (base + self.row * n_rows as u32 * 2).min(LEAD_MAX)
+        let row = self.row.max(ROW_MIN.saturating_mul(n_nodes as u32));
+        (base + row.saturating_mul(n_rows as u32).saturating_mul(2)).min(LEAD_MAX)
     }
 }
 
@@ -185,7 +189,7 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
         return Ok(Next { at: not_before, after });
     };
     let n_together = timer.count_until(plus(first, TOGETHER));
-    let lead = claimer.pace.lead(n_together);
+    let lead = claimer.pace.lead(n_together, inner.peers.count());
     if first > plus(now, signed(lead)) {
         return Ok(Next { at: earliest(not_before, Some(look_at(first, lead, now))), after });
     }

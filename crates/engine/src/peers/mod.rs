@@ -58,6 +58,11 @@ impl Peers {
         self.hears.load(Ordering::Acquire)
     }
 
+    /// How many nodes live, this one among them.
+    pub(crate) fn count(&self) -> usize {
+        self.n_nodes.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn own(&self) -> Shards {
         // Nothing under this lock can panic half-way.
         *self.own.lock().unwrap_or_else(PoisonError::into_inner)
