@@ -348,6 +348,12 @@ impl Inner {
         format!("{} {}", to.channel, receiver.unwrap_or_default()).into()
     }
 
+    /// Whether more is due than can be sent at once.
+    pub(crate) fn is_burst(&self) -> bool {
+        let is_full = |lane: &Lane| lane.n_running >= lane.limits.concurrency && !lane.queue.is_empty();
+        lock(&self.lanes).lanes.values().any(is_full)
+    }
+
     fn limits_of(&self, to: &Address) -> Limits {
         let limits = self.channels.get(&to.channel).map(|channel| channel.limits()).unwrap_or_default();
         Limits { concurrency: limits.concurrency.max(1), ..limits }

@@ -15,6 +15,10 @@ use crate::flight::Flight;
 
 /// The most settlements in one transaction; more wait for the next.
 const BATCH_MAX: usize = 1024;
+/// In a burst this many are written together, so that several nodes that share a store do not each write a few at a time.
+const BATCH_GOOD: usize = 512;
+/// But what was sent is written down within this.
+const GATHER: Duration = Duration::from_millis(100);
 /// How long to wait before a batch that could not be written is tried again.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
@@ -93,6 +97,20 @@ pub(crate) async fn run(inner: Arc<Inner>, mut receiver: mpsc::UnboundedReceiver
             n = receiver.recv_many(&mut batch, BATCH_MAX) => if n == 0 { return },
             () = inner.landed_all() => return,
         }
+        gather(&inner, &mut receiver, &mut batch).await;
         inner.settle_now(std::mem::take(&mut batch)).await;
+    }
+}
+
+/// Waits for more to write, for as long as much is being sent.
+async fn gather(inner: &Inner, receiver: &mut mpsc::UnboundedReceiver<Settlement>, batch: &mut Vec<Settlement>) {
+    let mut gathered = inner.clock.pause(GATHER);
+    while batch.len() < BATCH_GOOD && inner.is_burst() {
+        let room = BATCH_MAX - batch.len();
+        tokio::select! { biased;
+            () = &mut gathered => return,
+            () = inner.stopped() => return,
+            n = receiver.recv_many(batch, room) => if n == 0 { return },
+        }
     }
 }
