@@ -134,6 +134,14 @@ impl Inner {
         entry
     }
 
+    /// Whether anything rang that this node has not claimed already. What it has is forgotten.
+    fn is_rung(&self) -> bool {
+        let now = self.clock.now();
+        let mut rung = lock(&self.rings.rung);
+        rung.retain(|id| !self.flights.has(*id) && !self.rings.is_claimed(*id, now));
+        !rung.is_empty()
+    }
+
     /// Claims what rang; called by the one who claims.
     pub(crate) async fn take_rung(self: &Arc<Self>) -> Result<(), StoreError> {
         let now = self.clock.now();
@@ -202,7 +210,9 @@ pub(crate) async fn ring(inner: Arc<Inner>, alarm: Arc<dyn Alarm>) {
                 ring = alarm.rung() => { hand(ring); }
             }
         }
-        inner.timer.nudge();
+        if inner.is_rung() {
+            inner.timer.nudge();
+        }
     }
 }
 
