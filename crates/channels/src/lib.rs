@@ -18,6 +18,12 @@ pub mod slack;
 /// WhatsApp, by its Cloud API.
 pub mod whatsapp;
 
+/// A message to RabbitMQ, confirmed by it.
+pub mod rabbitmq;
+
+/// A message to a stream of NATS JetStream, acknowledged by it.
+pub mod nats;
+
 /// A line on a terminal.
 pub mod console;
 
@@ -45,6 +51,7 @@ pub mod setup;
 /// What channels share.
 pub mod common;
 
+mod broker;
 mod event;
 #[cfg(test)]
 mod sample;
@@ -56,6 +63,8 @@ pub use console::Console;
 pub use discord::Discord;
 pub use email::Email;
 pub use ntfy::Ntfy;
+pub use nats::Nats;
+pub use rabbitmq::Rabbitmq;
 pub use shadow::Shadow;
 pub use slack::Slack;
 pub use telegram::Telegram;

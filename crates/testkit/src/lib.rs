@@ -37,7 +37,7 @@ pub mod broken;
 /// The simulator and its checkers.
 pub mod sim;
 
-/// PostgreSQL, PgBouncer and Redis, started privately.
+/// PostgreSQL, PgBouncer, Redis, RabbitMQ and NATS, started privately.
 #[cfg(unix)]
 pub mod servers;
 

@@ -1,11 +1,14 @@
 //! Real servers for tests, each private to the test that starts it: a free port on this machine, files in a temporary
 //! directory, gone with the value that stands for it.
 //!
-//! They come from Debian packages (`postgresql`, `pgbouncer`, `redis-server`), which `scripts/test` installs. Where they are
-//! not installed, a test fails and says so; with `PUNCTUAL_TEST_SKIP_SERVERS=1` it says so and does nothing.
+//! They come from Debian packages (`postgresql`, `pgbouncer`, `redis-server`, `rabbitmq-server`, `nats-server`), which
+//! `scripts/test` installs. Where they are not installed, a test fails and says so; with `PUNCTUAL_TEST_SKIP_SERVERS=1` it says
+//! so and does nothing.
 
+mod nats;
 mod pgbouncer;
 mod postgres;
+mod rabbitmq;
 mod redis;
 
 use std::io::{Error, Read};
@@ -17,12 +20,14 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+pub use nats::Nats;
 pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, PostgresOptions};
+pub use rabbitmq::RabbitMq;
 pub use redis::Redis;
 
 /// How long a server may take to answer after it was started, on a machine that is busy compiling.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_secs(120);
 /// How often it is asked meanwhile.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 

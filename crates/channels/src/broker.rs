@@ -1,0 +1,35 @@
+//! What the channels to message brokers share.
+
+/// A connection that is made when it is needed.
+pub(crate) mod link;
+
+/// Where in the broker a message goes.
+pub(crate) mod route;
+
+use std::error::Error;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How many sends run at once to one broker.
+pub(crate) const CONCURRENCY: usize = 1024;
+
+/// `future`, or `None` when it takes longer than `limit`.
+#[expect(clippy::disallowed_methods, reason = "a broker's time is real: it cannot be simulated past its socket")]
+pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(limit, future).await.ok()
+}
+
+/// An error with its causes, each said once.
+pub(crate) fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            // Writing to a text cannot fail.
+            let _ = write!(text, ": {said}");
+        }
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,254 @@
+//! A message to a stream of NATS JetStream, acknowledged by it.
+//!
+//! What the server says decides what happens next:
+//!
+//! | The server | Meaning |
+//! | --- | --- |
+//! | acknowledges it | sent: a stream has stored it; the message id is the stream and the number in it |
+//! | acknowledges a duplicate | sent: it was stored before, under the same key |
+//! | has no stream for the subject | refused: nobody would keep it |
+//! | finds it too large, or the stream forbids it | refused |
+//! | says that a stream is full or away | unavailable: tried again |
+//! | cannot be reached, or does not know the password | unavailable: nothing was sent |
+//! | says nothing in time | unknown: it may have arrived |
+//!
+//! The idempotency key is the message's `Nats-Msg-Id`. A stream drops what it has seen under the same id within its window
+//! (two minutes unless it is told otherwise), so a message that was unknown and is sent again within it is stored once.
+
+mod failure;
+mod subject;
+mod url;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::jetstream::{self};
+use async_nats::{ConnectOptions, Event, HeaderMap};
+use async_trait::async_trait;
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+
+use crate::broker::link::Link;
+use crate::broker::{CONCURRENCY, route, within};
+use crate::event;
+use url::Target;
+
+/// How often a silent server is asked whether it is there.
+const PING_EVERY: Duration = Duration::from_secs(10);
+/// How long to wait, at most, before the next attempt after a connection was lost. The client tries by itself.
+const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
+const RECONNECT_PAUSE_MIN: Duration = Duration::from_millis(20);
+
+/// How messages are published.
+#[derive(Clone)]
+pub struct Config {
+    /// Where the server is: `nats://USER:PASSWORD@HOST:4222`, or `tls://`; several of one cluster with commas between. A secret.
+    pub url: String,
+    /// A file with the user's JWT and seed, as `nsc` writes it.
+    pub credentials_file: Option<PathBuf>,
+    /// A token to sign in with. A secret.
+    pub token: Option<String>,
+    /// The subject, which may have fields such as `{user}`; `{address}` is the reminder's address.
+    pub subject: String,
+    /// Where others reach this server; for the answer links.
+    pub public_url: Option<String>,
+    /// How long an acknowledgement may take.
+    pub timeout: Duration,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            url: "nats://127.0.0.1:4222".into(),
+            credentials_file: None,
+            token: None,
+            subject: "{address}".into(),
+            public_url: None,
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("url", &"…")
+            .field("credentials_file", &self.credentials_file)
+            .field("subject", &self.subject)
+            .field("timeout", &self.timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Publishes reminders to NATS JetStream. An address is a subject.
+pub struct Nats {
+    config: Config,
+    target: Target,
+    link: Link<jetstream::Context>,
+}
+
+impl Nats {
+    /// Makes the channel. Nothing is connected before the first message.
+    pub fn new(config: Config) -> Result<Self, Invalid> {
+        if config.timeout.is_zero() || config.connect_timeout.is_zero() {
+            return Err(Invalid::new("timeout", "is zero, so nothing could be sent; write one such as 10s"));
+        }
+        if config.token.is_some() && config.credentials_file.is_some() {
+            return Err(Invalid::new("token", "and credentials_file are two ways to sign in; write one of them"));
+        }
+        route::check("subject", &config.subject)?;
+        let target = Target::parse(&config.url)?;
+        Ok(Self { config, target, link: Link::new() })
+    }
+
+    async fn connect(&self) -> Result<jetstream::Context, SendError> {
+        let target = &self.target;
+        let mut options = ConnectOptions::new()
+            .name("punctual")
+            .connection_timeout(self.config.connect_timeout)
+            .ping_interval(PING_EVERY)
+            .reconnect_delay_callback(|n_tries| {
+                let doubled = RECONNECT_PAUSE_MIN.saturating_mul(1 << n_tries.min(8));
+                doubled.min(RECONNECT_PAUSE_MAX)
+            })
+            .event_callback(|event| async move {
+                match event {
+                    // Such as a subject that this user may not write to; the send itself only sees silence.
+                    Event::ServerError(error) => tracing::warn!(%error, "the NATS server says"),
+                    event => tracing::debug!(%event, "NATS"),
+                }
+            });
+        if let Some(token) = &self.config.token {
+            options = options.token(token.clone());
+        }
+        if let Some(file) = &self.config.credentials_file {
+            options = options.credentials_file(file).await.map_err(|error| {
+                SendError::Unavailable(format!("the credentials file {} cannot be used: {error}", file.display()))
+            })?;
+        }
+        let connecting = options.connect(target.servers.clone());
+        let client = within(self.config.connect_timeout, connecting)
+            .await
+            .ok_or_else(|| failure::silent(target, self.config.connect_timeout))?
+            .map_err(|error| failure::connecting(&error, target))?;
+        Ok(ContextBuilder::new().timeout(self.config.timeout).max_ack_inflight(CONCURRENCY).build(client))
+    }
+}
+
+#[async_trait]
+impl Channel for Nats {
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let target = &self.target;
+        let subject = route::fill(&self.config.subject, message);
+        subject::check(&subject).map_err(|problem| SendError::Refused(format!("the subject {problem}")))?;
+        let body = event::to_json(message, self.config.public_url.as_deref());
+
+        // The client makes a lost connection again by itself.
+        let stream = self.link.get(|_| true, self.connect()).await?;
+        // While it does so it would keep the message and send it at some time later, when it may be in nobody's interest.
+        if stream.client().connection_state() != State::Connected {
+            return Err(SendError::Unavailable(format!("the connection to {target} is lost; it is being made again")));
+        }
+        let publishing = async {
+            let acknowledgement = stream.publish_with_headers(subject.clone(), headers(message), body.into()).await?;
+            acknowledgement.await
+        };
+        match within(self.config.timeout, publishing).await.unwrap_or_else(|| Err(failure::timed_out())) {
+            Ok(stored) => {
+                let message_id = Some(format!("{}:{}", stored.stream, stored.sequence));
+                Ok(Receipt { message_id, ..Receipt::default() })
+            }
+            Err(error) if failure::is_silence(&error) => {
+                // A connection on which nothing came for so long is not worth another message.
+                self.link.forget(&stream);
+                let limit = self.config.timeout;
+                Err(SendError::Unknown(format!("{target} did not acknowledge it within {limit:?}")))
+            }
+            Err(error) if failure::is_no_stream(&error) => {
+                let asked = within(self.config.timeout, stream.stream_by_subject(subject.as_str())).await;
+                Err(failure::no_stream(asked, &subject, target))
+            }
+            Err(error) => Err(failure::publishing(&error, target)),
+        }
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        if !route::uses(&self.config.subject, "address") && address.is_empty() {
+            return Ok(());
+        }
+        subject::check(address).map_err(|problem| Invalid::new("address", problem))
+    }
+
+    fn concurrency(&self) -> usize {
+        CONCURRENCY
+    }
+
+    fn receiver(&self, _address: &str) -> String {
+        self.target.to_string()
+    }
+}
+
+impl fmt::Debug for Nats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nats").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+fn headers(message: &Message) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(async_nats::header::NATS_MESSAGE_ID, message.idempotency_key.as_str());
+    headers.insert("Content-Type", "application/json");
+    headers.insert("Reminder-Id", message.reminder.id.to_string());
+    headers.insert("Occurrence-Id", message.occurrence.to_string());
+    headers.insert("Attempt", message.attempt.to_string());
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_setting_that_cannot_work_is_refused_and_no_secret_is_shown() {
+        let check = |config: Config, field: &str| {
+            let invalid = Nats::new(config).unwrap_err();
+            assert_eq!(invalid.field, field);
+            assert!(!invalid.to_string().contains("hunter2"), "{invalid}");
+        };
+        let with_url = |url: &str| Config { url: url.into(), ..Config::default() };
+        for url in ["", ",", "http://a:hunter2@b/", "nats://", "nats://a:hunter2@b:99999", "nats://b,c d"] {
+            check(with_url(url), "url");
+        }
+        check(Config { subject: "{who}".into(), ..Config::default() }, "subject");
+        check(Config { timeout: Duration::ZERO, ..Config::default() }, "timeout");
+        let both = Config { token: Some("hunter2".into()), credentials_file: Some("x".into()), ..Config::default() };
+        check(both, "token");
+        let config = Config { token: Some("hunter2".into()), ..with_url("nats://a:hunter2@b.example") };
+        let channel = Nats::new(config).unwrap();
+        assert_eq!(channel.receiver("x"), "nats://b.example:4222");
+        assert!(!format!("{channel:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn an_address_may_be_empty_where_it_is_not_used() {
+        let channel = Nats::new(Config { subject: "game.reminder_due".into(), ..Config::default() }).unwrap();
+        assert_eq!(channel.check_address(""), Ok(()));
+        assert_eq!(Nats::new(Config::default()).unwrap().check_address("").unwrap_err().field, "address");
+    }
+
+    #[tokio::test]
+    async fn a_subject_that_a_field_makes_wrong_is_refused_before_anything_is_sent() {
+        let channel = Nats::new(Config { subject: "{user}.{address}".into(), ..Config::default() }).unwrap();
+        let mut message = sample::message("due");
+        sample::change(&mut message, |reminder| reminder.user = "ann smith".into());
+        assert!(matches!(channel.send(&message).await, Err(SendError::Refused(_))));
+    }
+}

@@ -1,0 +1,277 @@
+//! A message to RabbitMQ, confirmed by it.
+//!
+//! What the broker says decides what happens next:
+//!
+//! | The broker | Meaning |
+//! | --- | --- |
+//! | confirms it | sent: it is in at least one queue, on disk where the queue is durable |
+//! | returns it | refused: no queue takes the routing key at this exchange |
+//! | has no such exchange, forbids it, finds it too large | refused: a person must change that |
+//! | says nack, or is out of memory or disk | unavailable: tried again |
+//! | cannot be reached, or does not know the password | unavailable: nothing was sent |
+//! | goes away before it has confirmed, or says nothing in time | unknown: it may have arrived |
+//!
+//! Each message has an AMQP channel to itself while it waits for its confirm. A broker closes a whole channel over one message
+//! for an exchange that does not exist, and clients are left to guess which of many messages a return belongs to; this way
+//! neither touches another message.
+
+mod connection;
+mod failure;
+mod url;
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lapin::BasicProperties;
+use lapin::options::BasicPublishOptions;
+use lapin::types::{AMQPValue, FieldTable, ShortString};
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::invalid::Invalid;
+
+use crate::broker::link::Link;
+use crate::broker::{CONCURRENCY, route, within};
+use crate::event;
+use connection::Connection;
+use url::Target;
+
+/// How long a name of an exchange or a routing key may be, in bytes: the protocol has one byte for it.
+const NAME_BYTES_MAX: usize = 255;
+/// To be written to disk by queues that are.
+const PERSISTENT: u8 = 2;
+
+/// How messages are published.
+#[derive(Clone)]
+pub struct Config {
+    /// Where the broker is: `amqp://USER:PASSWORD@HOST:5672/VHOST`, or `amqps://` with TLS. A secret.
+    pub url: String,
+    /// The exchange, which may have fields such as `{user}`. Empty is the default exchange, whose routing keys are the names
+    /// of queues.
+    pub exchange: String,
+    /// The routing key, which may have fields; `{address}` is the reminder's address.
+    pub routing_key: String,
+    /// Where others reach this server; for the answer links.
+    pub public_url: Option<String>,
+    /// How long a confirm may take.
+    pub timeout: Duration,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            url: "amqp://127.0.0.1:5672/%2f".into(),
+            exchange: String::new(),
+            routing_key: "{address}".into(),
+            public_url: None,
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("url", &"…")
+            .field("exchange", &self.exchange)
+            .field("routing_key", &self.routing_key)
+            .field("timeout", &self.timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Publishes reminders to RabbitMQ. An address is a routing key.
+pub struct Rabbitmq {
+    config: Config,
+    target: Target,
+    link: Link<Connection>,
+}
+
+impl Rabbitmq {
+    /// Makes the channel. Nothing is connected before the first message.
+    pub fn new(config: Config) -> Result<Self, Invalid> {
+        if config.timeout.is_zero() || config.connect_timeout.is_zero() {
+            return Err(Invalid::new("timeout", "is zero, so nothing could be sent; write one such as 10s"));
+        }
+        route::check("exchange", &config.exchange)?;
+        route::check("routing_key", &config.routing_key)?;
+        let target = Target::parse(&config.url)?;
+        Ok(Self { config, target, link: Link::new() })
+    }
+
+    /// Publishes on a channel that nobody else uses, and waits for the broker's word.
+    async fn publish(&self, message: &Message, place: Place, body: &[u8]) -> Result<Receipt, SendError> {
+        let target = &self.target;
+        let connection = self.link.get(Connection::is_up, self.connect()).await?;
+        if connection.is_blocked() {
+            let problem = format!("{target} is short of memory or disk and takes no messages at the moment");
+            return Err(SendError::Unavailable(problem));
+        }
+        // A turn first: waiting for one is no fault of the broker's.
+        let turn = connection.turn().await;
+        let Some(channel) = within(self.config.connect_timeout, connection.channel()).await else {
+            connection.end();
+            self.link.forget(&connection);
+            return Err(SendError::Unavailable(format!("{target} does not answer")));
+        };
+        let channel = channel.map_err(|error| failure::before(&error, target))?;
+
+        let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
+        let publishing = async {
+            let Place { exchange, routing_key } = place.clone();
+            channel.basic_publish(exchange, routing_key, options, body, properties(message)).await?.await
+        };
+        match within(self.config.timeout, publishing).await {
+            Some(Ok(confirmation)) => {
+                // Only a channel with nothing under way is used again; any other closes as it is dropped.
+                connection.give_back(channel, turn);
+                failure::confirmed(confirmation, &place, target)
+            }
+            Some(Err(error)) => Err(failure::during(&error, &place, target)),
+            None => {
+                // A connection on which nothing came for so long is not worth another message.
+                connection.end();
+                self.link.forget(&connection);
+                let limit = self.config.timeout;
+                Err(SendError::Unknown(format!("{target} did not confirm it within {limit:?}")))
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, SendError> {
+        let connection = Connection::open(&self.target, self.config.connect_timeout).await;
+        connection.map_err(|error| failure::connecting(&error, &self.target))
+    }
+
+    fn place(&self, message: &Message) -> Result<Place, SendError> {
+        let name = |what: &str, template: &str| {
+            let name = route::fill(template, message);
+            ShortString::try_new(name)
+                .map_err(|_| SendError::Refused(format!("the {what} is longer than {NAME_BYTES_MAX} bytes")))
+        };
+        let exchange = name("exchange", &self.config.exchange)?;
+        let routing_key = name("routing key", &self.config.routing_key)?;
+        Ok(Place { exchange, routing_key })
+    }
+}
+
+/// Where in the broker.
+#[derive(Debug, Clone)]
+struct Place {
+    exchange: ShortString,
+    routing_key: ShortString,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.exchange.as_str() {
+            "" => write!(f, "queue {:?}", self.routing_key.as_str()),
+            exchange => write!(f, "routing key {:?} at exchange {exchange:?}", self.routing_key.as_str()),
+        }
+    }
+}
+
+#[async_trait]
+impl Channel for Rabbitmq {
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let place = self.place(message)?;
+        let body = event::to_json(message, self.config.public_url.as_deref());
+        self.publish(message, place, &body).await
+    }
+
+    fn check_address(&self, address: &str) -> Result<(), Invalid> {
+        let is_used = [&self.config.exchange, &self.config.routing_key].iter().any(|text| route::uses(text, "address"));
+        if address.is_empty() && is_used {
+            return Err(Invalid::new("address", "is empty; write a routing key such as game.reminder_due"));
+        }
+        if address.len() > NAME_BYTES_MAX {
+            let problem = format!("is longer than {NAME_BYTES_MAX} bytes, which no routing key can be");
+            return Err(Invalid::new("address", problem));
+        }
+        Ok(())
+    }
+
+    fn concurrency(&self) -> usize {
+        CONCURRENCY
+    }
+
+    fn receiver(&self, _address: &str) -> String {
+        self.target.to_string()
+    }
+}
+
+impl fmt::Debug for Rabbitmq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rabbitmq").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+fn properties(message: &Message) -> BasicProperties {
+    let text = |text: String| AMQPValue::LongString(text.into());
+    let mut headers = FieldTable::default();
+    headers.insert("reminder_id".into(), text(message.reminder.id.to_string()));
+    headers.insert("occurrence_id".into(), text(message.occurrence.to_string()));
+    headers.insert("attempt".into(), AMQPValue::LongLongInt(message.attempt.into()));
+    let mut properties = BasicProperties::default()
+        .with_content_type("application/json".into())
+        .with_delivery_mode(PERSISTENT)
+        .with_type("reminder.due".into())
+        .with_app_id("punctual".into())
+        .with_timestamp(u64::try_from(message.sent_at.as_second()).unwrap_or(0))
+        .with_headers(headers);
+    // The keys that are made here are never longer than a short text may be.
+    if let Ok(key) = ShortString::try_new(message.idempotency_key.clone()) {
+        properties = properties.with_message_id(key);
+    }
+    properties
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn an_address_is_a_routing_key() {
+        let channel = Rabbitmq::new(Config::default()).unwrap();
+        for good in ["game.reminder_due", "queue with spaces", "ü", &"x".repeat(255)] {
+            assert_eq!(channel.check_address(good), Ok(()), "{good}");
+        }
+        for bad in ["", &"x".repeat(256), &"ü".repeat(128)] {
+            assert_eq!(channel.check_address(bad).unwrap_err().field, "address", "{bad}");
+        }
+        let fixed = Config { routing_key: "game.reminder_due".into(), ..Config::default() };
+        assert_eq!(Rabbitmq::new(fixed).unwrap().check_address(""), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_work_is_refused_and_no_secret_is_shown() {
+        let check = |config: Config, field: &str| {
+            let invalid = Rabbitmq::new(config).unwrap_err();
+            assert_eq!(invalid.field, field);
+            assert!(!invalid.to_string().contains("hunter2"), "{invalid}");
+        };
+        let with_url = |url: &str| Config { url: url.into(), ..Config::default() };
+        for url in ["", "hunter2", "http://a:hunter2@b/", "amqp://", "amqp:hunter2", "amqp://a:hunter2@b:99999/"] {
+            check(with_url(url), "url");
+        }
+        check(with_url("amqp://a:hunter2@b?heartbeat=often"), "url");
+        check(Config { exchange: "{".into(), ..Config::default() }, "exchange");
+        check(Config { routing_key: "{who}".into(), ..Config::default() }, "routing_key");
+        check(Config { timeout: Duration::ZERO, ..Config::default() }, "timeout");
+        let channel = Rabbitmq::new(with_url("amqp://a:hunter2@b.example/v")).unwrap();
+        assert_eq!(channel.receiver("x"), "amqp://b.example:5672/v");
+        assert!(!format!("{channel:?}").contains("hunter2"));
+    }
+
+    #[tokio::test]
+    async fn what_is_too_long_is_refused_before_anything_is_sent() {
+        let routing_key = "{address}{address}".into();
+        let channel = Rabbitmq::new(Config { routing_key, ..Config::default() }).unwrap();
+        let sent = channel.send(&sample::message(&"x".repeat(200))).await;
+        assert_eq!(sent, Err(SendError::Refused("the routing key is longer than 255 bytes".into())));
+    }
+}

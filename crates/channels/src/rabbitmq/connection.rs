@@ -1,0 +1,162 @@
+//! One connection with many channels, each used by one message at a time.
+
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_rs::TokioRuntime;
+use lapin::options::ConfirmSelectOptions;
+use lapin::tcp::{AMQPUriTcpExt, OwnedTLSConfig};
+use lapin::uri::{AMQPScheme, AMQPUri};
+use lapin::{AsyncTcpStream, Channel, ConnectionProperties, ErrorKind};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::url::Target;
+use crate::broker::within;
+
+/// How many messages wait for their confirm at once. A broker has a few processes for each channel; more of them make nothing
+/// faster.
+const CHANNELS_MAX: usize = 256;
+/// How many channels are kept when nothing is sent.
+const IDLE_MAX: usize = 16;
+
+/// Why there is no connection.
+pub(super) enum OpenError {
+    /// What the client or the broker said.
+    Failed(lapin::Error),
+    /// Nothing was said in time.
+    TimedOut(Duration),
+}
+
+/// A connection to the broker.
+pub(super) struct Connection {
+    inner: lapin::Connection,
+    idle: Mutex<Vec<Channel>>,
+    turns: Arc<Semaphore>,
+    socket: Socket,
+}
+
+/// The right to use one channel.
+pub(super) type Turn = OwnedSemaphorePermit;
+
+/// A second handle of the connection's socket. The client has a thread for each connection, which waits for the other side
+/// however long it is silent, also when nobody waits for the client any more; closing the socket ends it.
+#[derive(Clone, Default)]
+struct Socket(Arc<OnceLock<TcpStream>>);
+
+impl Socket {
+    fn close(&self) {
+        if let Some(socket) = self.0.get() {
+            // It may be closed already.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Connection {
+    /// Connects and signs in.
+    pub(super) async fn open(target: &Target, limit: Duration) -> Result<Self, OpenError> {
+        let socket = Socket::default();
+        let inner = match within(limit, connect(target, socket.clone(), limit)).await {
+            Some(inner) => inner.map_err(OpenError::Failed)?,
+            None => {
+                socket.close();
+                return Err(OpenError::TimedOut(limit));
+            }
+        };
+        let n_channels = match usize::from(inner.configuration().channel_max()) {
+            0 => CHANNELS_MAX,
+            negotiated => negotiated.min(CHANNELS_MAX),
+        };
+        Ok(Self { inner, idle: Mutex::default(), turns: Arc::new(Semaphore::new(n_channels)), socket })
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.inner.status().connected()
+    }
+
+    /// Whether the broker has asked to send nothing for now.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.inner.status().blocked()
+    }
+
+    /// Waits for the right to use a channel.
+    pub(super) async fn turn(&self) -> Turn {
+        Arc::clone(&self.turns).acquire_owned().await.expect("it is never closed")
+    }
+
+    /// A channel with nothing under way, on which every message is confirmed.
+    pub(super) async fn channel(&self) -> lapin::Result<Channel> {
+        while let Some(channel) = self.pop() {
+            if channel.status().connected() {
+                return Ok(channel);
+            }
+        }
+        let channel = self.inner.create_channel().await?;
+        channel.confirm_select(ConfirmSelectOptions::default()).await?;
+        Ok(channel)
+    }
+
+    /// Takes back a channel, for the next who has a turn.
+    pub(super) fn give_back(&self, channel: Channel, turn: Turn) {
+        let is_wanted = self.turns.available_permits() < IDLE_MAX;
+        let mut idle = self.idle();
+        if is_wanted || idle.len() < IDLE_MAX {
+            idle.push(channel);
+        }
+        // After the channel is back, so that whoever has the next turn finds it.
+        drop(idle);
+        drop(turn);
+    }
+
+    /// Ends the connection without a word: there is nobody who would hear it.
+    pub(super) fn end(&self) {
+        self.socket.close();
+    }
+
+    fn pop(&self) -> Option<Channel> {
+        self.idle().pop()
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Channel>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn connect(target: &Target, socket: Socket, limit: Duration) -> lapin::Result<lapin::Connection> {
+    let has_tls = target.has_tls();
+    let options = ConnectionProperties::default().with_connection_name("punctual".into());
+    let runtime = lapin::runtime::default_runtime()?;
+    let connect = async move |mut uri: AMQPUri, runtime: TokioRuntime| {
+        uri.scheme = AMQPScheme::AMQP;
+        let connecting = async {
+            let stream = uri.connect_async(&runtime).await?;
+            if let AsyncTcpStream::Plain(stream) = &stream {
+                let stream = stream.get_ref();
+                stream.set_nodelay(true)?;
+                // There is one attempt for each, so it is empty.
+                let _ = socket.0.set(second_handle(stream)?);
+            }
+            match has_tls {
+                true => stream.into_tls(&uri.authority.host, OwnedTLSConfig::default().as_ref()).await,
+                false => Ok(stream),
+            }
+        };
+        // On the client's own thread, which would otherwise go on for as long as the system tries.
+        let connected = within(limit, connecting).await.unwrap_or_else(|| Err(std::io::ErrorKind::TimedOut.into()));
+        connected.map_err(|error| ErrorKind::IOError(Arc::new(error)).into())
+    };
+    lapin::Connection::connector(target.uri.clone(), runtime, connect, options).await
+}
+
+#[cfg(unix)]
+fn second_handle(stream: &tokio::net::TcpStream) -> std::io::Result<TcpStream> {
+    use std::os::fd::AsFd;
+    stream.as_fd().try_clone_to_owned().map(TcpStream::from)
+}
+
+#[cfg(windows)]
+fn second_handle(stream: &tokio::net::TcpStream) -> std::io::Result<TcpStream> {
+    use std::os::windows::io::AsSocket;
+    stream.as_socket().try_clone_to_owned().map(TcpStream::from)
+}

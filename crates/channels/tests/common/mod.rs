@@ -1,0 +1,58 @@
+//! What the tests with real brokers share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::id::OccurrenceId;
+use punctual_core::reminder::Address;
+use punctual_testkit::sample::{instant, once};
+
+/// How long anything may take on a machine that is busy compiling.
+const SOON: Duration = Duration::from_secs(60);
+
+/// `future`, which ends soon.
+///
+/// # Panics
+/// When it does not.
+#[expect(clippy::disallowed_methods, reason = "a real server is waited for, and its time is real")]
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(SOON, future).await.expect("it takes too long")
+}
+
+/// Sends until it works again, and returns what it said then.
+pub(crate) async fn until_sent(channel: &dyn Channel, message: &Message) -> Receipt {
+    soon(async {
+        loop {
+            match channel.send(message).await {
+                Ok(receipt) => return receipt,
+                Err(error) => assert!(may_work_later(&error), "{error:?}"),
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+}
+
+/// Whether it was nobody's verdict, only a bad moment.
+pub(crate) fn may_work_later(error: &SendError) -> bool {
+    matches!(error, SendError::Unavailable(_) | SendError::Unknown(_))
+}
+
+/// The first attempt of run `run`, half a second late.
+pub(crate) fn message(address: &str, run: u32) -> Message {
+    let due_at = instant("2026-05-04T08:00:00Z");
+    let reminder = once(7, due_at, due_at);
+    let occurrence = OccurrenceId { reminder: reminder.id, run };
+    Message {
+        occurrence,
+        attempt: 1,
+        to: Address::new("broker", address),
+        idempotency_key: format!("{occurrence}-0a1b2c3d"),
+        text: reminder.message.clone(),
+        reminder: Arc::new(reminder),
+        due_at,
+        sent_at: due_at + SignedDuration::from_millis(500),
+    }
+}

@@ -1,0 +1,199 @@
+//! The NATS channel before a real NATS server with JetStream.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{self, DiscardPolicy, Stream};
+use async_nats::jetstream::{self};
+use common::{may_work_later, message, soon, until_sent};
+use punctual_channels::nats::{Config, Nats};
+use punctual_core::channel::{Channel, SendError};
+use punctual_testkit::proxy::{Proxy, Toward};
+use punctual_testkit::servers::Nats as Server;
+use serde_json::Value;
+
+fn config(server: &Server) -> Config {
+    Config { url: server.url(), ..Config::default() }
+}
+
+/// What an application does: it has a stream, and reads it.
+async fn stream(server: &Server, config: stream::Config) -> Stream {
+    let client = soon(async_nats::connect(server.url())).await.unwrap();
+    soon(jetstream::new(client).create_stream(config)).await.unwrap()
+}
+
+fn games() -> stream::Config {
+    stream::Config { name: "GAMES".into(), subjects: vec!["game.>".into()], ..stream::Config::default() }
+}
+
+async fn n_messages(stream: &Stream) -> u64 {
+    soon(stream.get_info()).await.unwrap().state.messages
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_stored_with_its_key_and_body_and_once() {
+    let Some(server) = Server::start() else { return };
+    let stream = stream(&server, games()).await;
+    let channel = Nats::new(config(&server)).unwrap();
+    let sent = message("game.reminder_due", 3);
+    let receipt = soon(channel.send(&sent)).await.unwrap();
+    assert_eq!(receipt.message_id.as_deref(), Some("GAMES:1"));
+    let stored = soon(stream.get_raw_message(1)).await.unwrap();
+    assert_eq!(stored.subject.as_str(), "game.reminder_due");
+    let header = |name: &str| stored.headers.get(name).unwrap().as_str().to_owned();
+    assert_eq!(header("Nats-Msg-Id"), sent.idempotency_key);
+    assert_eq!(header("Content-Type"), "application/json");
+    assert_eq!(header("Reminder-Id"), sent.reminder.id.to_string());
+    assert_eq!(header("Attempt"), "1");
+    let body: Value = serde_json::from_slice(&stored.payload).unwrap();
+    assert_eq!(body["type"], "reminder.due");
+    assert_eq!(body["data"]["occurrence_id"], sent.occurrence.to_string());
+
+    // The second attempt of the same occurrence carries the same key: it is the same message.
+    let again = punctual_core::channel::Message { attempt: 2, ..sent };
+    assert_eq!(soon(channel.send(&again)).await.unwrap(), receipt);
+    assert_eq!(n_messages(&stream).await, 1);
+    soon(channel.send(&message("game.reminder_due", 4))).await.unwrap();
+    assert_eq!(n_messages(&stream).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subject_is_made_of_fields() {
+    let Some(server) = Server::start() else { return };
+    let stream = stream(&server, games()).await;
+    let channel = Nats::new(Config { subject: "game.{address}.{priority}".into(), ..config(&server) }).unwrap();
+    let sent = message("due", 1);
+    soon(channel.send(&sent)).await.unwrap();
+    let stored = soon(stream.get_raw_message(1)).await.unwrap();
+    assert_eq!(stored.subject.as_str(), format!("game.due.{}", sent.reminder.priority.as_str()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_stream_takes_is_refused() {
+    let Some(server) = Server::start() else { return };
+    let channel = Nats::new(config(&server)).unwrap();
+    // Also before there is any stream at all.
+    for n_streams in 0..2 {
+        let Err(SendError::Refused(said)) = soon(channel.send(&message("nobody.there", 1))).await else { panic!() };
+        assert!(said.contains("no stream") && said.contains("nobody.there"), "{n_streams}: {said}");
+        stream(&server, games()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_is_refused_and_a_full_stream_may_have_room_later() {
+    let Some(server) = Server::start() else { return };
+    let channel = Nats::new(config(&server)).unwrap();
+    let full = stream::Config { max_messages: 1, discard: DiscardPolicy::New, ..games() };
+    stream(&server, full).await;
+    let mut long = message("game.x", 1);
+    long.text = "x".repeat(1024 * 1024);
+    let said = soon(channel.send(&long)).await;
+    assert!(matches!(&said, Err(SendError::Refused(why)) if why.contains("limit of 1048576")), "{said:?}");
+    soon(channel.send(&message("game.x", 2))).await.unwrap();
+    let said = soon(channel.send(&message("game.x", 3))).await;
+    assert!(matches!(&said, Err(SendError::Unavailable(why)) if why.contains("maximum messages")), "{said:?}");
+
+    let subjects = vec!["short.>".into()];
+    let short = stream::Config { name: "SHORT".into(), subjects, max_message_size: 64, ..stream::Config::default() };
+    stream(&server, short).await;
+    let said = soon(channel.send(&message("short.x", 4))).await;
+    assert!(matches!(&said, Err(SendError::Refused(why)) if why.contains("size")), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_is_said_and_not_shown() {
+    let Some(server) = Server::start_with(&["--user", "ann", "--pass", "right"]) else { return };
+    let send = |config: Config| async move { soon(Nats::new(config).unwrap().send(&message("game.x", 1))).await };
+    let with =
+        |user: &str| Config { url: server.url().replace("nats://", &format!("nats://{user}@")), ..config(&server) };
+    let token = Config { token: Some("hunter2".into()), ..config(&server) };
+    for wrong in [with("ann:hunter2"), with("hunter2"), token] {
+        let Err(SendError::Unavailable(said)) = send(wrong).await else { panic!() };
+        assert!(said.contains("password") && !said.contains("hunter2"), "{said}");
+    }
+    let file = Config { credentials_file: Some("/nonexistent/creds".into()), ..config(&server) };
+    let Err(SendError::Unavailable(said)) = send(file).await else { panic!() };
+    assert!(said.contains("/nonexistent/creds"), "{said}");
+    // The right one is let in, and there is no stream.
+    let said = send(with("ann:right")).await;
+    assert!(matches!(said, Err(SendError::Refused(_))), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_swallows_is_unknown_and_left() {
+    let Some(server) = Server::start() else { return };
+    let stream = stream(&server, games()).await;
+    let proxy = Proxy::before(server.port());
+    let timeout = Duration::from_millis(500);
+    let url = proxy.url_for(&server.url());
+    let channel = Nats::new(Config { url, timeout, connect_timeout: timeout, ..config(&server) }).unwrap();
+    proxy.refuse(true);
+    let said = soon(channel.send(&message("game.x", 0))).await;
+    assert!(matches!(said, Err(SendError::Unavailable(_))), "{said:?}");
+    proxy.refuse(false);
+    proxy.swallow(Toward::Client);
+    let said = soon(channel.send(&message("game.x", 0))).await;
+    assert!(matches!(&said, Err(SendError::Unavailable(why)) if why.contains("500ms")), "{said:?}");
+    proxy.resume();
+    until_sent(&channel, &message("game.x", 1)).await;
+
+    // It is stored and nobody says so: unknown, and stored once however often it is sent again.
+    proxy.swallow(Toward::Client);
+    let said = soon(channel.send(&message("game.x", 2))).await;
+    assert!(matches!(&said, Err(SendError::Unknown(why)) if why.contains("500ms")), "{said:?}");
+    proxy.resume();
+    let receipt = until_sent(&channel, &message("game.x", 2)).await;
+    assert_eq!(receipt.message_id.as_deref(), Some("GAMES:2"));
+    proxy.cut();
+    until_sent(&channel, &message("game.x", 3)).await;
+    assert_eq!(n_messages(&stream).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_survives_and_the_rest_is_not_claimed() {
+    const N: u32 = 3_000;
+    let Some(mut server) = Server::start() else { return };
+    drop(stream(&server, games()).await);
+    let timeout = Duration::from_secs(5);
+    let channel = Arc::new(Nats::new(Config { timeout, ..config(&server) }).unwrap());
+    let (ended, mut n_ended) = tokio::sync::mpsc::unbounded_channel();
+    let turns = Arc::new(tokio::sync::Semaphore::new(64));
+    let sends: Vec<_> = (0..N)
+        .map(|run| {
+            let (channel, ended, turns) = (Arc::clone(&channel), ended.clone(), Arc::clone(&turns));
+            tokio::spawn(async move {
+                let _turn = turns.acquire().await;
+                let said = channel.send(&message("game.x", run)).await;
+                let _ = ended.send(());
+                said
+            })
+        })
+        .collect();
+    // In the middle.
+    for _ in 0..N / 10 {
+        soon(n_ended.recv()).await;
+    }
+    server.stop_immediately();
+    let mut n_ok = 0;
+    for send in sends {
+        match soon(send).await.unwrap() {
+            Ok(_) => n_ok += 1,
+            Err(error) => assert!(may_work_later(&error), "{error:?}"),
+        }
+    }
+    assert!((N / 10..N).contains(&(n_ok as u32)), "{n_ok} of {N} were acknowledged before the stop");
+    let said = soon(channel.send(&message("game.x", N))).await;
+    assert!(matches!(said, Err(SendError::Unavailable(_))), "{said:?}");
+
+    server.start_again();
+    until_sent(&*channel, &message("game.x", N + 1)).await;
+    let client = soon(async_nats::connect(server.url())).await.unwrap();
+    let stream = soon(jetstream::new(client).get_stream("GAMES")).await.unwrap();
+    let n_there = n_messages(&stream).await;
+    assert!(n_there > n_ok, "{n_there} are there, {n_ok} and one were acknowledged");
+}
