@@ -25,8 +25,7 @@ use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::jetstream::{self};
-use async_nats::{ConnectOptions, Event, HeaderMap};
+use async_nats::{ConnectOptions, Event, HeaderMap, jetstream};
 use async_trait::async_trait;
 use punctual_core::channel::{Channel, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
@@ -34,7 +33,7 @@ use punctual_core::invalid::Invalid;
 use crate::broker::link::Link;
 use crate::broker::{CONCURRENCY, route, within};
 use crate::event;
-use url::Target;
+use url::{Login, Target};
 
 /// How often a silent server is asked whether it is there.
 const PING_EVERY: Duration = Duration::from_secs(10);
@@ -125,9 +124,13 @@ impl Nats {
                     event => tracing::debug!(%event, "NATS"),
                 }
             });
-        if let Some(token) = &self.config.token {
-            options = options.token(token.clone());
-        }
+        options = match (&self.config.token, &target.login) {
+            (Some(token), _) | (None, Some(Login::Token(token))) => options.token(token.clone()),
+            (None, Some(Login::Password { user, password })) => {
+                options.user_and_password(user.clone(), password.clone())
+            }
+            (None, None) => options,
+        };
         if let Some(file) = &self.config.credentials_file {
             options = options.credentials_file(file).await.map_err(|error| {
                 SendError::Unavailable(format!("the credentials file {} cannot be used: {error}", file.display()))

@@ -7,8 +7,8 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::jetstream;
 use async_nats::jetstream::stream::{self, DiscardPolicy, Stream};
-use async_nats::jetstream::{self};
 use common::{may_work_later, message, soon, until_sent};
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};

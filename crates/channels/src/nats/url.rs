@@ -3,12 +3,21 @@
 use std::fmt;
 
 use async_nats::ServerAddr;
+use percent_encoding::percent_decode_str;
 use punctual_core::invalid::Invalid;
 
 /// What a URL says, or several with commas between; shown without user and password.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) servers: Vec<ServerAddr>,
+    pub(super) login: Option<Login>,
+}
+
+/// How to sign in, as a URL says it: `USER:PASSWORD@`, or `TOKEN@`. The client leaves it to its caller.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Login {
+    Password { user: String, password: String },
+    Token(String),
 }
 
 impl Target {
@@ -24,8 +33,22 @@ impl Target {
         if servers.is_empty() || !servers.iter().all(is_right) {
             return Err(invalid());
         }
-        Ok(Self { servers })
+        let login = servers.iter().find_map(login).transpose().map_err(|()| invalid())?;
+        Ok(Self { servers, login })
     }
+}
+
+/// What stands before the `@`, an error if it is no text.
+fn login(server: &ServerAddr) -> Option<Result<Login, ()>> {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(|text| text.into_owned()).map_err(drop);
+    let user = decoded(server.username()?);
+    let password = server.password().map(decoded).transpose();
+    Some(user.and_then(|user| {
+        Ok(match password? {
+            Some(password) => Login::Password { user, password },
+            None => Login::Token(user),
+        })
+    }))
 }
 
 impl fmt::Display for Target {
@@ -54,5 +77,16 @@ mod tests {
         check("tls://a:b@h", "tls://h:4222");
         check("nats://t0ken@h:4", "nats://h:4");
         check("nats://a:b@h1:1, nats://a:b@h2:2", "nats://h1:1,nats://h2:2");
+    }
+
+    #[test]
+    fn who_signs_in_stands_in_the_url() {
+        let login = |url: &str| Target::parse(url).unwrap().login;
+        let password = |user: &str, password: &str| Login::Password { user: user.into(), password: password.into() };
+        assert!(login("nats://h").is_none());
+        assert!(login("nats://a:b%40c@h") == Some(password("a", "b@c")));
+        assert!(login("nats://h1,nats://a:b@h2") == Some(password("a", "b")));
+        assert!(login("nats://t%2Fk@h") == Some(Login::Token("t/k".into())));
+        assert!(Target::parse("nats://a:%ff@h").is_err());
     }
 }
