@@ -37,6 +37,9 @@ mod notify;
 /// How late timers in Redis ring.
 mod redis;
 
+/// How fast a message broker takes messages.
+mod broker;
+
 /// How fast phrases are understood.
 mod phrases;
 
@@ -130,6 +133,10 @@ enum Workload {
     Notify(notify::Args),
     /// Lateness of timers in Redis, beside plain expiry events
     Redis(redis::Args),
+    /// How fast RabbitMQ confirms messages
+    Rabbitmq(broker::Args),
+    /// How fast NATS JetStream acknowledges messages
+    Nats(broker::Args),
     /// How fast phrases such as `tomorrow at 8` are understood
     Phrases(phrases::Args),
     /// Lateness beside receivers that hang, throttle and fail
@@ -193,6 +200,8 @@ async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
         Workload::Failover(args) => failover::run(args, common).await.map(Some),
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
+        Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
+        Workload::Nats(args) => broker::nats(args).await.map(Some),
         Workload::Phrases(args) => phrases::run(args).map(Some),
         Workload::Trouble(args) => trouble::run(args, common).await.map(Some),
         Workload::Retry(args) => retry::run(args, common).await.map(Some),

@@ -1,0 +1,39 @@
+//! NATS JetStream: a stream of the bench's own, on disk, removed afterwards.
+
+use anyhow::{Context, ensure};
+use async_nats::jetstream::{self, context::ContextBuilder, stream};
+use punctual_channels::Nats;
+use punctual_channels::nats::Config;
+
+use super::super::report::Report;
+use super::super::rig::MESSAGE;
+use super::{Args, Measured, flood, report, through};
+
+const STREAM: &str = "PUNCTUAL_BENCH";
+const SUBJECT: &str = "punctual.bench";
+
+pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
+    let client = async_nats::connect(&args.url).await.context("the server cannot be reached")?;
+    let context = ContextBuilder::new().max_ack_inflight(args.in_flight.into()).build(client);
+    let config = stream::Config { name: STREAM.into(), subjects: vec![SUBJECT.into()], ..stream::Config::default() };
+    let stream = context.create_stream(config).await.context("a stream cannot be made")?;
+    let measured = measure(args, &context).await;
+    let n_stored = stream.get_info().await.map(|info| info.state.messages);
+    // Whatever became of the measuring, nothing is left behind.
+    context.delete_stream(STREAM).await?;
+    let (ours, plain) = measured?;
+    let n_sent = 2 * u64::from(args.count) + 1;
+    ensure!(n_stored? == n_sent, "{n_sent} messages were acknowledged, and the stream has another number");
+    Ok(report("nats", args, &ours, &plain))
+}
+
+async fn measure(args: &Args, context: &jetstream::Context) -> anyhow::Result<(Measured, Measured)> {
+    let config = Config { url: args.url.clone(), ..Config::default() };
+    let ours = through(Nats::new(config)?, SUBJECT, args).await?;
+    let context = context.clone();
+    let plain = flood(args, move || {
+        let context = context.clone();
+        async move { Ok(context.publish(SUBJECT, MESSAGE.into()).await?.await.map(drop)?) }
+    });
+    Ok((ours, plain.await?))
+}
