@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
+#[allow(dead_code, reason = "each file uses a part of it")]
 mod common;
 
 use std::sync::Arc;

@@ -10,6 +10,8 @@ use punctual_core::channel::SendError;
 use super::url::Target;
 use crate::broker::causes;
 
+/// Codes that mean: not now. The first says that a message with this key is being stored at the moment.
+const NOT_NOW: [usize; 2] = [409, 429];
 /// From this code on an error is the server's, as in HTTP.
 const SERVER_FAULT: usize = 500;
 
@@ -68,7 +70,7 @@ pub(super) fn publishing(error: &PublishError, target: &Target) -> SendError {
     let problem = format!("{target}: {}", causes(error));
     match (error.kind(), said(error)) {
         (PublishErrorKind::MaxPayloadExceeded, _) => SendError::Refused(problem),
-        (_, Some(said)) if said.code() < SERVER_FAULT => SendError::Refused(problem),
+        (_, Some(said)) if said.code() < SERVER_FAULT && !NOT_NOW.contains(&said.code()) => SendError::Refused(problem),
         // The client had no place for it.
         (PublishErrorKind::MaxAckPending, _) | (_, Some(_)) => SendError::Unavailable(problem),
         // An answer that is none: somebody else listens on the subject, and has the message.

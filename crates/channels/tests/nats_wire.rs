@@ -1,0 +1,190 @@
+//! What the NATS channel says on the wire, and what it makes of every answer the server documents.
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
+#[allow(dead_code, reason = "each file uses a part of it")]
+mod common;
+
+use std::path::PathBuf;
+
+use common::{message, soon};
+use punctual_channels::nats::{Config, Nats};
+use punctual_core::channel::{Channel, SendError};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+/// A published file of the server's project, or `None` where there is none and the test says so.
+fn published(file: &str) -> Option<Value> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/specs/nats").join(file);
+    match std::fs::read(&path) {
+        Ok(bytes) => Some(serde_json::from_slice(&bytes).unwrap()),
+        Err(error) => {
+            println!("skipped: {}: {error}", path.display());
+            None
+        }
+    }
+}
+
+/// One message from a client, as the protocol has it.
+#[derive(Debug, PartialEq)]
+struct Published {
+    subject: String,
+    reply: Option<String>,
+    headers: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+/// Reads what follows a control line that begins with `PUB` or `HPUB`.
+async fn read(line: &str, from: &mut (impl AsyncReadExt + Unpin)) -> Published {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let n_sizes = if words[0] == "HPUB" { 2 } else { 1 };
+    let (names, sizes) = words[1..].split_at(words.len() - 1 - n_sizes);
+    let sizes: Vec<usize> = sizes.iter().map(|size| size.parse().unwrap()).collect();
+    let mut bytes = vec![0; sizes[n_sizes - 1] + 2];
+    from.read_exact(&mut bytes).await.unwrap();
+    assert!(bytes.ends_with(b"\r\n"), "the sizes are right");
+    bytes.truncate(bytes.len() - 2);
+    let payload = bytes.split_off(if n_sizes == 2 { sizes[0] } else { 0 });
+    if n_sizes == 2 {
+        assert!(bytes.starts_with(b"NATS/1.0\r\n") && bytes.ends_with(b"\r\n\r\n"), "headers are whole");
+    }
+    let reply = names.get(1).map(|&reply| reply.to_owned());
+    Published { subject: names[0].to_owned(), reply, headers: bytes, payload }
+}
+
+#[tokio::test]
+async fn the_published_examples_are_read_as_they_say() {
+    let Some(examples) = published("wire_examples.json") else { return };
+    let mut n_read = 0;
+    for example in examples["wire"].as_array().unwrap() {
+        if !matches!(example["op"].as_str(), Some("PUB" | "HPUB")) {
+            continue;
+        }
+        let (line, mut rest) =
+            example["wire"].as_str().unwrap().split_once("\r\n").map(|(a, b)| (a, b.as_bytes())).unwrap();
+        let read = read(line, &mut rest).await;
+        assert_eq!(read.payload, example["payload"].as_str().unwrap().as_bytes());
+        assert_eq!(read.headers, example["headers"].as_str().unwrap_or("").as_bytes());
+        n_read += 1;
+    }
+    assert!(n_read >= 6, "{n_read}");
+}
+
+/// A server that keeps what is published and answers as it is told: with a body, or with a bare status.
+struct Fake {
+    url: String,
+    published: mpsc::UnboundedReceiver<Published>,
+    answers: mpsc::UnboundedSender<Answer>,
+}
+
+enum Answer {
+    Body(Value),
+    NobodyListens,
+}
+
+impl Fake {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("nats://{}", listener.local_addr().unwrap());
+        let ((keep, published), (answers, next)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            serve(BufStream::new(stream), keep, next).await;
+        });
+        Self { url, published, answers }
+    }
+}
+
+async fn serve(
+    mut stream: BufStream<TcpStream>,
+    keep: mpsc::UnboundedSender<Published>,
+    mut answers: mpsc::UnboundedReceiver<Answer>,
+) {
+    let info = json!({ "server_id": "F", "server_name": "f", "version": "2.9.10", "go": "go", "host": "127.0.0.1", "port": 1,
+        "headers": true, "max_payload": 1_048_576, "jetstream": true, "proto": 1, "client_id": 1 });
+    stream.write_all(format!("INFO {info}\r\n").as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    let mut sid = String::new();
+    let mut line = String::new();
+    while stream.read_line(&mut line).await.is_ok_and(|n_read| n_read > 0) {
+        match line.split_whitespace().next() {
+            Some("PING") => stream.write_all(b"PONG\r\n").await.unwrap(),
+            Some("SUB") => sid = line.split_whitespace().last().unwrap().to_owned(),
+            Some("PUB" | "HPUB") => {
+                let published = read(&line, &mut stream).await;
+                let reply = published.reply.clone().unwrap();
+                let answer = match answers.recv().await {
+                    Some(Answer::Body(body)) => {
+                        let body = body.to_string();
+                        format!("MSG {reply} {sid} {}\r\n{body}\r\n", body.len())
+                    }
+                    _ => format!("HMSG {reply} {sid} 16 16\r\nNATS/1.0 503\r\n\r\n\r\n"),
+                };
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                let _ = keep.send(published);
+            }
+            _ => {}
+        }
+        stream.flush().await.unwrap();
+        line.clear();
+    }
+}
+
+#[tokio::test]
+async fn a_message_goes_out_with_its_key_in_a_header_and_every_acknowledgement_counts() {
+    let mut fake = Fake::start().await;
+    let channel = Nats::new(Config { url: fake.url.clone(), ..Config::default() }).unwrap();
+    let sent = message("game.reminder_due", 3);
+    let acknowledgements = [
+        json!({ "stream": "GAMES", "seq": 7 }),
+        json!({ "stream": "GAMES", "seq": 7, "duplicate": true, "domain": "hub" }),
+    ];
+    for answer in acknowledgements {
+        fake.answers.send(Answer::Body(answer)).unwrap();
+        assert_eq!(soon(channel.send(&sent)).await.unwrap().message_id.as_deref(), Some("GAMES:7"));
+        let published = soon(fake.published.recv()).await.unwrap();
+        assert_eq!(published.subject, "game.reminder_due");
+        let headers = String::from_utf8(published.headers).unwrap();
+        let lines: Vec<&str> = headers.lines().collect();
+        assert!(lines.contains(&format!("Nats-Msg-Id: {}", sent.idempotency_key).as_str()), "{headers}");
+        let body: Value = serde_json::from_slice(&published.payload).unwrap();
+        assert_eq!(body["data"]["occurrence_id"], sent.occurrence.to_string());
+    }
+}
+
+#[tokio::test]
+async fn every_documented_error_has_its_meaning() {
+    let Some(errors) = published("server_errors.json") else { return };
+    let fake = Fake::start().await;
+    let channel = Nats::new(Config { url: fake.url.clone(), ..Config::default() }).unwrap();
+    for (run, error) in errors.as_array().unwrap().iter().enumerate() {
+        let (code, description) = (error["code"].as_u64().unwrap(), error["description"].as_str().unwrap());
+        let said = json!({ "code": code, "err_code": error["error_code"], "description": description });
+        fake.answers.send(Answer::Body(json!({ "stream": "GAMES", "error": said }))).unwrap();
+        let failed = soon(channel.send(&message("game.x", u32::try_from(run).unwrap()))).await.unwrap_err();
+        let (SendError::Refused(why) | SendError::Unavailable(why)) = &failed else { panic!("{error}: {failed:?}") };
+        assert!(why.contains(description), "{why}");
+        let is_refused = code < 500 && code != 409 && code != 429;
+        assert_eq!(matches!(failed, SendError::Refused(_)), is_refused, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_listens_the_streams_decide() {
+    let fake = Fake::start().await;
+    let channel = Nats::new(Config { url: fake.url.clone(), ..Config::default() }).unwrap();
+    let page = |streams: Value| {
+        let n_streams = streams.as_array().map_or(0, Vec::len);
+        Answer::Body(json!({ "type": "io.nats.jetstream.api.v1.stream_names_response", "total": n_streams, "offset": 0,
+            "limit": 1024, "streams": streams }))
+    };
+    let rows = [(page(json!(null)), true), (page(json!(["GAMES"])), false), (Answer::NobodyListens, false)];
+    for (answer, is_refused) in rows {
+        fake.answers.send(Answer::NobodyListens).unwrap();
+        fake.answers.send(answer).unwrap();
+        let failed = soon(channel.send(&message("game.x", 1))).await.unwrap_err();
+        assert_eq!(matches!(failed, SendError::Refused(_)), is_refused, "{failed:?}");
+        assert!(is_refused || matches!(failed, SendError::Unavailable(_)), "{failed:?}");
+    }
+}
