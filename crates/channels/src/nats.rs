@@ -21,18 +21,22 @@ mod url;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectOptions, Event, HeaderMap, jetstream};
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 use crate::broker::link::Link;
-use crate::broker::{CONCURRENCY, route, within};
+use crate::broker::route::Route;
+use crate::broker::{CONCURRENCY, within};
+use crate::common::fields::Fields;
 use crate::event;
+use crate::setup::Server;
 use url::{Login, Target};
 
 /// How often a silent server is asked whether it is there.
@@ -58,6 +62,8 @@ pub struct Config {
     pub timeout: Duration,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
+    /// How much may be sent.
+    pub limits: Limits,
 }
 
 impl Default for Config {
@@ -70,6 +76,7 @@ impl Default for Config {
             public_url: None,
             timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
+            limits: Limits { concurrency: CONCURRENCY, ..Limits::default() },
         }
     }
 }
@@ -86,10 +93,27 @@ impl fmt::Debug for Config {
     }
 }
 
+/// Makes the channel from its settings.
+pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    let defaults = Config::default();
+    let config = Config {
+        url: fields.needed_secret("url", "nats://USER:PASSWORD@HOST:4222")?.expose().to_owned(),
+        credentials_file: fields.text("credentials_file").map(PathBuf::from),
+        token: fields.secret("token")?.map(|token| token.expose().to_owned()),
+        subject: fields.text("subject").unwrap_or(defaults.subject),
+        public_url: server.public_url.clone(),
+        timeout: fields.span("timeout")?.unwrap_or(defaults.timeout),
+        connect_timeout: defaults.connect_timeout,
+        limits: fields.limits(defaults.limits)?,
+    };
+    Ok(Arc::new(Nats::new(config)?))
+}
+
 /// Publishes reminders to NATS JetStream. An address is a subject.
 pub struct Nats {
     config: Config,
     target: Target,
+    subject: Route,
     link: Link<jetstream::Context>,
 }
 
@@ -102,9 +126,9 @@ impl Nats {
         if config.token.is_some() && config.credentials_file.is_some() {
             return Err(Invalid::new("token", "and credentials_file are two ways to sign in; write one of them"));
         }
-        route::check("subject", &config.subject)?;
+        let subject = Route::parse("subject", &config.subject)?;
         let target = Target::parse(&config.url)?;
-        Ok(Self { config, target, link: Link::new() })
+        Ok(Self { config, target, subject, link: Link::new() })
     }
 
     async fn connect(&self) -> Result<jetstream::Context, SendError> {
@@ -147,9 +171,13 @@ impl Nats {
 
 #[async_trait]
 impl Channel for Nats {
+    fn kind(&self) -> &'static str {
+        "nats"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let target = &self.target;
-        let subject = route::fill(&self.config.subject, message);
+        let subject = self.subject.fill(message);
         subject::check(&subject).map_err(|problem| SendError::Refused(format!("the subject {problem}")))?;
         let body = event::to_json(message, self.config.public_url.as_deref());
 
@@ -183,14 +211,14 @@ impl Channel for Nats {
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
-        if !route::uses(&self.config.subject, "address") && address.is_empty() {
+        if !self.subject.uses("address") && address.is_empty() {
             return Ok(());
         }
         subject::check(address).map_err(|problem| Invalid::new("address", problem))
     }
 
-    fn concurrency(&self) -> usize {
-        CONCURRENCY
+    fn limits(&self) -> Limits {
+        self.config.limits
     }
 
     fn receiver(&self, _address: &str) -> String {

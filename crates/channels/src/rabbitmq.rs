@@ -20,18 +20,22 @@ mod failure;
 mod url;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use lapin::BasicProperties;
 use lapin::options::BasicPublishOptions;
 use lapin::types::{AMQPValue, FieldTable, ShortString};
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 use crate::broker::link::Link;
-use crate::broker::{CONCURRENCY, route, within};
+use crate::broker::route::Route;
+use crate::broker::{CONCURRENCY, within};
+use crate::common::fields::Fields;
 use crate::event;
+use crate::setup::Server;
 use connection::Connection;
 use url::Target;
 
@@ -56,6 +60,8 @@ pub struct Config {
     pub timeout: Duration,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
+    /// How much may be sent.
+    pub limits: Limits,
 }
 
 impl Default for Config {
@@ -67,6 +73,7 @@ impl Default for Config {
             public_url: None,
             timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(5),
+            limits: Limits { concurrency: CONCURRENCY, ..Limits::default() },
         }
     }
 }
@@ -83,10 +90,27 @@ impl fmt::Debug for Config {
     }
 }
 
+/// Makes the channel from its settings.
+pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    let defaults = Config::default();
+    let config = Config {
+        url: fields.needed_secret("url", "amqp://USER:PASSWORD@HOST:5672/VHOST")?.expose().to_owned(),
+        exchange: fields.text("exchange").unwrap_or(defaults.exchange),
+        routing_key: fields.text("routing_key").unwrap_or(defaults.routing_key),
+        public_url: server.public_url.clone(),
+        timeout: fields.span("timeout")?.unwrap_or(defaults.timeout),
+        connect_timeout: defaults.connect_timeout,
+        limits: fields.limits(defaults.limits)?,
+    };
+    Ok(Arc::new(Rabbitmq::new(config)?))
+}
+
 /// Publishes reminders to RabbitMQ. An address is a routing key.
 pub struct Rabbitmq {
     config: Config,
     target: Target,
+    exchange: Route,
+    routing_key: Route,
     link: Link<Connection>,
 }
 
@@ -96,10 +120,10 @@ impl Rabbitmq {
         if config.timeout.is_zero() || config.connect_timeout.is_zero() {
             return Err(Invalid::new("timeout", "is zero, so nothing could be sent; write one such as 10s"));
         }
-        route::check("exchange", &config.exchange)?;
-        route::check("routing_key", &config.routing_key)?;
+        let exchange = Route::parse("exchange", &config.exchange)?;
+        let routing_key = Route::parse("routing_key", &config.routing_key)?;
         let target = Target::parse(&config.url)?;
-        Ok(Self { config, target, link: Link::new() })
+        Ok(Self { config, target, exchange, routing_key, link: Link::new() })
     }
 
     /// Publishes on a channel that nobody else uses, and waits for the broker's word.
@@ -147,13 +171,12 @@ impl Rabbitmq {
     }
 
     fn place(&self, message: &Message) -> Result<Place, SendError> {
-        let name = |what: &str, template: &str| {
-            let name = route::fill(template, message);
-            ShortString::try_new(name)
+        let name = |what: &str, route: &Route| {
+            ShortString::try_new(route.fill(message))
                 .map_err(|_| SendError::Refused(format!("the {what} is longer than {NAME_BYTES_MAX} bytes")))
         };
-        let exchange = name("exchange", &self.config.exchange)?;
-        let routing_key = name("routing key", &self.config.routing_key)?;
+        let exchange = name("exchange", &self.exchange)?;
+        let routing_key = name("routing key", &self.routing_key)?;
         Ok(Place { exchange, routing_key })
     }
 }
@@ -176,6 +199,10 @@ impl fmt::Display for Place {
 
 #[async_trait]
 impl Channel for Rabbitmq {
+    fn kind(&self) -> &'static str {
+        "rabbitmq"
+    }
+
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let place = self.place(message)?;
         let body = event::to_json(message, self.config.public_url.as_deref());
@@ -183,7 +210,7 @@ impl Channel for Rabbitmq {
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
-        let is_used = [&self.config.exchange, &self.config.routing_key].iter().any(|text| route::uses(text, "address"));
+        let is_used = [&self.exchange, &self.routing_key].iter().any(|route| route.uses("address"));
         if address.is_empty() && is_used {
             return Err(Invalid::new("address", "is empty; write a routing key such as game.reminder_due"));
         }
@@ -194,8 +221,8 @@ impl Channel for Rabbitmq {
         Ok(())
     }
 
-    fn concurrency(&self) -> usize {
-        CONCURRENCY
+    fn limits(&self) -> Limits {
+        self.config.limits
     }
 
     fn receiver(&self, _address: &str) -> String {

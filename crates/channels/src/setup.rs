@@ -24,7 +24,9 @@ type Make = fn(&mut Fields, &Server) -> Result<Arc<dyn Channel>, Invalid>;
 const KINDS: &[(&str, Make)] = &[
     ("discord", crate::discord::make),
     ("email", crate::email::make),
+    ("nats", crate::nats::make),
     ("ntfy", crate::ntfy::make),
+    ("rabbitmq", crate::rabbitmq::make),
     ("slack", crate::slack::make),
     ("telegram", crate::telegram::make),
     ("twilio", crate::twilio::make),

@@ -3,51 +3,32 @@
 use punctual_core::channel::Message;
 use punctual_core::invalid::Invalid;
 
-/// What may stand between braces.
-const FIELDS: [&str; 5] = ["address", "user", "priority", "reminder_id", "channel"];
+use crate::common::template::{Template, plain};
 
-/// Refuses a template with a field that does not exist or a brace that does not close.
-pub(crate) fn check(setting: &str, template: &str) -> Result<(), Invalid> {
-    walk(template, |_| Some(String::new())).map(drop).map_err(|problem| Invalid::new(setting, problem))
-}
+/// A place in a broker, with fields of a reminder in it; it may be empty.
+#[derive(Debug, Clone)]
+pub(crate) struct Route(Option<Template>);
 
-/// Whether `template` asks for `field`.
-pub(crate) fn uses(template: &str, field: &str) -> bool {
-    template.contains(&format!("{{{field}}}"))
-}
-
-/// `template` with the fields of `message`.
-pub(crate) fn fill(template: &str, message: &Message) -> String {
-    let value = |field: &str| {
-        Some(match field {
-            "address" => message.to.address.clone(),
-            "user" => message.reminder.user.clone(),
-            "priority" => message.reminder.priority.as_str().to_owned(),
-            "reminder_id" => message.reminder.id.to_string(),
-            _ => message.to.channel.clone(),
-        })
-    };
-    // It was checked when the channel was made.
-    walk(template, value).unwrap_or_default()
-}
-
-fn walk(template: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        text.push_str(before);
-        let Some((field, after)) = after.split_once('}') else {
-            return Err("has a { that is not closed".into());
-        };
-        let known = FIELDS.contains(&field).then(|| value(field)).flatten();
-        let Some(value) = known else {
-            return Err(format!("has no field {{{field}}}; there are {{{}}}", FIELDS.join("}, {")));
-        };
-        text.push_str(&value);
-        rest = after;
+impl Route {
+    /// Reads the setting of this name.
+    pub(crate) fn parse(setting: &str, text: &str) -> Result<Self, Invalid> {
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        Template::parse(text, plain)
+            .map(|template| Self(Some(template)))
+            .map_err(|problem| Invalid::new(setting, problem))
     }
-    text.push_str(rest);
-    Ok(text)
+
+    /// Whether it asks for `field`.
+    pub(crate) fn uses(&self, field: &str) -> bool {
+        self.0.as_ref().is_some_and(|template| template.names(field))
+    }
+
+    /// The place for one message.
+    pub(crate) fn fill(&self, message: &Message) -> String {
+        self.0.as_ref().map(|template| template.render(message, "")).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -58,13 +39,16 @@ mod tests {
     #[test]
     fn fields_are_filled_and_wrong_ones_refused() {
         let message = sample::message("games");
-        assert_eq!(fill("{address}", &message), "games");
-        assert_eq!(fill("x.{address}.{user}.{priority}!", &message), "x.games.alice.high!");
-        assert_eq!(fill("game.reminder_due", &message), "game.reminder_due");
-        assert!(check("subject", "a.{channel}.{reminder_id}").is_ok());
-        let invalid = check("subject", "a.{adress}").unwrap_err();
-        assert!(invalid.to_string().contains("{adress}") && invalid.to_string().contains("{address}"), "{invalid}");
-        assert!(check("subject", "a.{address").is_err());
-        assert!(uses("a.{address}", "address") && !uses("a.address", "address"));
+        let fill = |text: &str| Route::parse("subject", text).unwrap().fill(&message);
+        assert_eq!(fill("{address}"), "games");
+        assert_eq!(fill("x.{address}.{user}.{priority}!"), "x.games.alice.high!");
+        assert_eq!(fill("game.reminder_due"), "game.reminder_due");
+        assert_eq!(fill("{channel}.{metadata.room}"), "webhook.7");
+        assert_eq!(fill(""), "");
+        let invalid = Route::parse("subject", "a.{adress}").unwrap_err();
+        assert!(invalid.to_string().contains("{adress}") && invalid.to_string().contains("address"), "{invalid}");
+        assert!(Route::parse("subject", "a.{address").is_err());
+        let uses = |text: &str| Route::parse("subject", text).unwrap().uses("address");
+        assert!(uses("a.{address}") && !uses("a.address"));
     }
 }

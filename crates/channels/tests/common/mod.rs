@@ -46,10 +46,12 @@ pub(crate) fn message(address: &str, run: u32) -> Message {
     let reminder = once(7, due_at, due_at);
     let occurrence = OccurrenceId { reminder: reminder.id, run };
     Message {
+        language: punctual_core::phrase::Lang::En,
         occurrence,
         attempt: 1,
         to: Address::new("broker", address),
         idempotency_key: format!("{occurrence}-0a1b2c3d"),
+        attempt_key: format!("{occurrence}-1-0a1b2c3d"),
         text: reminder.message.clone(),
         reminder: Arc::new(reminder),
         due_at,

@@ -226,11 +226,6 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Starts it.
-    pub(super) async fn start(clock: &dyn Clock) -> anyhow::Result<Self> {
-        Self::start_with(Mood::Takes, 1, clock).await
-    }
-
     /// Starts one that listens on so many addresses.
     pub(super) async fn start_with(mood: Mood, n_addresses: u8, clock: &dyn Clock) -> anyhow::Result<Self> {
         let word = mood.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
