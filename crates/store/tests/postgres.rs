@@ -14,6 +14,7 @@ use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{
     Answered, By, ChangeError, Claim, Claimed, Create, NewReminder, Settlement, Store, StoreError,
 };
+use punctual_core::user::User;
 use punctual_store::postgres::{self, MigrateReport, OpenError, PostgresStore};
 use punctual_testkit::sample::{every, instant, once};
 use punctual_testkit::servers::{PgBouncer, Postgres, PostgresOptions};
@@ -470,4 +471,45 @@ async fn tls_is_used_and_checked_as_the_url_asks() {
             "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'punctual'",
         );
     }
+}
+
+/// A claim that would put something off for somebody who is just being changed leaves it, and decides a moment later by what
+/// they are then: else it might wait for the end of a pause that is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = PostgresStore::open(&server.url(&database)).await.unwrap();
+    let paused = User {
+        id: "ann".into(),
+        timezone: None,
+        language: None,
+        addresses: vec![],
+        quiet_hours: None,
+        paused_until: Some(now() + SignedDuration::from_hours(100)),
+        admin: false,
+        created_at: now(),
+        updated_at: now(),
+    };
+    store.put_user(paused.clone()).await.unwrap();
+    store.create(create(&[once(1, now(), now())])).await.unwrap();
+
+    // Another session is in the middle of ending the pause.
+    let session = postgres::Session::open(&server.url(&database)).await.unwrap();
+    session.run("begin", &[]).await.unwrap();
+    session.run("update punctual.app_user set paused_until = null where id = 'ann'", &[]).await.unwrap();
+    let claims = store.claim(claim("a", 10)).await.unwrap();
+    assert_eq!((claims.n_taken, claims.to_send.len()), (0, 0), "nobody knows yet");
+    assert_eq!(claims.wakes.len(), 1, "and it is looked at again");
+    assert!(claims.wakes[0] < now() + SignedDuration::from_secs(1));
+    session.run("commit", &[]).await.unwrap();
+    assert_eq!(store.claim(claim("a", 10)).await.unwrap().to_send.len(), 1);
+
+    // The other way round: whoever changes the person waits for the claim, and then sees what it has put off.
+    store.create(create(&[once(2, now(), now())])).await.unwrap();
+    store.put_user(paused.clone()).await.unwrap();
+    assert!(store.claim(claim("a", 10)).await.unwrap().to_send.is_empty());
+    let later = now() + SignedDuration::from_secs(1);
+    let wakes = store.put_user(User { paused_until: None, updated_at: later, ..paused }).await.unwrap();
+    assert_eq!(wakes, [later]);
 }

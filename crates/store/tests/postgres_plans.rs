@@ -9,14 +9,15 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
-use punctual_core::channel::Receipt;
-use punctual_core::decide::decide;
-use punctual_core::reminder::Address;
+use punctual_core::channel::{Receipt, SendError};
+use punctual_core::decide::{decide, withdraw};
+use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
-use punctual_core::store::{By, Claim, Store, Window};
+use punctual_core::store::{By, Claim, Create, NewReminder, Store, Window};
+use punctual_core::user::User;
 use punctual_store::postgres::PostgresStore;
-use punctual_testkit::sample::instant;
+use punctual_testkit::sample::{instant, once};
 use punctual_testkit::servers::{Postgres, PostgresOptions};
 
 const NOW: &str = "2026-05-04T08:00:00Z";
@@ -119,6 +120,39 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let by = By { actor: "ann".into(), user: None, now };
     let _ = store.change(changed, Change::Fire, by).await.expect("the store works");
     store.rescue("a", now).await.expect("the store works");
+    // Rare, and still not for the whole table: somebody pauses and goes on, and a critical reminder fails.
+    let user = |paused_until| User {
+        id: "user-50".into(),
+        timezone: None,
+        language: None,
+        addresses: vec![],
+        quiet_hours: None,
+        paused_until,
+        admin: true,
+        created_at: now,
+        updated_at: now,
+    };
+    store.put_user(user(Some(horizon))).await.expect("the store works");
+    let others = store.claim(claim.clone()).await.expect("the store works").to_send;
+    let given_back = others.iter().map(|claimed| withdraw(claimed, now)).collect();
+    store.settle(given_back, now).await.expect("the store works");
+    store.put_user(user(None)).await.expect("the store works");
+    let critical = Reminder {
+        priority: Priority::Critical,
+        retries_max: 0,
+        ..once(u8::try_from(before % 251).unwrap_or(0), now, now)
+    };
+    let new = NewReminder { reminder: critical.clone(), first_due_at: now };
+    store
+        .create(Create { reminders: vec![new], actor: "ann".into(), answered: None, now })
+        .await
+        .expect("the store works");
+    let only = Claim { only: Some(vec![critical.id]), ..claim.clone() };
+    let failed = store.claim(only).await.expect("the store works").to_send.remove(0);
+    let gone = Err(SendError::Gone("moved".into()));
+    let failed = decide(&failed, gone, &RetryPolicy::default(), 0.0, now, now);
+    let settled = store.settle(vec![failed], now).await.expect("the store works");
+    assert_eq!(settled.wakes, [now], "an alert");
     let pruned = store.prune(now + SignedDuration::from_secs(1), 1000).await.expect("the store works");
     assert!(pruned > 0);
     drop(store);

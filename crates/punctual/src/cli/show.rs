@@ -69,7 +69,12 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
         let state = run["state"].as_str().unwrap_or_default();
         let due = when::instant(run, "due_at").map(|at| when::both(at, &context.zone, now)).unwrap_or_default();
         let number = run["run_number"].as_u64().unwrap_or_default();
-        let _ = writeln!(out, "\nrun {number}  {}  due {due}", paint.with(of_status(state), state));
+        let why = match run["why"].as_str() {
+            Some("quiet") => " for the end of quiet hours",
+            Some("paused") => " for the end of a pause",
+            _ => "",
+        };
+        let _ = writeln!(out, "\nrun {number}  {}{why}  due {due}", paint.with(of_status(state), state));
         for attempt in run["attempts"].as_array().into_iter().flatten() {
             let _ = writeln!(out, "  {}", attempt_line(attempt, context, now));
         }

@@ -45,7 +45,7 @@ pub(super) enum Style {
 pub(super) fn of_status(status: &str) -> Style {
     match status {
         "active" | "delivered" | "completed" | "sent" => Style::Green,
-        "paused" | "pending_retry" | "awaiting_ack" | "snoozed" | "processing" | "unknown" => Style::Yellow,
+        "paused" | "pending_retry" | "awaiting_ack" | "snoozed" | "waiting" | "processing" | "unknown" => Style::Yellow,
         "failed" | "unanswered" | "missed" | "refused" => Style::Red,
         "cancelled" | "dismissed" => Style::Dim,
         _ => Style::Plain,

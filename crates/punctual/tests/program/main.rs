@@ -15,6 +15,7 @@ mod health;
 mod idempotency;
 mod import;
 mod lifecycle;
+mod people;
 mod phrases;
 mod postgres;
 mod redis_timer;

@@ -155,12 +155,9 @@ async fn a_reminder_without_an_address_goes_where_the_user_is_reached() {
     let home = Home::new();
     let server = home.serve();
     let mut receiver = Receiver::listen().await;
-    let user = json!({
-        "addresses": [{ "channel": "webhook", "address": receiver.url }],
-        "quiet_hours": { "from": "22:00", "to": "07:00" },
-    });
+    let user = json!({ "addresses": [{ "channel": "webhook", "address": receiver.url }] });
     let (_, put) = server.call(Method::PUT, "/v1/users/a%20lice", Some(user)).await;
-    assert_eq!((put["id"].as_str(), put["quiet_hours"]["to"].as_str()), (Some("a lice"), Some("07:00")));
+    assert_eq!((put["id"].as_str(), &put["quiet_hours"]), (Some("a lice"), &Value::Null));
     server.create(json!({ "user": "a lice", "message": "m", "schedule": { "type": "once", "at": "0s" } })).await;
     assert_eq!(receiver.next().await.1["data"]["user"], "a lice");
     assert_eq!(server.get("/v1/users").await["users"][0]["id"], "a lice");
@@ -169,6 +166,15 @@ async fn a_reminder_without_an_address_goes_where_the_user_is_reached() {
         (json!({ "addresses": [{ "channel": "webhok", "address": "x" }] }), "addresses[0].channel"),
         (json!({ "quiet_hours": { "from": "22:00" } }), "quiet_hours.to"),
         (json!({ "quiet_hours": { "from": "25:00", "to": "07:00" } }), "quiet_hours.from"),
+        (json!({ "quiet_hours": { "from": "22:00", "to": "22:00" } }), "quiet_hours"),
+        (json!({ "quiet_hours": { "from": "22:00", "to": "07:00", "except": "low" } }), "quiet_hours.except"),
+        (json!({ "quiet_hours": { "from": "22:00", "to": "07:00", "digest": "yes" } }), "quiet_hours.digest"),
+        (json!({ "quiet_hours": { "from": "22:00", "to": "07:00", "excpt": "high" } }), "quiet_hours.excpt"),
+        (json!({ "paused_until": "2020-01-01T00:00:00Z" }), "paused_until"),
+        (json!({ "paused_until": "someday" }), "paused_until"),
+        (json!({ "paused_until": "every monday" }), "paused_until"),
+        (json!({ "paused_until": "9999-01-01T00:00:00Z" }), "paused_until"),
+        (json!({ "paused_until": 5 }), "paused_until"),
         (json!({ "tz": "UTC" }), "tz"),
     ] {
         let (status, problem) = server.call(Method::PUT, "/v1/users/a%20lice", Some(body)).await;

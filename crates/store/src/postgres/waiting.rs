@@ -9,13 +9,14 @@ use punctual_core::store::StoreError;
 use punctual_core::user::User;
 use punctual_core::wake::PUT_OFF;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::batch::BEGIN_BY_KEY;
 use super::fault::Fault;
 use super::flight::both;
 use super::keep;
 use super::pool::{Connection, Param};
-use super::row::{clean, instant, micros};
+use super::row::{clean, get, instant, micros};
 use super::tell::tell;
 
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
@@ -53,17 +54,28 @@ pub(super) async fn delete_user(
 /// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it.
 async fn wake(db: &Connection<'_>, own: Shards, user: &str, now: Timestamp) -> Result<Vec<Timestamp>, Fault> {
     let (name, at, put_off) = (clean(user), micros(now), format!("{PUT_OFF}%"));
-    let params: [Param<'_>; 3] = [(&name, Type::TEXT), (&at, Type::TIMESTAMPTZ), (&put_off, Type::TEXT)];
+    let theirs = "select r.id, r.ack_timeout from punctual.reminder r where r.user_id = $1 order by r.id";
+    let theirs = db.rows(theirs, &[(&name, Type::TEXT)]).await?;
+    let reminders = theirs.iter().map(|found| get(found, 0)).collect::<Result<Vec<Uuid>, StoreError>>()?;
+    let timeouts = theirs.iter().map(|found| get(found, 1)).collect::<Result<Vec<Option<i64>>, StoreError>>()?;
+    let params: [Param<'_>; 4] = [
+        (&reminders, Type::UUID_ARRAY),
+        (&timeouts, Type::INT8_ARRAY),
+        (&at, Type::TIMESTAMPTZ),
+        (&put_off, Type::TEXT),
+    ];
+    // Each by its key: the sum keeps the planner from looking through all that is to come instead, reminder by reminder.
     let rows = db
         .rows(
-            "with waiting as (select o.reminder_id, o.run, o.at + r.ack_timeout * interval '1 millisecond' as asked_again \
-               from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
-               where r.user_id = $1 and o.wake_at > $2 and (o.state = 'snoozed' and o.error in ('quiet', 'paused') \
-                 or o.state = 'pending_retry' and o.error like $3 \
-                 or o.state = 'awaiting_ack' and o.wake_at > o.at + r.ack_timeout * interval '1 millisecond') \
-               order by o.reminder_id, o.run for update of o) \
-             update punctual.occurrence o set due_at = case o.state when 'snoozed' then $2 else o.due_at end, \
-               wake_at = case o.state when 'awaiting_ack' then greatest($2, w.asked_again) else $2 end \
+            "with waiting as (select o.* from unnest($1, $2) as v (id, ack_timeout) cross join lateral ( \
+               select o.reminder_id, o.run, o.at + v.ack_timeout * interval '1 millisecond' as asked_again \
+               from punctual.occurrence o where o.reminder_id = v.id and o.wake_at + interval '0' > $3 \
+               and (o.state = 'snoozed' and o.error in ('quiet', 'paused') \
+                 or o.state = 'pending_retry' and o.error like $4 \
+                 or o.state = 'awaiting_ack' and o.wake_at > o.at + v.ack_timeout * interval '1 millisecond') \
+               order by o.run for update of o) as o) \
+             update punctual.occurrence o set due_at = case o.state when 'snoozed' then $3 else o.due_at end, \
+               wake_at = case o.state when 'awaiting_ack' then greatest($3, w.asked_again) else $3 end \
              from waiting w where o.reminder_id = w.reminder_id and o.run = w.run returning o.wake_at",
             &params,
         )

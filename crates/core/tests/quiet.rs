@@ -1,0 +1,141 @@
+//! What a moment means when its person must not be disturbed, one row a case.
+
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{at, every, occurrence, once, reminder};
+use jiff::Timestamp;
+use punctual_core::occurrence::{Lease, Occurrence, State, Why};
+use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, Priority, Reminder};
+use punctual_core::user::{Except, Person, QuietHours};
+use punctual_core::wake::{Moment, PUT_OFF, Series, Wake, on_wake};
+use punctual_core::zone::Zone;
+
+/// Quiet from second 0, which is 08:00 UTC, for an hour.
+fn quiet() -> Person {
+    let time = |text: &str| text.parse().unwrap();
+    let hours = QuietHours { from: time("08:00"), to: time("09:00"), except: Except::Critical, digest: false };
+    Person { quiet: Some(hours), ..Person::default() }
+}
+
+fn paused() -> Person {
+    Person { paused_until: Some(at(7200)), ..Person::default() }
+}
+
+fn meaning(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: Timestamp) -> Wake {
+    let series = Series::begun(reminder.schedule.is_recurring());
+    let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
+    on_wake(&Moment { reminder, series: &series, occurrence, person, route: &route, holding: &holding, now })
+}
+
+/// The state and the instant it is put off to; `None`: it is sent.
+fn put_off(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: i64) -> Option<(State, i64)> {
+    match meaning(reminder, occurrence, person, at(now)) {
+        Wake::Wait { state, due_at, .. } => Some((state, due_at.as_second() - at(0).as_second())),
+        Wake::Send { .. } => None,
+        end @ Wake::End { .. } => panic!("{end:?}"),
+    }
+}
+
+#[test]
+fn what_has_not_been_sent_waits_and_is_due_again_at_the_end() {
+    let single = reminder(once());
+    for state in [State::Scheduled, State::Snoozed, State::Waiting { why: Why::Paused }] {
+        let run = Occurrence { state, ..occurrence(&single, 1, at(60)) };
+        assert_eq!(put_off(&single, &run, &quiet(), 60), Some((State::Waiting { why: Why::Quiet }, 3600)));
+        assert_eq!(put_off(&single, &run, &paused(), 60), Some((State::Waiting { why: Why::Paused }, 7200)));
+        assert_eq!(put_off(&single, &run, &quiet(), 3600), None, "the end is no part of it");
+        assert_eq!(put_off(&single, &run, &paused(), 7200), None);
+        assert_eq!(put_off(&single, &run, &Person::default(), 60), None);
+    }
+}
+
+#[test]
+fn the_moment_counts_and_not_when_it_is_looked_at() {
+    let single = reminder(once());
+    let into = occurrence(&single, 1, at(0));
+    assert_eq!(put_off(&single, &into, &quiet(), -2), Some((State::Waiting { why: Why::Quiet }, 3600)));
+    let out = occurrence(&single, 1, at(3600));
+    assert_eq!(put_off(&single, &out, &quiet(), 3598), None);
+    assert_eq!(put_off(&single, &out, &paused(), 3598), Some((State::Waiting { why: Why::Paused }, 7200)));
+}
+
+#[test]
+fn what_was_begun_keeps_what_it_is_and_is_only_put_off() {
+    let asking = Reminder { ack: Some(AckPolicy::default()), ..reminder(once()) };
+    let of = |state: State| Occurrence { state, ..occurrence(&asking, 1, at(-60)) };
+    let retried = of(State::PendingRetry { retry_at: at(5), error: "answered 500".into() });
+    let (state, due) = put_off(&asking, &retried, &quiet(), 5).unwrap();
+    let State::PendingRetry { retry_at, error } = &state else { panic!("{state:?}") };
+    assert_eq!((*retry_at, due), (at(3600), -60));
+    assert!(error.starts_with(PUT_OFF) && error.ends_with("answered 500"), "{error}");
+    // Put off once more, it says what went wrong and not that it was put off twice.
+    let again = Occurrence { state: state.clone(), ..retried };
+    let (state, _) = put_off(&asking, &again, &paused(), 3600).unwrap();
+    assert_eq!(state.error(), Some("waits for the end of a pause; before: answered 500"));
+
+    let cut_off = of(State::Processing { lease: Lease { number: 1, until: at(5) } });
+    let (state, _) = put_off(&asking, &cut_off, &quiet(), 5).unwrap();
+    assert!(matches!(state, State::PendingRetry { retry_at, .. } if retry_at == at(3600)), "{state:?}");
+
+    let mut asked = of(State::AwaitingAck { delivered_at: at(-60), ask_again_at: at(5) });
+    asked.tries.asks = 1;
+    let expect = State::AwaitingAck { delivered_at: at(-60), ask_again_at: at(3600) };
+    assert_eq!(put_off(&asking, &asked, &quiet(), 5), Some((expect, -60)));
+    asked.tries.asks = 4;
+    let over = meaning(&asking, &asked, &quiet(), at(5));
+    assert!(matches!(over, Wake::End { state: State::Unanswered { .. }, .. }), "what is over needs no send: {over:?}");
+}
+
+#[test]
+fn what_matters_enough_is_sent_in_quiet_hours_and_nothing_in_a_pause() {
+    let mut person = quiet();
+    for (except, through) in
+        [(Except::Critical, [false, false, false, true]), (Except::High, [false, false, true, true])]
+    {
+        person.quiet = person.quiet.map(|quiet| QuietHours { except, ..quiet });
+        for (priority, through) in
+            [Priority::Low, Priority::Normal, Priority::High, Priority::Critical].into_iter().zip(through)
+        {
+            let of = Reminder { priority, ..reminder(once()) };
+            let run = occurrence(&of, 1, at(60));
+            assert_eq!(put_off(&of, &run, &person, 60).is_none(), through, "{priority} {except}");
+            assert!(put_off(&of, &run, &paused(), 60).is_some(), "{priority}");
+        }
+    }
+}
+
+#[test]
+fn a_series_goes_on_in_quiet_hours_and_stops_for_a_pause() {
+    let series = reminder(every(60));
+    let run = occurrence(&series, 1, at(60));
+    let Wake::Wait { moves_on, detail, .. } = meaning(&series, &run, &quiet(), at(60)) else { panic!("it is quiet") };
+    assert!(moves_on);
+    assert_eq!(detail, format!("until {}; it was due at {}", at(3600), at(60)));
+    let Wake::Wait { moves_on, detail, .. } = meaning(&series, &run, &paused(), at(60)) else { panic!("it is paused") };
+    assert!(!moves_on && detail.ends_with("left out"), "{detail}");
+}
+
+#[test]
+fn what_was_missed_is_missed_first() {
+    let mut series = reminder(every(60));
+    series.misfire.policy = MisfirePolicy::Skip;
+    let run = occurrence(&series, 1, at(60));
+    assert!(matches!(meaning(&series, &run, &quiet(), at(600)), Wake::End { state: State::Missed { .. }, .. }));
+}
+
+#[test]
+fn quiet_hours_are_meant_in_the_persons_zone_and_else_the_reminders() {
+    let berlin = Zone::named("Europe/Berlin").unwrap();
+    // At second 0 it is nine in Berlin.
+    let mine = Reminder { timezone: berlin.clone(), ..reminder(once()) };
+    let run = occurrence(&mine, 1, at(60));
+    assert_eq!(put_off(&mine, &run, &quiet(), 60), None);
+    let there = Person { timezone: Some(Zone::utc()), ..quiet() };
+    assert!(put_off(&mine, &run, &there, 60).is_some());
+    let here = Person { timezone: Some(berlin), ..quiet() };
+    assert_eq!(put_off(&reminder(once()), &run, &here, 60), None);
+}
