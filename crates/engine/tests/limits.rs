@@ -26,7 +26,7 @@ fn burst(story: &Story, channel: &str, count: u8, address: impl Fn(u8) -> String
         ..once(number, due(), story.now())
     };
     let reminders: Vec<_> = (1..=count).map(reminder).collect();
-    story.try_create(reminders.clone()).unwrap();
+    story.try_create(reminders.clone()).expect("they are right");
     reminders
 }
 

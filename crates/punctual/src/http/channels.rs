@@ -98,7 +98,11 @@ fn told(trial: &Trial, to: &Address) -> Value {
         "address": to.address,
         "outcome": outcome,
         "meaning": meaning,
-        "error": trial.said.as_ref().err().map(ToString::to_string),
+        "error": trial.said.as_ref().err().map(|error| match error {
+            // The outcome says it already.
+            SendError::Gone(why) => why.clone(),
+            error => error.to_string(),
+        }),
         "message_id": trial.said.as_ref().ok().and_then(|receipt| receipt.message_id.clone()),
         "took_ms": trial.took.as_secs_f64() * 1000.0,
     })

@@ -8,6 +8,7 @@ mod common;
 mod auth;
 mod bad_days;
 mod bad_input;
+mod channels;
 mod command_line;
 mod embed;
 mod first_reminder;
