@@ -42,6 +42,13 @@ pub enum Change {
     },
     /// A person says: not needed.
     Dismiss,
+    /// An answer to one run and to no other: what a button or a link under its message says.
+    AnswerRun {
+        /// Which run.
+        run: u32,
+        /// [`Self::Ack`], [`Self::Snooze`] or [`Self::Dismiss`].
+        answer: Box<Change>,
+    },
     /// Send now, whatever the schedule says.
     Fire,
     /// Change what it says, when, or to whom.
@@ -59,8 +66,17 @@ impl Change {
             Self::Ack => "ack",
             Self::Snooze { .. } => "snooze",
             Self::Dismiss => "dismiss",
+            Self::AnswerRun { answer, .. } => answer.verb(),
             Self::Fire => "fire",
             Self::Update(_) => "update",
+        }
+    }
+
+    /// The command itself, without the run that it is meant for.
+    pub fn plain(&self) -> &Self {
+        match self {
+            Self::AnswerRun { answer, .. } => answer.plain(),
+            other => other,
         }
     }
 }
@@ -144,9 +160,16 @@ pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Re
         },
         open: loaded.open,
         last_ended: loaded.last_ended,
+        only_run: None,
         now,
     };
-    match change {
+    if let Change::AnswerRun { run, answer } = change {
+        if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
+            return Err(Invalid::new("answer", "is none: ack, snooze and dismiss are").into());
+        }
+        work.only_run = Some(*run);
+    }
+    match change.plain() {
         Change::Cancel => work.cancel()?,
         Change::Pause => work.pause()?,
         Change::Resume => work.resume()?,
@@ -156,6 +179,8 @@ pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Re
         Change::Snooze { until } => work.snooze(*until, actor)?,
         Change::Fire => work.fire()?,
         Change::Update(patch) => work.update(patch)?,
+        // What is plain is none; see above.
+        Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
     }
     work.finish();
     Ok(work.out)
@@ -165,6 +190,8 @@ struct Work {
     out: Applied,
     open: Vec<Occurrence>,
     last_ended: Option<Occurrence>,
+    /// The run that an answer is meant for; none other is touched.
+    only_run: Option<u32>,
     now: Timestamp,
 }
 
@@ -437,7 +464,9 @@ impl Work {
     /// The earliest occurrence whose person has been asked; also while it is being asked again.
     fn take_asked(&mut self) -> Option<Occurrence> {
         let wants_answer = self.out.reminder.ack.is_some();
+        let only_run = self.only_run;
         self.take(|o| match o.state {
+            _ if only_run.is_some_and(|run| run != o.id.run) => false,
             State::AwaitingAck { .. } => true,
             State::Processing { .. } | State::PendingRetry { .. } => wants_answer && o.tries.reached > 0,
             _ => false,
@@ -452,6 +481,9 @@ impl Work {
     fn no_question(&self) -> Refused {
         if self.out.reminder.ack.is_none() {
             return not_now("it asks for no answer: require_ack is false");
+        }
+        if self.only_run.is_some() {
+            return not_now("this run awaits no answer any more");
         }
         match &self.last_ended {
             Some(last) if self.open.is_empty() => {

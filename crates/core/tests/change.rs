@@ -128,6 +128,30 @@ fn an_answer_to_nothing_is_refused_with_the_reason() {
 }
 
 #[test]
+fn an_answer_to_one_run_touches_no_other() {
+    let to = |run, answer| Change::AnswerRun { run, answer: Box::new(answer) };
+    let two = || {
+        let mut two = loaded(asking(every(60)), awaiting());
+        let mut second = occurrence(&two.reminder, 2, at(120));
+        second.state = awaiting();
+        two.open.push(second);
+        two
+    };
+    assert_eq!(states(&done(two(), to(2, Change::Ack)))[0], (2, StateKind::Completed, at(120)));
+    assert_eq!(states(&done(two(), to(1, Change::Dismiss)))[0], (1, StateKind::Dismissed, at(60)));
+    let until = at(600);
+    assert_eq!(states(&done(two(), to(2, Change::Snooze { until })))[0], (2, StateKind::Snoozed, until));
+    for answer in [Change::Ack, Change::Dismiss, Change::Snooze { until }] {
+        assert_eq!(refused(two(), to(3, answer.clone())), "this run awaits no answer any more");
+        assert_eq!(to(3, answer.clone()).verb(), answer.verb());
+    }
+    // What is not an answer is not smuggled in as one.
+    for other in [Change::Cancel, Change::Fire, to(1, Change::Ack)] {
+        assert_eq!(refused(two(), to(1, other)), "answer: is none: ack, snooze and dismiss are");
+    }
+}
+
+#[test]
 fn an_interval_counted_from_the_answer_goes_on_from_it() {
     let applied = done(loaded(asking(every_from(60, Anchor::Ack)), awaiting()), Change::Ack);
     assert_eq!(states(&applied)[1], (2, StateKind::Scheduled, at(90)));

@@ -282,7 +282,7 @@ impl Engine {
 impl Inner {
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         // An answer is about what has been sent; all else is about what will be.
-        let answer = matches!(change, Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
+        let answer = matches!(change.plain(), Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
         let mut tries_left = WITHDRAW_TRIES;
         loop {
             let withdrawn = if answer { Vec::new() } else { self.flights.withdraw(id) };

@@ -56,6 +56,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("webhook_allow_private", &["PUNCTUAL_WEBHOOK_ALLOW_PRIVATE"], "write true or false"),
     key("webhook_secret", &["PUNCTUAL_WEBHOOK_SECRET"], "write a Standard Webhooks secret: whsec_ and base64"),
     key("webhook_secret_file", &["PUNCTUAL_WEBHOOK_SECRET_FILE"], "write the path of a file that holds the secret"),
+    key("link_secret", &["PUNCTUAL_LINK_SECRET"], "write at least 16 random characters"),
+    key("link_secret_file", &["PUNCTUAL_LINK_SECRET_FILE"], "write the path of a file that holds the secret"),
     key("webhook_timeout", &["PUNCTUAL_WEBHOOK_TIMEOUT"], "write seconds, such as 15, or a span, such as \"15s\""),
     key("webhook_concurrency", &["PUNCTUAL_WEBHOOK_CONCURRENCY"], "write a number from 1 to 10000"),
     key("default_channel", &["PUNCTUAL_DEFAULT_CHANNEL"], "write CHANNEL or CHANNEL:ADDRESS, such as console"),

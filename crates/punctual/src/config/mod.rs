@@ -55,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     /// Where people and programs reach this server, for links.
     pub(crate) public_url: Option<String>,
+    /// Proves the links that answer a reminder.
+    pub(crate) link_secret: Option<Secret>,
     /// The zone of reminders and users that have none.
     pub(crate) timezone: Zone,
     pub(crate) log_format: LogFormat,
@@ -144,6 +146,7 @@ impl Config {
             redis,
             listen: read::listen(&layers)?,
             public_url: read::public_url(&layers)?,
+            link_secret: read::link_secret(&layers)?,
             timezone: read::timezone(&layers)?,
             log_format: read::log_format(&layers)?,
             log: read::log(&layers)?,
@@ -154,7 +157,7 @@ impl Config {
             retry: read::retry(&layers)?,
             webhook: WebhookConfig {
                 allow_private: layers.boolean("webhook_allow_private")?.unwrap_or(false),
-                secret: read::webhook_secret(&layers)?,
+                secret: read::secret(&layers, "webhook_secret", "webhook_secret_file")?,
                 timeout: layers.seconds("webhook_timeout")?.unwrap_or(Duration::from_secs(15)),
                 concurrency: layers.number("webhook_concurrency", 1..=10_000)?.map_or(64, |n| n as usize),
             },

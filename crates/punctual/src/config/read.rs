@@ -149,11 +149,21 @@ fn unknown_priority(found: &Found<Value>, name: &str) -> ConfigError {
     }
 }
 
-pub(super) fn webhook_secret(layers: &Layers<'_>) -> Result<Option<Secret>, ConfigError> {
-    if let Some(found) = layers.text("webhook_secret")? {
+pub(super) fn link_secret(layers: &Layers<'_>) -> Result<Option<Secret>, ConfigError> {
+    let secret = secret(layers, "link_secret", "link_secret_file")?;
+    match (&secret, layers.text("link_secret")?.or(layers.text("link_secret_file")?)) {
+        // Whoever guesses it can answer for everybody.
+        (Some(secret), Some(found)) if secret.expose().len() < 16 => Err(found.wrong("is too short")),
+        _ => Ok(secret),
+    }
+}
+
+/// A secret that is given as itself, or by the path of a file that holds it.
+pub(super) fn secret(layers: &Layers<'_>, name: &str, file: &str) -> Result<Option<Secret>, ConfigError> {
+    if let Some(found) = layers.text(name)? {
         return Ok(Some(Secret::new(found.value)));
     }
-    let Some(found) = layers.text("webhook_secret_file")? else { return Ok(None) };
+    let Some(found) = layers.text(file)? else { return Ok(None) };
     let text = std::fs::read_to_string(&found.value)
         .map_err(|error| found.wrong(format!("cannot read {}: {error}", found.value)))?;
     match text.trim() {

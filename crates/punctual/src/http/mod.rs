@@ -24,6 +24,7 @@ mod idempotency;
 /// What was looked up a moment ago.
 mod recent;
 
+mod answer_link;
 mod audit;
 mod batch;
 mod channels;
@@ -49,12 +50,13 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
+use punctual_channels::common::links::Links;
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
-use punctual_core::store::{Answered, ChangeError, Changed, ReminderView, StoreError};
+use punctual_core::store::{Answered, By, ChangeError, Changed, ReminderView, StoreError};
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
 use punctual_engine::{CreateError, Engine};
@@ -93,6 +95,8 @@ pub(crate) struct App {
     database: PathBuf,
     registry: Registry,
     metrics_key: bool,
+    /// Knows the links that answer a reminder.
+    links: Option<Links>,
     /// Whether everything is done but the send.
     shadow: bool,
 }
@@ -105,6 +109,8 @@ pub(crate) struct Parts {
     pub(crate) admin_key: Secret,
     pub(crate) database: PathBuf,
     pub(crate) metrics_key: bool,
+    /// Knows the links that answer a reminder; without it there are none.
+    pub(crate) links: Option<Links>,
     /// What was kept from being sent; there is nothing to count when everything is sent.
     pub(crate) shadow: Option<ShadowSends>,
 }
@@ -139,6 +145,7 @@ impl App {
             database: parts.database,
             registry,
             metrics_key: parts.metrics_key,
+            links: parts.links,
             shadow,
         })
     }
@@ -168,7 +175,12 @@ impl App {
 
     /// Changes through the engine, and remembers for the readiness whether the store did it.
     async fn change(&self, id: ReminderId, change: Change, caller: &Caller) -> Result<Changed, ChangeError> {
-        let changed = self.engine.change(id, change, caller.by(self.now())).await;
+        self.change_by(id, change, caller.by(self.now())).await
+    }
+
+    /// The same for whoever needs no key.
+    async fn change_by(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        let changed = self.engine.change(id, change, by).await;
         match &changed {
             Ok(_) => self.refusal.forget(),
             Err(ChangeError::Store(error)) => self.note(error),
@@ -257,6 +269,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/dead-addresses", get(channels::dead))
         .route("/v1/audit", get(audit::list))
         .route("/v1/stats", get(stats::show))
+        .route("/a/{token}", get(answer_link::ask).post(answer_link::answer))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))

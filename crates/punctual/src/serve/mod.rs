@@ -23,6 +23,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use axum::serve::ListenerExt;
 use punctual_channels::common::fields::Fields;
+use punctual_channels::common::links::Links;
 use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
@@ -59,7 +60,9 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
-    let mut channels = channels(&config, webhook_secret, server(&config, &url))?;
+    let server = server(&config, &url, &*random)?;
+    let links = server.links.clone();
+    let mut channels = channels(&config, webhook_secret, server)?;
     if let Opened::Postgres(store) = &database {
         publish(store, &config, &channels).await;
     }
@@ -85,6 +88,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         admin_key,
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
+        links,
         shadow,
     });
     let place = place::Place::announce(&config.data_dir, &url)?;
@@ -173,9 +177,10 @@ async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
 }
 
 /// What all channels are told about this server, which listens at `url`.
-fn server(config: &Config, url: &str) -> setup::Server {
+fn server(config: &Config, url: &str, random: &dyn Random) -> anyhow::Result<setup::Server> {
     let public_url = config.public_url.clone().unwrap_or_else(|| url.to_owned());
-    setup::Server { public_url: Some(public_url), links: None }
+    let links = Links::new(&public_url, secrets::link_secret(config, random)?.expose().as_bytes());
+    Ok(setup::Server { public_url: Some(public_url), links: Some(links) })
 }
 
 fn channels(

@@ -1,4 +1,4 @@
-//! The admin's key and the webhooks' secret, made on first start.
+//! The admin's key, and the secrets of webhooks and links, made on first start.
 
 use std::io;
 use std::path::Path;
@@ -16,6 +16,8 @@ use crate::http::new_key;
 pub(super) const ADMIN_KEY_FILE: &str = "admin.key";
 /// Where the webhooks' secret is kept, in the data directory.
 const WEBHOOK_SECRET_FILE: &str = "webhook.secret";
+/// Where the secret of the answer links is kept, in the data directory.
+const LINK_SECRET_FILE: &str = "link.secret";
 /// Shorter keys can be guessed.
 const KEY_LENGTH_MIN: usize = 16;
 
@@ -51,6 +53,19 @@ pub(super) fn webhook_secret(config: &Config, random: &dyn Random) -> anyhow::Re
         .parse()
         .map_err(|invalid: punctual_core::invalid::Invalid| anyhow!("webhook_secret: {}", invalid.problem))?;
     Ok(Some(secret))
+}
+
+/// What proves the answer links: what was set, else what is in the data directory, else something new. Nodes that share a
+/// database need the same, so that any of them knows the others' links.
+pub(super) fn link_secret(config: &Config, random: &dyn Random) -> anyhow::Result<Secret> {
+    match &config.link_secret {
+        Some(secret) => Ok(secret.clone()),
+        None => kept(&config.data_dir.join(LINK_SECRET_FILE), || {
+            let mut bytes = [0; 32];
+            random.fill(&mut bytes);
+            STANDARD.encode(bytes)
+        }),
+    }
 }
 
 /// The secret in a file, if there is one.

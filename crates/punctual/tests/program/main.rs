@@ -5,6 +5,7 @@
 
 mod common;
 
+mod answer_links;
 mod auth;
 mod bad_days;
 mod bad_input;

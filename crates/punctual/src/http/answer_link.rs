@@ -1,0 +1,142 @@
+//! Links that answer a reminder with one click, such as those in a mail.
+//!
+//! The link carries its own proof and needs no key: whoever has it may give that one answer to that one run. Fetching it changes
+//! nothing, because mail scanners fetch every link they see; a person's browser then sends the answer by itself.
+
+/// What a person sees.
+mod page;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use punctual_channels::common::buttons::Verb;
+use punctual_core::change::{Change, Refused, snooze_until};
+use punctual_core::id::OccurrenceId;
+use punctual_core::phrase::Lang;
+use punctual_core::reminder::Reminder;
+use punctual_core::store::{By, ChangeError};
+use serde_json::json;
+
+use self::page::{Said, page};
+use super::App;
+use super::input::InPath;
+use super::problem::Problem;
+use super::wire;
+
+/// What a link's "later" means; its label says so, too.
+const SNOOZE_MINUTES: u64 = 10;
+/// Who answers, in the audit trail.
+const ACTOR: &str = "link";
+
+/// What one link is about.
+struct Asked {
+    verb: Verb,
+    occurrence: OccurrenceId,
+    reminder: Reminder,
+    lang: Lang,
+    /// Whether the run has ended, so that nothing can be answered any more.
+    is_over: bool,
+}
+
+/// Shows what the link is about, and has the browser send the answer.
+pub(super) async fn ask(State(app): State<Arc<App>>, InPath(token): InPath<String>, headers: HeaderMap) -> Response {
+    let asked = match find(&app, &token).await {
+        Ok(asked) => asked,
+        Err(said) => return refuse(said, &headers, accepted_lang(&headers)),
+    };
+    if asked.is_over {
+        return refuse(Said::Over, &headers, asked.lang);
+    }
+    if wants_json(&headers) {
+        let body = json!({
+            "answered": false,
+            "response": asked.verb.as_str(),
+            "reminder_id": asked.reminder.id.to_string(),
+            "occurrence_id": asked.occurrence.to_string(),
+            "hint": "POST here to answer",
+        });
+        return wire::answer(StatusCode::OK, &body);
+    }
+    page(StatusCode::OK, asked.lang, &Said::Ask(asked.verb, &asked.reminder.message))
+}
+
+/// Gives the answer.
+pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<String>, headers: HeaderMap) -> Response {
+    let Asked { verb, occurrence, reminder, lang, is_over } = match find(&app, &token).await {
+        Ok(asked) => asked,
+        Err(said) => return refuse(said, &headers, accepted_lang(&headers)),
+    };
+    let now = app.now();
+    let until = (verb == Verb::Snooze).then(|| snooze_until(now, SNOOZE_MINUTES));
+    let plain = match (verb, until) {
+        (Verb::Snooze, Some(until)) => Change::Snooze { until },
+        (Verb::Dismiss, _) => Change::Dismiss,
+        _ => Change::Ack,
+    };
+    let change = Change::AnswerRun { run: occurrence.run, answer: Box::new(plain) };
+    let by = By { actor: ACTOR.into(), user: None, now };
+    match app.change_by(occurrence.reminder, change, by).await {
+        Ok(_) => {}
+        Err(ChangeError::Refused(Refused::SendBegun)) => return refuse(Said::Busy, &headers, lang),
+        Err(ChangeError::Refused(_)) if !is_over => return refuse(Said::NotNow, &headers, lang),
+        Err(ChangeError::Refused(_)) => return refuse(Said::Over, &headers, lang),
+        Err(ChangeError::NotFound) => return refuse(Said::Unknown, &headers, lang),
+        Err(ChangeError::Store(_)) => return refuse(Said::Trouble, &headers, lang),
+    }
+    if wants_json(&headers) {
+        let body = json!({
+            "answered": true,
+            "response": verb.as_str(),
+            "reminder_id": reminder.id.to_string(),
+            "occurrence_id": occurrence.to_string(),
+            "until": until.map(|until| until.to_string()),
+        });
+        return wire::answer(StatusCode::OK, &body);
+    }
+    let time =
+        until.map(|until: Timestamp| until.to_zoned(reminder.timezone.rules().clone()).strftime("%H:%M").to_string());
+    page(StatusCode::OK, lang, &Said::Answered(verb, time.as_deref(), &reminder.message))
+}
+
+async fn find(app: &App, token: &str) -> Result<Asked, Said<'static>> {
+    let (verb, occurrence) = app.links.as_ref().and_then(|links| links.read(token)).ok_or(Said::Unknown)?;
+    let trouble = |error| {
+        app.note(&error);
+        Said::Trouble
+    };
+    let view = app.engine.store().reminder(occurrence.reminder).await.map_err(trouble)?.ok_or(Said::Unknown)?;
+    let trail = app.engine.store().occurrence(occurrence).await.map_err(trouble)?;
+    let lang = app.lang_of(&view.reminder.user).await;
+    let is_over = trail.is_none_or(|trail| trail.occurrence.state.is_final());
+    Ok(Asked { verb, occurrence, reminder: view.reminder, lang, is_over })
+}
+
+/// Says no: a page for a person, a problem for a program.
+fn refuse(said: Said<'_>, headers: &HeaderMap, lang: Lang) -> Response {
+    let (status, code) = match said {
+        Said::Unknown => (StatusCode::NOT_FOUND, "not_found"),
+        Said::Over => (StatusCode::GONE, "answered"),
+        Said::Trouble => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        _ => (StatusCode::CONFLICT, "not_now"),
+    };
+    if wants_json(headers) {
+        return Problem::new(status, code, said.words(Lang::En)).into_response();
+    }
+    page(status, lang, &said)
+}
+
+/// Whether a program asks. Browsers ask for a page first.
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accept.contains("application/json") && !accept.contains("text/html")
+}
+
+/// The first language that the browser names and we speak.
+fn accepted_lang(headers: &HeaderMap) -> Lang {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let tag = |part: &str| part.split(';').next().unwrap_or_default().trim().parse().ok();
+    accepted.split(',').find_map(tag).unwrap_or(Lang::En)
+}
