@@ -33,9 +33,9 @@ struct Answer {
 
 impl Composer {
     /// The mail for `message`, ready to be sent. The same message makes the same bytes.
-    pub(super) fn compose(&self, message: &Message, to: &Address) -> Result<Vec<u8>, SendError> {
-        let said = self.template.render(message, "");
-        let question = question(message).filter(|question| *question != message.text);
+    pub(super) fn compose(&self, message: &Message, to: &Address) -> Result<String, SendError> {
+        let said = self.template.render(message, "").replace("\r\n", "\n").replace('\r', "\n");
+        let question = question(message).filter(|question| *question != message.text).map(|text| one_line(&text));
         let answers = self.answers(message);
         let parts = MultiPart::alternative()
             .boundary(format!("punctual-{}", message.idempotency_key))
@@ -56,7 +56,9 @@ impl Composer {
             builder = builder.header(Importance);
         }
         let mail = builder.multipart(parts);
-        Ok(mail.map_err(|error| SendError::Refused(format!("no mail can be made of it: {error}")))?.formatted())
+        let unmade = |why: String| SendError::Refused(format!("no mail can be made of it: {why}"));
+        let mail = mail.map_err(|error| unmade(error.to_string()))?.formatted();
+        String::from_utf8(mail).map_err(|error| unmade(error.to_string()))
     }
 
     /// The same for every attempt, so that a mailbox can tell that it is the same mail.
@@ -97,11 +99,11 @@ fn text(said: &str, question: Option<&str>, answers: &[Answer]) -> String {
         parts.push(lines.join("\n"));
     }
     // Mail ends its lines with both; lettre leaves them as they are.
-    parts.join("\n\n").replace("\r\n", "\n").replace('\n', "\r\n") + "\r\n"
+    parts.join("\n\n").replace('\n', "\r\n") + "\r\n"
 }
 
 fn html(message: &Message, said: &str, question: Option<&str>, answers: &[Answer]) -> String {
-    let paragraph = |text: &str| format!("<p>{}</p>\r\n", escape(text).replace("\r\n", "\n").replace('\n', "<br>\r\n"));
+    let paragraph = |text: &str| format!("<p>{}</p>\r\n", escape(text).replace('\n', "<br>\r\n"));
     let mut body = paragraph(said);
     body.extend(question.map(paragraph));
     if !answers.is_empty() {

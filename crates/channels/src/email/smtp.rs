@@ -53,13 +53,7 @@ pub(super) struct Idle(Mutex<Vec<(AsyncSmtpConnection, Timestamp)>>);
 impl Smtp {
     /// Sends one mail to one person. It is taken, or the error says how far it came.
     #[expect(clippy::disallowed_methods, reason = "the network's time is real")]
-    pub(super) async fn send(
-        &self,
-        from: &Address,
-        to: &Address,
-        mail: &[u8],
-        now: Timestamp,
-    ) -> Result<(), SendError> {
+    pub(super) async fn send(&self, from: &Address, to: &Address, mail: &str, now: Timestamp) -> Result<(), SendError> {
         let under_way = AtomicBool::new(false);
         match tokio::time::timeout(self.timeout, self.send_once(from, to, mail, now, &under_way)).await {
             Ok(sent) => sent,
@@ -76,7 +70,7 @@ impl Smtp {
         &self,
         from: &Address,
         to: &Address,
-        mail: &[u8],
+        mail: &str,
         now: Timestamp,
         under_way: &AtomicBool,
     ) -> Result<(), SendError> {
@@ -85,7 +79,9 @@ impl Smtp {
             connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(|error| (error, Step::Recipient))?;
             connection.command(Data).await.map_err(|error| (error, Step::Begin))?;
             under_way.store(true, Ordering::Relaxed);
-            connection.message(mail).await.map_err(|error| (error, Step::Mail))
+            // In one write, with its end: lettre would write the end by itself, and the network holds back a small write
+            // until the one before it is acknowledged. That is 40 ms for each mail.
+            connection.command(whole(mail)).await.map_err(|error| (error, Step::Mail))
         };
         match sent.await {
             Ok(_) => {
@@ -177,6 +173,16 @@ impl Smtp {
     fn receiver(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
+}
+
+/// A mail as it is written: a dot at the beginning of a line is doubled, because a dot alone ends it.
+fn whole(mail: &str) -> String {
+    let mut out = mail.replace("\r\n.", "\r\n..");
+    if out.starts_with('.') {
+        out.insert(0, '.');
+    }
+    out.push_str(if out.ends_with("\r\n") { ".\r\n" } else { "\r\n.\r\n" });
+    out
 }
 
 impl Idle {

@@ -147,14 +147,17 @@ async fn nothing_in_a_message_becomes_a_header_or_a_command() {
     let receiver = Receiver::start().await;
     let channel = channel(&receiver, &[("subject", "{name}")]);
     let mut message = sample::message(TO);
-    message.text = "one\r\n.\r\nRCPT TO:<all@example.org>\r\n.two\n..three".into();
+    message.text = "one\r\n.\r\nRCPT TO:<all@example.org>\r\n.two\n..three\r.\rfour".into();
     let name = "x\r\nBcc: all@example.org\r\n\r\nbody";
     sample::change(&mut message, |reminder| reminder.name = Some(name.into()));
     channel.send(&message).await.unwrap();
     let Arrived { to, text: mail, .. } = only(&receiver);
     assert_eq!((to.as_str(), header(&mail, "Bcc").as_str()), (TO, ""));
     assert_eq!(header(&mail, "Subject"), "x Bcc: all@example.org body");
-    assert_eq!(part(&mail, "text/plain").trim_end(), "one\r\n.\r\nRCPT TO:<all@example.org>\r\n.two\r\n..three");
+    assert_eq!(
+        part(&mail, "text/plain").trim_end(),
+        "one\r\n.\r\nRCPT TO:<all@example.org>\r\n.two\r\n..three\r\n.\r\nfour"
+    );
     assert_eq!(receiver.heard().iter().filter(|line| line.starts_with("RCPT")).count(), 1);
     // An address that would be one is never sent at all.
     let injected = sample::message("a@example.org>\r\nRCPT TO:<b@example.org");

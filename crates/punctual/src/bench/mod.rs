@@ -40,6 +40,9 @@ mod redis;
 /// How fast a message broker takes messages.
 mod broker;
 
+/// How fast mails go out.
+mod email;
+
 /// How fast phrases are understood.
 mod phrases;
 
@@ -137,6 +140,8 @@ enum Workload {
     Rabbitmq(broker::Args),
     /// How fast NATS JetStream acknowledges messages
     Nats(broker::Args),
+    /// How fast mails go out to a server, over kept connections
+    Email(email::Args),
     /// How fast phrases such as `tomorrow at 8` are understood
     Phrases(phrases::Args),
     /// Lateness beside receivers that hang, throttle and fail
@@ -202,6 +207,7 @@ async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
         Workload::Nats(args) => broker::nats(args).await.map(Some),
+        Workload::Email(args) => email::run(args).await.map(Some),
         Workload::Phrases(args) => phrases::run(args).map(Some),
         Workload::Trouble(args) => trouble::run(args, common).await.map(Some),
         Workload::Retry(args) => retry::run(args, common).await.map(Some),
