@@ -13,7 +13,7 @@ use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
-use lettre::transport::smtp::extension::{ClientId, Extension, MailParameter};
+use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use punctual_core::channel::SendError;
 
 use super::reply::{self, Step};
@@ -105,7 +105,11 @@ impl Smtp {
                 let receiver = self.receiver();
                 return Err(SendError::Refused(format!("{receiver} takes no addresses with letters beyond ASCII")));
             }
-            let parameters = if beyond_ascii { vec![MailParameter::SmtpUtfEight] } else { Vec::new() };
+            let parameters = match beyond_ascii {
+                // The address stands in the mail, too, and a server that knows the one knows the other.
+                true => vec![MailParameter::SmtpUtfEight, MailParameter::Body(MailBodyParameter::EightBitMime)],
+                false => Vec::new(),
+            };
             match connection.command(Mail::new(Some(from.clone()), parameters)).await {
                 Ok(_) => return Ok(connection),
                 // It had said good-bye before it was asked. Nothing is sent yet, so another one is tried.

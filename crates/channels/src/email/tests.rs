@@ -320,7 +320,7 @@ async fn letters_beyond_ascii_need_a_server_that_takes_them() {
     assert!(matches!(failed, SendError::Refused(why) if why.ends_with("takes no addresses with letters beyond ASCII")));
     receiver.takes_utf8();
     channel(&receiver, &[]).send(&local).await.unwrap();
-    assert!(receiver.heard().contains(&"MAIL FROM:<p@example.net> SMTPUTF8".to_owned()));
+    assert!(receiver.heard().contains(&"MAIL FROM:<p@example.net> SMTPUTF8 BODY=8BITMIME".to_owned()));
     assert_eq!(receiver.mails().pop().unwrap().to, "jürgen@example.org");
 }
 
