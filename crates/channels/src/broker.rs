@@ -8,10 +8,26 @@ pub(crate) mod route;
 
 use std::error::Error;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How many sends run at once to one broker.
 pub(crate) const CONCURRENCY: usize = 1024;
+
+/// How often something was heard on a connection. A message that nobody speaks of while others are heard of is that message's
+/// affair; where nothing is heard at all, the connection is dead.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(AtomicU64);
+
+impl Heard {
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// `future`, or `None` when it takes longer than `limit`.
 #[expect(clippy::disallowed_methods, reason = "a broker's time is real: it cannot be simulated past its socket")]

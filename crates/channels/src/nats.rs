@@ -33,7 +33,7 @@ use punctual_core::invalid::Invalid;
 
 use crate::broker::link::Link;
 use crate::broker::route::Route;
-use crate::broker::{CONCURRENCY, within};
+use crate::broker::{CONCURRENCY, Heard, within};
 use crate::common::fields::Fields;
 use crate::event;
 use crate::setup::Server;
@@ -114,7 +114,13 @@ pub struct Nats {
     config: Config,
     target: Target,
     subject: Route,
-    link: Link<jetstream::Context>,
+    link: Link<Connection>,
+}
+
+struct Connection {
+    streams: jetstream::Context,
+    /// Answers of any kind.
+    heard: Heard,
 }
 
 impl Nats {
@@ -131,7 +137,7 @@ impl Nats {
         Ok(Self { config, target, subject, link: Link::new() })
     }
 
-    async fn connect(&self) -> Result<jetstream::Context, SendError> {
+    async fn connect(&self) -> Result<Connection, SendError> {
         let target = &self.target;
         let mut options = ConnectOptions::new()
             .name("punctual")
@@ -165,7 +171,8 @@ impl Nats {
             .await
             .ok_or_else(|| failure::silent(target, self.config.connect_timeout))?
             .map_err(|error| failure::connecting(&error, target))?;
-        Ok(ContextBuilder::new().timeout(self.config.timeout).max_ack_inflight(CONCURRENCY).build(client))
+        let streams = ContextBuilder::new().timeout(self.config.timeout).max_ack_inflight(CONCURRENCY).build(client);
+        Ok(Connection { streams, heard: Heard::default() })
     }
 }
 
@@ -182,28 +189,36 @@ impl Channel for Nats {
         let body = event::to_json(message, self.config.public_url.as_deref());
 
         // The client makes a lost connection again by itself.
-        let stream = self.link.get(|_| true, self.connect()).await?;
+        let connection = self.link.get(|_| true, self.connect()).await?;
+        let streams = &connection.streams;
         // While it does so it would keep the message and send it at some time later, when it may be in nobody's interest.
-        if stream.client().connection_state() != State::Connected {
+        if streams.client().connection_state() != State::Connected {
             return Err(SendError::Unavailable(format!("the connection to {target} is lost; it is being made again")));
         }
+        let n_heard = connection.heard.so_far();
         let publishing = async {
-            let acknowledgement = stream.publish_with_headers(subject.clone(), headers(message), body.into()).await?;
+            let acknowledgement = streams.publish_with_headers(subject.clone(), headers(message), body.into()).await?;
             acknowledgement.await
         };
-        match within(self.config.timeout, publishing).await.unwrap_or_else(|| Err(failure::timed_out())) {
+        let said = within(self.config.timeout, publishing).await.unwrap_or_else(|| Err(failure::timed_out()));
+        if said.as_ref().err().is_none_or(failure::is_answer) {
+            connection.heard.add();
+        }
+        match said {
             Ok(stored) => {
                 let message_id = Some(format!("{}:{}", stored.stream, stored.sequence));
                 Ok(Receipt { message_id, ..Receipt::default() })
             }
             Err(error) if failure::is_silence(&error) => {
                 // A connection on which nothing came for so long is not worth another message.
-                self.link.forget(&stream);
+                if connection.heard.so_far() == n_heard {
+                    self.link.forget(&connection);
+                }
                 let limit = self.config.timeout;
                 Err(SendError::Unknown(format!("{target} did not acknowledge it within {limit:?}")))
             }
             Err(error) if failure::is_no_stream(&error) => {
-                let asked = within(self.config.timeout, stream.stream_by_subject(subject.as_str())).await;
+                let asked = within(self.config.timeout, streams.stream_by_subject(subject.as_str())).await;
                 Err(failure::no_stream(asked, &subject, target))
             }
             Err(error) => Err(failure::publishing(&error, target)),

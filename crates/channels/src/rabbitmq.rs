@@ -129,13 +129,18 @@ impl Rabbitmq {
     /// Publishes on a channel that nobody else uses, and waits for the broker's word.
     async fn publish(&self, message: &Message, place: Place, body: &[u8]) -> Result<Receipt, SendError> {
         let target = &self.target;
-        let connection = self.link.get(Connection::is_up, self.connect()).await?;
+        let (connection, turn) = loop {
+            let connection = self.link.get(Connection::is_up, self.connect()).await?;
+            let turn = connection.turn().await;
+            // It may have ended while others had their turn.
+            if connection.is_up() {
+                break (connection, turn);
+            }
+        };
         if connection.is_blocked() {
             let problem = format!("{target} is short of memory or disk and takes no messages at the moment");
             return Err(SendError::Unavailable(problem));
         }
-        // A turn first: waiting for one is no fault of the broker's.
-        let turn = connection.turn().await;
         let Some(channel) = within(self.config.connect_timeout, connection.channel()).await else {
             connection.end();
             self.link.forget(&connection);
@@ -143,6 +148,7 @@ impl Rabbitmq {
         };
         let channel = channel.map_err(|error| failure::before(&error, target))?;
 
+        let n_heard = connection.heard.so_far();
         let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
         let publishing = async {
             let Place { exchange, routing_key } = place.clone();
@@ -150,15 +156,19 @@ impl Rabbitmq {
         };
         match within(self.config.timeout, publishing).await {
             Some(Ok(confirmation)) => {
+                connection.heard.add();
                 // Only a channel with nothing under way is used again; any other closes as it is dropped.
                 connection.give_back(channel, turn);
                 failure::confirmed(confirmation, &place, target)
             }
             Some(Err(error)) => Err(failure::during(&error, &place, target)),
             None => {
-                // A connection on which nothing came for so long is not worth another message.
-                connection.end();
-                self.link.forget(&connection);
+                // A connection on which nothing came for so long is not worth another message. A queue may also be silent by
+                // itself, when it has lost the majority of its replicas.
+                if connection.heard.so_far() == n_heard {
+                    connection.end();
+                    self.link.forget(&connection);
+                }
                 let limit = self.config.timeout;
                 Err(SendError::Unknown(format!("{target} did not confirm it within {limit:?}")))
             }

@@ -14,7 +14,9 @@ pub(crate) fn start(format: LogFormat, directives: &str) {
         LogFormat::Json => false,
         LogFormat::Auto => io::stderr().is_terminal(),
     };
-    let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("info"));
+    // The RabbitMQ client would log a message that was returned in full; what it has to say is in the attempt's error.
+    let filter =
+        EnvFilter::try_new(format!("lapin=off,{directives}")).unwrap_or_else(|_| EnvFilter::new("lapin=off,info"));
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_span_events(FmtSpan::NONE);
     // A second start in one process, as tests may do, keeps the first.

@@ -41,6 +41,11 @@ pub(super) fn is_silence(error: &PublishError) -> bool {
     matches!(error.kind(), PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe)
 }
 
+/// Whether the server has said so itself, and not the client.
+pub(super) fn is_answer(error: &PublishError) -> bool {
+    is_no_stream(error) || said(error).is_some()
+}
+
 /// Whether nobody listens on the subject.
 pub(super) fn is_no_stream(error: &PublishError) -> bool {
     error.kind() == PublishErrorKind::StreamNotFound

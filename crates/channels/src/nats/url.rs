@@ -34,6 +34,8 @@ impl Target {
             return Err(invalid());
         }
         let login = servers.iter().find_map(login).transpose().map_err(|()| invalid())?;
+        // The client gets no secret that it has no use for and might log.
+        let servers = servers.into_iter().map(bare).collect::<Result<_, _>>().map_err(|()| invalid())?;
         Ok(Self { servers, login })
     }
 }
@@ -49,6 +51,14 @@ fn login(server: &ServerAddr) -> Option<Result<Login, ()>> {
             None => Login::Token(user),
         })
     }))
+}
+
+/// The same server without what stands before the `@`.
+fn bare(server: ServerAddr) -> Result<ServerAddr, ()> {
+    let mut url = server.into_inner();
+    url.set_username("")?;
+    url.set_password(None)?;
+    ServerAddr::from_url(url).map_err(drop)
 }
 
 impl fmt::Display for Target {
@@ -88,5 +98,7 @@ mod tests {
         assert!(login("nats://h1,nats://a:b@h2") == Some(password("a", "b")));
         assert!(login("nats://t%2Fk@h") == Some(Login::Token("t/k".into())));
         assert!(Target::parse("nats://a:%ff@h").is_err());
+        let servers = Target::parse("nats://a:hunter2@h1,nats://hunter2@[::1]:5").unwrap().servers;
+        assert!(!format!("{servers:?}").contains("hunter2"));
     }
 }

@@ -12,7 +12,7 @@ use lapin::{AsyncTcpStream, Channel, ConnectionProperties, ErrorKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::url::Target;
-use crate::broker::within;
+use crate::broker::{Heard, within};
 
 /// How many messages wait for their confirm at once. A broker has a few processes for each channel; more of them make nothing
 /// faster.
@@ -34,6 +34,8 @@ pub(super) struct Connection {
     idle: Mutex<Vec<Channel>>,
     turns: Arc<Semaphore>,
     socket: Socket,
+    /// Confirms of any kind.
+    pub(super) heard: Heard,
 }
 
 /// The right to use one channel.
@@ -68,7 +70,13 @@ impl Connection {
             0 => CHANNELS_MAX,
             negotiated => negotiated.min(CHANNELS_MAX),
         };
-        Ok(Self { inner, idle: Mutex::default(), turns: Arc::new(Semaphore::new(n_channels)), socket })
+        Ok(Self {
+            inner,
+            idle: Mutex::default(),
+            turns: Arc::new(Semaphore::new(n_channels)),
+            socket,
+            heard: Heard::default(),
+        })
     }
 
     pub(super) fn is_up(&self) -> bool {
