@@ -17,7 +17,7 @@ pub(super) use nats::run as nats;
 pub(super) use rabbitmq::run as rabbitmq;
 
 use super::report::{Report, Table, count, per_second, rate};
-use super::rig::{self, CHANNEL};
+use super::rig::{self, CHANNEL, MESSAGE};
 use super::summary::Summary;
 
 #[derive(Debug, clap::Args)]
@@ -43,6 +43,12 @@ impl Measured {
     fn json(&self) -> Value {
         json!({ "per_second": self.per_second, "message": self.took.json() })
     }
+}
+
+/// What the plain client sends: as long as an event is.
+fn plain_body() -> String {
+    const EVENT_BYTES: usize = 480;
+    MESSAGE.repeat(EVENT_BYTES / MESSAGE.len())
 }
 
 /// Sends all messages through `channel`.

@@ -6,8 +6,7 @@ use punctual_channels::Nats;
 use punctual_channels::nats::Config;
 
 use super::super::report::Report;
-use super::super::rig::MESSAGE;
-use super::{Args, Measured, flood, report, through};
+use super::{Args, Measured, flood, plain_body, report, through};
 
 const STREAM: &str = "PUNCTUAL_BENCH";
 const SUBJECT: &str = "punctual.bench";
@@ -33,7 +32,7 @@ async fn measure(args: &Args, context: &jetstream::Context) -> anyhow::Result<(M
     let context = context.clone();
     let plain = flood(args, move || {
         let context = context.clone();
-        async move { Ok(context.publish(SUBJECT, MESSAGE.into()).await?.await.map(drop)?) }
+        async move { Ok(context.publish(SUBJECT, plain_body().into()).await?.await.map(drop)?) }
     });
     Ok((ours, plain.await?))
 }

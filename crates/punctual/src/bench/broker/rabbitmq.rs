@@ -10,8 +10,7 @@ use punctual_channels::Rabbitmq;
 use punctual_channels::rabbitmq::Config;
 
 use super::super::report::Report;
-use super::super::rig::MESSAGE;
-use super::{Args, Measured, flood, report, through};
+use super::{Args, Measured, flood, plain_body, report, through};
 
 const QUEUE: &str = "punctual-bench";
 const PERSISTENT: u8 = 2;
@@ -42,8 +41,8 @@ async fn measure(args: &Args, channel: Channel) -> anyhow::Result<(Measured, Mea
         async move {
             let properties = BasicProperties::default().with_delivery_mode(PERSISTENT);
             let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
-            let body = MESSAGE.as_bytes();
-            let confirm = channel.basic_publish("".into(), QUEUE.into(), options, body, properties).await?;
+            let body = plain_body();
+            let confirm = channel.basic_publish("".into(), QUEUE.into(), options, body.as_bytes(), properties).await?;
             ensure!(confirm.await?.is_ack(), "the broker could not take it");
             Ok(())
         }
