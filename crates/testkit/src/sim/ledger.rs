@@ -12,6 +12,7 @@ use punctual_core::channel::Message;
 use punctual_core::clock::Clock;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::Reminder;
+use punctual_core::user::User;
 
 use crate::clock::ManualClock;
 use crate::executor::Group;
@@ -30,6 +31,8 @@ pub struct Book {
     pub creates: BTreeMap<ReminderId, Created>,
     /// Commands.
     pub commands: Vec<Command>,
+    /// Changes of people.
+    pub people: Vec<PutUser>,
     /// Sends.
     pub sends: Vec<Sent>,
     /// What was done to the world.
@@ -75,6 +78,17 @@ pub struct Command {
     pub acknowledged: Option<Moment>,
     /// When it was refused, and why.
     pub refused: Option<(Moment, String)>,
+}
+
+/// A person who was changed.
+#[derive(Debug, Clone)]
+pub struct PutUser {
+    /// What they are from then on.
+    pub user: User,
+    /// When it was asked for.
+    pub begun: Moment,
+    /// When it was acknowledged.
+    pub acknowledged: Option<Moment>,
 }
 
 /// A message that reached a receiver.
@@ -173,6 +187,22 @@ impl Ledger {
         }
     }
 
+    /// A person is changed; returns its index.
+    pub fn put_user_begun(&self, user: &User) -> usize {
+        let begun = self.moment(("put_user", &user.id));
+        let mut book = self.read();
+        book.people.push(PutUser { user: user.clone(), begun, acknowledged: None });
+        book.people.len() - 1
+    }
+
+    /// A person was changed.
+    pub fn put_user_answered(&self, index: usize, ok: bool) {
+        let moment = self.moment(("user put", index, ok));
+        if ok {
+            self.read().people[index].acknowledged = Some(moment);
+        }
+    }
+
     /// A message arrives; returns its index.
     pub fn send_begun(&self, from: Group, message: &Message) -> usize {
         let begun = self.moment(("send", &message.idempotency_key, message.attempt));
@@ -248,6 +278,11 @@ impl Book {
             let refused = refused.as_ref();
             lines
                 .extend(refused.map(|(moment, why)| (*moment, format!("{reminder} {} refused: {why}", change.verb()))));
+        }
+        for PutUser { user, begun, acknowledged } in &self.people {
+            let User { id, quiet_hours, paused_until, .. } = user;
+            lines.push((*begun, format!("{id} wants quiet hours {quiet_hours:?}, a pause until {paused_until:?}")));
+            lines.extend(acknowledged.map(|moment| (moment, format!("{id} has what they wanted"))));
         }
         for Sent { message, from, begun, effect, answered, .. } in &self.sends {
             let name = format!("{} attempt {}", message.idempotency_key, message.attempt);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::civil::time;
-use jiff::{SignedDuration, Timestamp};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Unit};
 use punctual_core::change::{Change, Patch};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::id::ReminderId;
@@ -13,6 +14,7 @@ use punctual_core::reminder::{
 };
 use punctual_core::schedule::{Anchor, CronExpr, Rule, Schedule, Weekdays};
 use punctual_core::store::By;
+use punctual_core::user::{Except, QuietHours, User};
 use punctual_core::zone::Zone;
 use punctual_engine::Engine;
 
@@ -28,6 +30,8 @@ pub(super) struct Load {
     pub random: Arc<SeededRandom>,
     /// Where they write down what they were told.
     pub ledger: Ledger,
+    /// Whether they have quiet hours, and ask for silence.
+    pub people: bool,
 }
 
 /// One thing a user does.
@@ -36,6 +40,8 @@ pub(super) enum Wish {
     Create(Vec<Reminder>),
     /// A command.
     Change(ReminderId, Change),
+    /// Asks for silence at other times than before.
+    Person(Box<User>),
 }
 
 impl Load {
@@ -45,6 +51,9 @@ impl Load {
         if reminders.len() < 3 || self.random.one_in(3) {
             let n = if self.random.one_in(5) { self.random.between(2, 6) } else { 1 };
             return Wish::Create((0..n).map(|_| self.reminder()).collect());
+        }
+        if self.people && self.random.one_in(8) {
+            return Wish::Person(Box::new(self.person()));
         }
         // Half of what people do is about what they were just told.
         let told: Vec<ReminderId> =
@@ -62,12 +71,39 @@ impl Load {
                 let answer = engine.create(reminders, "user", None).await;
                 ids.into_iter().for_each(|id| ledger.create_answered(id, answer.is_ok()));
             }
+            Wish::Person(user) => {
+                let index = ledger.put_user_begun(&user);
+                let answer = engine.put_user(*user).await;
+                ledger.put_user_answered(index, answer.is_ok());
+            }
             Wish::Change(id, change) => {
                 let index = ledger.command_begun(id, change.clone());
                 let by = By { actor: "user".into(), user: None, now };
                 let answer = engine.change(id, change, by).await;
                 ledger.command_answered(index, answer.map(drop).map_err(|error| error.to_string()));
             }
+        }
+    }
+
+    /// Somebody who wants to be left alone for some minutes around now, or is to be told again.
+    fn person(&self) -> User {
+        let now = self.clock.now();
+        let minutes = |n: i64| SignedDuration::from_mins(n);
+        let clock = |at: Timestamp| TimeZone::UTC.to_datetime(at).time().round(Unit::Minute).unwrap_or_default();
+        let from = clock(now + minutes(self.random.between(-4, 4)));
+        let to = from.wrapping_add(minutes(self.random.between(1, 8)));
+        let except = if self.random.one_in(2) { Except::High } else { Except::Critical };
+        let quiet = self.random.one_in(2).then_some(QuietHours { from, to, except, digest: false });
+        User {
+            id: format!("user-{}", self.random.below(3)),
+            timezone: Some(Zone::utc()),
+            language: None,
+            addresses: self.addresses(),
+            quiet_hours: quiet,
+            paused_until: self.random.one_in(3).then(|| self.soon(500)),
+            admin: false,
+            created_at: now,
+            updated_at: now,
         }
     }
 

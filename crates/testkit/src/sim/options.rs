@@ -30,6 +30,8 @@ pub struct Options {
     pub receivers_hang: bool,
     /// Every limit of the engine is so low that it is reached.
     pub tight: bool,
+    /// People have quiet hours, and ask for silence.
+    pub people: bool,
     /// A guarantee that is broken on purpose.
     pub sabotage: Option<Arc<dyn Sabotage>>,
 }
@@ -47,6 +49,7 @@ impl Options {
             receivers_fail: false,
             receivers_hang: false,
             tight: false,
+            people: false,
             sabotage: None,
         }
     }
@@ -73,6 +76,7 @@ impl Options {
             options = Self { n_engines: 2, crashes: false, ..options };
         }
         options.tight = coin(4);
+        options.people = coin(3);
         options
     }
 
@@ -90,7 +94,7 @@ impl Options {
 
 impl std::fmt::Display for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, tight, .. } = *self;
+        let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, tight, people, .. } = *self;
         let words = [
             (crashes, "crashes"),
             (stalls.is_some(), "stalls"),
@@ -99,6 +103,7 @@ impl std::fmt::Display for Options {
             (receivers_fail, "receivers fail"),
             (receivers_hang, "receivers hang"),
             (tight, "tight limits"),
+            (people, "quiet hours"),
         ];
         let words: Vec<_> = words.into_iter().filter(|(on, _)| *on).map(|(_, word)| word).collect();
         write!(f, "{} engine(s): {}", self.n_engines, if words.is_empty() { "calm".into() } else { words.join(", ") })

@@ -84,7 +84,7 @@ impl<'a> World<'a> {
             path,
             scheduler: SeededRandom::stream(seed, "scheduler"),
             trouble: SeededRandom::stream(seed, "trouble"),
-            load: Load { clock, random, ledger },
+            load: Load { clock, random, ledger, people: options.people },
             processes: Vec::new(),
             store: None,
             last_group: 0,

@@ -4,6 +4,7 @@
 //! code with the engine, so that a mistake there cannot excuse itself here.
 
 mod after_cancel;
+mod disturbed;
 mod early;
 mod hold;
 mod late;
@@ -11,6 +12,7 @@ mod left_behind;
 mod lost;
 mod once;
 mod series;
+mod told;
 mod trail;
 
 use std::collections::BTreeMap;
@@ -40,6 +42,10 @@ pub const TRAIL: &str = "a trail for every ending";
 pub const SERIES: &str = "the series goes on";
 /// What may have arrived is not sent again when its owner said so.
 pub const HOLD: &str = "held when unknown";
+/// Nobody is disturbed in their quiet hours or in a pause.
+pub const LEFT_IN_PEACE: &str = "left in peace";
+/// A critical reminder that led to nothing is told to somebody.
+pub const TOLD: &str = "somebody is told";
 
 /// Everything a checker may look at.
 pub struct Evidence {
@@ -96,7 +102,7 @@ type Checker = fn(&Evidence) -> Vec<String>;
 
 /// Asks every checker.
 pub fn all(evidence: &Evidence) -> Vec<Violation> {
-    let checkers: [(&'static str, Checker); 9] = [
+    let checkers: [(&'static str, Checker); 11] = [
         (NEVER_EARLY, early::check),
         (NEVER_LOST, lost::check),
         (SENT_ONCE, once::check),
@@ -106,6 +112,8 @@ pub fn all(evidence: &Evidence) -> Vec<Violation> {
         (TRAIL, trail::check),
         (SERIES, series::check),
         (ON_TIME, late::check),
+        (LEFT_IN_PEACE, disturbed::check),
+        (TOLD, told::check),
     ];
     let mut violations = Vec::new();
     for (checker, check) in checkers {

@@ -18,7 +18,12 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             _ => {}
         }
         let untouched = !commands.contains_key(&id);
-        if untouched && let Some(what) = wrong(evidence, row) {
+        // What was put off is due when it was put off to, and in a pause runs are left out.
+        let put_off = row.audit.iter().any(|entry| matches!(entry.action.as_str(), "quiet" | "paused"));
+        if untouched
+            && !put_off
+            && let Some(what) = wrong(evidence, row)
+        {
             found.push(format!("{id} {what}"));
         }
     }

@@ -1,0 +1,49 @@
+//! Nobody is disturbed in their quiet hours or in a pause.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::reminder::{Priority, Reminder};
+use punctual_core::user::{Except, User};
+
+use super::Evidence;
+
+/// What was claimed before somebody asked for silence may still be sent: claims are made ahead, and a phone takes one message at
+/// a time.
+const ON_ITS_WAY: SignedDuration = SignedDuration::from_secs(5);
+
+pub(super) fn check(evidence: &Evidence) -> Vec<String> {
+    let options = &evidence.options;
+    if !options.is_punctual() || options.receivers_hang || options.tight {
+        // What was on its way may be there for long.
+        return Vec::new();
+    }
+    let book = evidence.ledger.read();
+    let mut found = Vec::new();
+    for sent in &book.sends {
+        let reminder = &sent.message.reminder;
+        let theirs = || book.people.iter().filter(|put| put.user.id == reminder.user && put.begun < sent.begun);
+        let is_settled =
+            theirs().all(|put| put.acknowledged.is_some_and(|moment| sent.begun.elapsed - moment.elapsed > ON_ITS_WAY));
+        let Some(last) = theirs().max_by_key(|put| put.acknowledged).filter(|_| is_settled) else { continue };
+        if holds_back(&last.user, reminder, sent.begun.at) {
+            let (id, at) = (sent.message.occurrence, sent.begun.at);
+            found.push(format!("{id} was sent at {at}, when {} wanted silence", reminder.user));
+        }
+    }
+    found
+}
+
+/// Simulated people with quiet hours are in UTC.
+fn holds_back(user: &User, reminder: &Reminder, at: Timestamp) -> bool {
+    if user.paused_until.is_some_and(|until| at < until) {
+        return true;
+    }
+    let Some(quiet) = user.quiet_hours else { return false };
+    let time = TimeZone::UTC.to_datetime(at).time();
+    let within = match quiet.from < quiet.to {
+        true => quiet.from <= time && time < quiet.to,
+        false => quiet.from <= time || time < quiet.to,
+    };
+    let enough = if quiet.except == Except::High { Priority::High } else { Priority::Critical };
+    within && reminder.priority < enough
+}
