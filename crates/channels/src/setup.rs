@@ -31,6 +31,7 @@ const KINDS: &[(&str, Make)] = &[
     ("telegram", crate::telegram::make),
     ("twilio", crate::twilio::make),
     ("vapi", crate::vapi::make),
+    ("webhook", crate::webhook::make),
     ("whatsapp", crate::whatsapp::make),
 ];
 

@@ -27,15 +27,18 @@ mod redirect;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
 
+use crate::common::fields::Fields;
 use crate::event;
+use crate::setup::Server;
 use guard::{Guard, GuardedResolver};
 pub use signature::Secret;
 
@@ -63,6 +66,10 @@ pub struct Config {
     pub connect_timeout: Duration,
     /// How many sends run at once to one receiver, and how many connections to it are kept.
     pub concurrency: usize,
+    /// How fast to one receiver, all its addresses together.
+    pub rate: Option<Rate>,
+    /// How fast to one address.
+    pub address_rate: Option<Rate>,
     /// What punctual calls itself.
     pub user_agent: String,
 }
@@ -76,9 +83,29 @@ impl Default for Config {
             timeout: Duration::from_secs(15),
             connect_timeout: Duration::from_secs(5),
             concurrency: 64,
+            rate: None,
+            address_rate: None,
             user_agent: concat!("punctual/", env!("CARGO_PKG_VERSION")).into(),
         }
     }
+}
+
+/// Makes the channel from its settings.
+pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    let defaults = Config::default();
+    let secret = fields.secret("secret")?.map(|secret| secret.expose().parse()).transpose()?;
+    let limits = fields.limits(Limits { concurrency: defaults.concurrency, ..Limits::default() })?;
+    let webhook = Webhook::new(Config {
+        secret,
+        allow_private: fields.boolean("allow_private")?.unwrap_or(defaults.allow_private),
+        public_url: server.public_url.clone(),
+        timeout: fields.span("timeout")?.unwrap_or(defaults.timeout),
+        concurrency: limits.concurrency,
+        rate: limits.rate,
+        address_rate: limits.address_rate,
+        ..defaults
+    })?;
+    Ok(Arc::new(webhook))
 }
 
 /// Sends reminders as HTTP POSTs. An address is a URL.
@@ -153,7 +180,8 @@ impl Channel for Webhook {
     }
 
     fn limits(&self) -> Limits {
-        Limits { concurrency: self.config.concurrency, ..Limits::default() }
+        let Config { concurrency, rate, address_rate, .. } = self.config;
+        Limits { concurrency, rate, address_rate }
     }
 
     fn receiver(&self, address: &str) -> String {

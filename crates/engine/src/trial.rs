@@ -1,14 +1,15 @@
 //! A message that is no reminder's: to see whether a channel and an address work.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use punctual_core::channel::{Followed, Message, Receipt, SendError};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::zone::Zone;
-use std::sync::Arc;
 
 use crate::claim::plus;
 use crate::command::Engine;
@@ -16,7 +17,7 @@ use crate::deliver::within_time;
 use crate::lanes;
 
 /// How long it is asked what became of a message that a platform took.
-const FOLLOW_FOR: jiff::SignedDuration = jiff::SignedDuration::from_mins(3);
+const FOLLOW_FOR: SignedDuration = SignedDuration::from_mins(3);
 
 /// What became of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -101,7 +101,8 @@ async fn everything_is_the_same_in_the_other_database() {
     let into = ["import", &file, "--database", &url];
 
     let looked = home.run_alone(&into).ok();
-    assert!(looked.contains("reminder    2,005") && looked.contains("Nothing was written"), "{looked}");
+    let is_counted = looked.lines().any(|line| line.split_whitespace().eq(["reminder", "2,005", "0"]));
+    assert!(is_counted && looked.contains("Nothing was written"), "{looked}");
     assert_eq!(
         postgres.sql(url.rsplit_once('/').unwrap().1, "select count(*) from pg_tables where schemaname = 'punctual'"),
         "0"
