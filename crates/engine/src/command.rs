@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use punctual_core::alarm::Alarm;
+use punctual_core::alert;
 use punctual_core::change::{Change, Refused};
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
@@ -196,6 +197,11 @@ impl Engine {
     /// Checks a reminder as [`Engine::create`] does; returns when it is first due.
     pub fn check(&self, reminder: &Reminder, now: jiff::Timestamp) -> Result<jiff::Timestamp, Invalid> {
         reminder.validate()?;
+        if reminder.created_via == alert::VIA {
+            // It would raise no alert of its own.
+            let problem = format!("`{}` is what punctual says of its own alerts; write another word", alert::VIA);
+            return Err(Invalid::new("created_via", problem));
+        }
         self.check_addresses(&reminder.to)?;
         let first = reminder.schedule.first_after(&reminder.timezone, now);
         first.ok_or_else(|| Invalid::new("schedule", "is never due: every instant of it has passed"))

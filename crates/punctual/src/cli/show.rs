@@ -75,24 +75,47 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
             _ => "",
         };
         let _ = writeln!(out, "\nrun {number}  {}{why}  due {due}", paint.with(of_status(state), state));
-        for attempt in run["attempts"].as_array().into_iter().flatten() {
-            let _ = writeln!(out, "  {}", attempt_line(attempt, context, now));
-        }
-        for response in run["responses"].as_array().into_iter().flatten() {
-            let word = |field: &str| neutral(response[field].as_str().unwrap_or_default());
-            let at = when::instant(response, "at").map(|at| when::local(at, &context.zone, now)).unwrap_or_default();
-            let _ = writeln!(out, "  {at}  {} by {}", word("response"), word("by"));
+        for line in story(run, context, now) {
+            let _ = writeln!(out, "  {line}");
         }
     }
     out
 }
 
-fn attempt_line(attempt: &Value, context: &Context, now: Timestamp) -> String {
-    let at = when::instant(attempt, "started_at").map(|at| when::local(at, &context.zone, now)).unwrap_or_default();
+/// What happened to one run, in the order in which it happened.
+fn story(run: &Value, context: &Context, now: Timestamp) -> Vec<String> {
+    let list = |field: &str| run[field].as_array().into_iter().flatten();
+    let word = |value: &Value, field: &str| neutral(value[field].as_str().unwrap_or_default());
+    let mut lines = Vec::new();
+    for attempt in list("attempts") {
+        lines.push((when::instant(attempt, "started_at"), attempt_line(attempt, context)));
+    }
+    for response in list("responses") {
+        let line = format!("{} by {}", word(response, "response"), word(response, "by"));
+        lines.push((when::instant(response, "at"), line));
+    }
+    // Answers are in the audit trail as well.
+    for entry in list("audit").filter(|entry| !matches!(entry["action"].as_str(), Some("ack" | "snooze" | "dismiss"))) {
+        let detail = entry["detail"].as_str().map(|detail| format!(": {}", neutral(detail))).unwrap_or_default();
+        lines.push((when::instant(entry, "at"), format!("{}{detail}", word(entry, "action"))));
+    }
+    if let Some(at) = when::instant(run, "retry_at") {
+        lines.push((Some(at), context.paint.with(Style::Dim, "to be tried again")));
+    }
+    lines.sort_by_key(|(at, _)| *at);
+    let show = |(at, line): (Option<Timestamp>, String)| {
+        let at = at.map(|at| when::local(at, &context.zone, now)).unwrap_or_default();
+        format!("{at}  {line}")
+    };
+    lines.into_iter().map(show).collect()
+}
+
+fn attempt_line(attempt: &Value, context: &Context) -> String {
     let status = attempt["status"].as_str().unwrap_or_default();
     let status = context.paint.with(of_status(status), status);
+    let id = attempt["message_id"].as_str().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
     let error = attempt["error"].as_str().map(|error| format!(": {}", neutral(error))).unwrap_or_default();
-    format!("{at}  {status} to {}{error}", address(attempt))
+    format!("{status} to {}{id}{error}", address(attempt))
 }
 
 fn address(value: &Value) -> String {
