@@ -35,9 +35,10 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
     let mut receiver = Receiver::start_with(Mood::Fails, 1, &*clock).await?;
-    let few =
-        measure(&place.within("few")?.unwrap_or(Place::new(common)?), args.count.div_ceil(100), &receiver, &*clock)
-            .await?;
+    let few = match place.within("few")? {
+        Some(few) => measure(&few, args.count.div_ceil(100), &receiver, &*clock).await?,
+        None => measure(&place, args.count.div_ceil(100), &receiver, &*clock).await?,
+    };
     let many = measure(&place, args.count, &receiver, &*clock).await?;
     let seen = receiver.seen().await?;
 
