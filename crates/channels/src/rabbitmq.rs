@@ -11,12 +11,11 @@
 //! | cannot be reached, or does not know the password | unavailable: nothing was sent |
 //! | goes away before it has confirmed, or says nothing in time | unknown: it may have arrived |
 //!
-//! Each message has an AMQP channel to itself while it waits for its confirm. A broker closes a whole channel over one message
-//! for an exchange that does not exist, and clients are left to guess which of many messages a return belongs to; this way
-//! neither touches another message.
+//! Messages that wait at the same time share an AMQP channel; `group` says how each still gets its own verdict.
 
 mod connection;
 mod failure;
+mod group;
 mod url;
 
 use std::fmt;
@@ -25,18 +24,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lapin::BasicProperties;
-use lapin::options::BasicPublishOptions;
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
+use punctual_core::reminder::OnUnknown;
+use tokio::sync::oneshot;
 
-use crate::broker::link::Link;
+use crate::broker::CONCURRENCY;
 use crate::broker::route::Route;
-use crate::broker::{CONCURRENCY, within};
 use crate::common::fields::Fields;
 use crate::event;
 use crate::setup::Server;
-use connection::Connection;
+use group::{Groups, Job};
 use url::Target;
 
 /// How long a name of an exchange or a routing key may be, in bytes: the protocol has one byte for it.
@@ -111,7 +110,7 @@ pub struct Rabbitmq {
     target: Target,
     exchange: Route,
     routing_key: Route,
-    link: Link<Connection>,
+    groups: Arc<Groups>,
 }
 
 impl Rabbitmq {
@@ -123,61 +122,8 @@ impl Rabbitmq {
         let exchange = Route::parse("exchange", &config.exchange)?;
         let routing_key = Route::parse("routing_key", &config.routing_key)?;
         let target = Target::parse(&config.url)?;
-        Ok(Self { config, target, exchange, routing_key, link: Link::new() })
-    }
-
-    /// Publishes on a channel that nobody else uses, and waits for the broker's word.
-    async fn publish(&self, message: &Message, place: Place, body: &[u8]) -> Result<Receipt, SendError> {
-        let target = &self.target;
-        let (connection, turn) = loop {
-            let connection = self.link.get(Connection::is_up, self.connect()).await?;
-            let turn = connection.turn().await;
-            // It may have ended while others had their turn.
-            if connection.is_up() {
-                break (connection, turn);
-            }
-        };
-        if connection.is_blocked() {
-            let problem = format!("{target} is short of memory or disk and takes no messages at the moment");
-            return Err(SendError::Unavailable(problem));
-        }
-        let Some(channel) = within(self.config.connect_timeout, connection.channel()).await else {
-            connection.end();
-            self.link.forget(&connection);
-            return Err(SendError::Unavailable(format!("{target} does not answer")));
-        };
-        let channel = channel.map_err(|error| failure::before(&error, target))?;
-
-        let n_heard = connection.heard.so_far();
-        let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
-        let publishing = async {
-            let Place { exchange, routing_key } = place.clone();
-            channel.basic_publish(exchange, routing_key, options, body, properties(message)).await?.await
-        };
-        match within(self.config.timeout, publishing).await {
-            Some(Ok(confirmation)) => {
-                connection.heard.add();
-                // Only a channel with nothing under way is used again; any other closes as it is dropped.
-                connection.give_back(channel, turn);
-                failure::confirmed(confirmation, &place, target)
-            }
-            Some(Err(error)) => Err(failure::during(&error, &place, target)),
-            None => {
-                // A connection on which nothing came for so long is not worth another message. A queue may also be silent by
-                // itself, when it has lost the majority of its replicas.
-                if connection.heard.so_far() == n_heard {
-                    connection.end();
-                    self.link.forget(&connection);
-                }
-                let limit = self.config.timeout;
-                Err(SendError::Unknown(format!("{target} did not confirm it within {limit:?}")))
-            }
-        }
-    }
-
-    async fn connect(&self) -> Result<Connection, SendError> {
-        let connection = Connection::open(&self.target, self.config.connect_timeout).await;
-        connection.map_err(|error| failure::connecting(&error, &self.target))
+        let groups = Groups::new(config.clone(), target.clone());
+        Ok(Self { config, target, exchange, routing_key, groups })
     }
 
     fn place(&self, message: &Message) -> Result<Place, SendError> {
@@ -216,7 +162,11 @@ impl Channel for Rabbitmq {
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let place = self.place(message)?;
         let body = event::to_json(message, self.config.public_url.as_deref());
-        self.publish(message, place, &body).await
+        let (tell, told) = oneshot::channel();
+        let key = message.idempotency_key.clone();
+        let holds = message.reminder.on_unknown == OnUnknown::Hold;
+        self.groups.add(Job { place, key, properties: properties(message), body, holds, tell });
+        told.await.unwrap_or_else(|_| Err(SendError::Unknown("the sender was cut off; it may have arrived".into())))
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {

@@ -35,6 +35,7 @@ async fn rabbitmq() {
     what_no_queue_takes_is_refused(&server).await;
     an_exchange_that_is_not_there_or_is_forbidden_refuses(&server).await;
     every_message_has_its_own_verdict(&server, &admin).await;
+    of_those_that_go_out_together_each_has_its_own_verdict(&server, &admin).await;
     a_queue_that_is_full_may_have_room_later(&server).await;
     a_wrong_password_is_said_and_not_shown(&server).await;
     a_broker_that_cannot_be_reached_is_unavailable(&server).await;
@@ -160,6 +161,32 @@ async fn every_message_has_its_own_verdict(server: &RabbitMq, admin: &Admin) {
         }
     }
     assert_eq!(admin.purge().await, N / 3);
+}
+
+async fn of_those_that_go_out_together_each_has_its_own_verdict(server: &RabbitMq, admin: &Admin) {
+    const N: u32 = 400;
+    let channel = Arc::new(Rabbitmq::new(Config { exchange: EXCHANGE.into(), ..config(server) }).unwrap());
+    // In no order that a client could guess: every third is returned.
+    let is_returned = |run: u32| run.is_multiple_of(3) || run.is_multiple_of(7);
+    let sends: Vec<_> = (0..N)
+        .map(|run| {
+            let message = message(if is_returned(run) { "nobody" } else { "a.due.b" }, run);
+            let channel = Arc::clone(&channel);
+            tokio::spawn(async move { channel.send(&message).await })
+        })
+        .collect();
+    let mut n_taken = 0;
+    for (run, send) in (0..N).zip(sends) {
+        let said = soon(send).await.unwrap();
+        match is_returned(run) {
+            true => {
+                assert!(matches!(&said, Err(SendError::Refused(why)) if why.contains("NO_ROUTE")), "{run}: {said:?}")
+            }
+            false => assert_eq!(said, Ok(Receipt::default()), "{run}"),
+        }
+        n_taken += u32::from(!is_returned(run));
+    }
+    assert_eq!(admin.purge().await, n_taken);
 }
 
 async fn a_queue_that_is_full_may_have_room_later(server: &RabbitMq) {

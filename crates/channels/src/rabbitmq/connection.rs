@@ -1,4 +1,4 @@
-//! One connection with many channels, each used by one message at a time.
+//! One connection with some channels, each used by one group of messages at a time.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,16 +9,12 @@ use lapin::options::ConfirmSelectOptions;
 use lapin::tcp::{AMQPUriTcpExt, OwnedTLSConfig};
 use lapin::uri::{AMQPScheme, AMQPUri};
 use lapin::{AsyncTcpStream, Channel, ConnectionProperties, ErrorKind};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::url::Target;
 use crate::broker::{Heard, within};
 
-/// How many messages wait for their confirm at once. A broker has a few processes for each channel, and more of them made
-/// nothing faster: 64 were confirmed at the rate of 256, each four times as soon.
-const CHANNELS_MAX: usize = 64;
 /// How many channels are kept when nothing is sent.
-const IDLE_MAX: usize = 16;
+const IDLE_MAX: usize = 4;
 
 /// Why there is no connection.
 pub(super) enum OpenError {
@@ -32,14 +28,10 @@ pub(super) enum OpenError {
 pub(super) struct Connection {
     inner: lapin::Connection,
     idle: Mutex<Vec<Channel>>,
-    turns: Arc<Semaphore>,
     socket: Socket,
     /// Confirms of any kind.
     pub(super) heard: Heard,
 }
-
-/// The right to use one channel.
-pub(super) type Turn = OwnedSemaphorePermit;
 
 /// A second handle of the connection's socket. The client has a thread for each connection, which waits for the other side
 /// however long it is silent, also when nobody waits for the client any more; closing the socket ends it.
@@ -66,17 +58,7 @@ impl Connection {
                 return Err(OpenError::TimedOut(limit));
             }
         };
-        let n_channels = match usize::from(inner.configuration().channel_max()) {
-            0 => CHANNELS_MAX,
-            negotiated => negotiated.min(CHANNELS_MAX),
-        };
-        Ok(Self {
-            inner,
-            idle: Mutex::default(),
-            turns: Arc::new(Semaphore::new(n_channels)),
-            socket,
-            heard: Heard::default(),
-        })
+        Ok(Self { inner, idle: Mutex::default(), socket, heard: Heard::default() })
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -86,11 +68,6 @@ impl Connection {
     /// Whether the broker has asked to send nothing for now.
     pub(super) fn is_blocked(&self) -> bool {
         self.inner.status().blocked()
-    }
-
-    /// Waits for the right to use a channel.
-    pub(super) async fn turn(&self) -> Turn {
-        Arc::clone(&self.turns).acquire_owned().await.expect("it is never closed")
     }
 
     /// A channel with nothing under way, on which every message is confirmed.
@@ -105,16 +82,12 @@ impl Connection {
         Ok(channel)
     }
 
-    /// Takes back a channel, for the next who has a turn.
-    pub(super) fn give_back(&self, channel: Channel, turn: Turn) {
-        let is_wanted = self.turns.available_permits() < IDLE_MAX;
+    /// Takes back a channel, for the next group.
+    pub(super) fn give_back(&self, channel: Channel) {
         let mut idle = self.idle();
-        if is_wanted || idle.len() < IDLE_MAX {
+        if idle.len() < IDLE_MAX {
             idle.push(channel);
         }
-        // After the channel is back, so that whoever has the next turn finds it.
-        drop(idle);
-        drop(turn);
     }
 
     /// Ends the connection without a word: there is nobody who would hear it.

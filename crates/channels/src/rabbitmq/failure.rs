@@ -1,26 +1,17 @@
 //! What the broker's answers and silences mean.
 
 use lapin::protocol::{AMQPErrorKind, AMQPHardError};
-use lapin::{Confirmation, Error, ErrorKind};
-use punctual_core::channel::{Receipt, SendError};
+use lapin::{Error, ErrorKind};
+use punctual_core::channel::SendError;
 
 use super::Place;
 use super::connection::OpenError;
 use super::url::Target;
 use crate::broker::causes;
 
-/// The broker has spoken.
-pub(super) fn confirmed(confirmation: Confirmation, place: &Place, target: &Target) -> Result<Receipt, SendError> {
-    match confirmation {
-        // The protocol gives a message no id of the broker's own.
-        Confirmation::Ack(None) => Ok(Receipt::default()),
-        Confirmation::Ack(Some(returned)) | Confirmation::Nack(Some(returned)) => {
-            let (code, text) = (returned.reply_code, returned.reply_text.as_str());
-            Err(SendError::Refused(format!("{target} returned it ({code} {text}): nothing takes {place}")))
-        }
-        Confirmation::Nack(None) => Err(SendError::Unavailable(format!("{target} could not take it (nack)"))),
-        Confirmation::NotRequested => Err(SendError::Unknown(format!("{target} does not confirm"))),
-    }
+/// The broker gave it back.
+pub(super) fn returned(code: u16, text: &str, place: &Place, target: &Target) -> SendError {
+    SendError::Refused(format!("{target} returned it ({code} {text}): nothing takes {place}"))
 }
 
 /// There is no connection.
