@@ -22,6 +22,8 @@ use crate::metrics::ChannelLabel;
 
 /// A lane is slow when nothing has landed from it for this long.
 const SLOW_AFTER: SignedDuration = SignedDuration::from_secs(1);
+/// A lane moves when something has landed from it within this.
+const MOVING: SignedDuration = SignedDuration::from_millis(100);
 /// How long what is shed from a slow lane stays away.
 const SHED_FOR: SignedDuration = SignedDuration::from_secs(5);
 /// A lane waits this long with all that is in it; what would have to wait longer goes back to the store.
@@ -350,8 +352,11 @@ impl Inner {
 
     /// Whether more is due than can be sent at once.
     pub(crate) fn is_burst(&self) -> bool {
+        let now = self.clock.now();
+        // A receiver that hangs makes no burst.
+        let is_moving = |lane: &Lane| now.duration_since(lane.landed_at) < MOVING;
         let is_full = |lane: &Lane| lane.n_running >= lane.limits.concurrency && !lane.queue.is_empty();
-        lock(&self.lanes).lanes.values().any(is_full)
+        lock(&self.lanes).lanes.values().any(|lane| is_full(lane) && is_moving(lane))
     }
 
     fn limits_of(&self, to: &Address) -> Limits {
