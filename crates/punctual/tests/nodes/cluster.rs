@@ -192,6 +192,9 @@ impl Node {
     /// Stops every instruction of it, as a hypervisor or a debugger would.
     pub(crate) fn pause(&self) {
         self.server().signal(Signal::STOP);
+        // On a busy machine a thread goes on for a moment after the signal was sent.
+        let looks_max = 1_000_000;
+        assert!((0..looks_max).any(|_| is_stopped(self.server().pid())), "it does not stop");
     }
 
     /// Lets it go on.
@@ -245,4 +248,14 @@ pub(crate) fn a_reminder(user: &str, at: &str, to: &str) -> Value {
 pub(crate) fn spread(n: usize, first: Timestamp, over: Duration) -> Vec<(String, Timestamp)> {
     let at = |index: usize| first + Duration::from_micros((over.as_micros() as u64) * index as u64 / n.max(1) as u64);
     (0..n).map(|index| (format!("user-{index}"), at(index))).collect()
+}
+
+/// Whether every thread of a process stands still.
+fn is_stopped(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.map(|thread| thread.unwrap().path().join("stat")).all(|stat| {
+        let stat = std::fs::read_to_string(stat).unwrap_or_default();
+        // The state stands behind the name, which is in parentheses and may hold anything.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    })
 }
