@@ -113,6 +113,19 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         inner.hold.add(vec![flight]);
         return None;
     }
+    let to = claimed.to();
+    let channel = match inner.channels.get(&to.channel) {
+        Some(channel) if inner.dead.get(to).is_none() => channel,
+        // Nobody is called, so nothing is learnt about whoever would have answered.
+        known => {
+            let error = match inner.dead.get(to).filter(|_| known.is_some()) {
+                Some(dead) => not_called(&dead),
+                None => SendError::Refused(format!("there is no channel named `{}`", to.channel)),
+            };
+            fail(inner, &flight, error, begun_at);
+            return None;
+        }
+    };
     if !flight.begin() {
         go_on_without(inner, &flight);
         return None;
@@ -125,13 +138,12 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     }
 
     let message = message(inner, &flight, &along, begun_at);
-    let said = match inner.channels.get(&message.to.channel) {
-        _ if let Some(dead) = inner.dead.get(&message.to) => Err(not_called(&dead)),
-        None => Err(SendError::Refused(format!("there is no channel named `{}`", message.to.channel))),
-        Some(channel) => match within_time(inner, channel.send(&message)).await {
-            Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &flight, &**channel, id).await,
-            said => said,
-        },
+    let said = match within_time(inner, channel.send(&message)).await {
+        Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
+            note_id(inner, &flight, &id).await;
+            follow(inner, &**channel, id, FOLLOW_FOR).await
+        }
+        said => said,
     };
     log(&message, &said);
     if let Err(SendError::Gone(reason)) = &said {
@@ -195,19 +207,28 @@ pub(crate) async fn within_time<T>(
     }
 }
 
-/// Asks what became of a message that was taken, until it is known. Its id is written down first: whatever happens to this
-/// process, it can be found in the platform's own books.
-async fn follow(inner: &Arc<Inner>, flight: &Flight, channel: &dyn Channel, id: String) -> Result<Receipt, SendError> {
+/// Writes down the platform's id of a message that is under way: whatever happens to this process, it can be found in the
+/// platform's own books.
+async fn note_id(inner: &Inner, flight: &Flight, id: &str) {
     let claimed = &flight.claimed;
-    if let Err(error) = inner.store.note_sent(claimed.before.id, claimed.lease, claimed.attempt(), &id).await {
+    if let Err(error) = inner.store.note_sent(claimed.before.id, claimed.lease, claimed.attempt(), id).await {
         tracing::warn!(occurrence = %claimed.before.id, %error, "the platform's id could not be written down yet");
     }
-    let give_up_at = plus(inner.clock.now(), FOLLOW_FOR);
+}
+
+/// Asks what became of a message that was taken, until it is known or `ask_for` has passed.
+pub(crate) async fn follow(
+    inner: &Inner,
+    channel: &dyn Channel,
+    id: String,
+    ask_for: SignedDuration,
+) -> Result<Receipt, SendError> {
+    let give_up_at = plus(inner.clock.now(), ask_for);
     loop {
         match within_time(inner, channel.follow(&id)).await? {
             Followed::Reached => return Ok(Receipt::of(id)),
             Followed::AskAgain(_) if inner.clock.now() >= give_up_at => {
-                let minutes = FOLLOW_FOR.as_mins();
+                let minutes = ask_for.as_mins();
                 return Err(SendError::Unknown(format!("nothing is known of {id} after {minutes} minutes")));
             }
             Followed::AskAgain(after) => inner.clock.pause(after).await,

@@ -13,9 +13,9 @@ use crate::claim::{minus, plus, signed};
 /// So many failures in a row, and a receiver is left alone for a while.
 pub(crate) const FAILURES_MAX: u32 = 10;
 /// How long at first; it doubles each time the one send that is then tried fails, too.
-const OPEN_MIN: Duration = Duration::from_secs(1);
+const BROKEN_MIN: Duration = Duration::from_secs(1);
 /// And at most.
-const OPEN_MAX: Duration = Duration::from_secs(60);
+const BROKEN_MAX: Duration = Duration::from_secs(60);
 
 /// Keeps to a rate exactly: in no stretch of `rate.per` are there more than `rate.n`.
 #[derive(Debug, Clone)]
@@ -73,8 +73,8 @@ pub(crate) struct Gate {
     pace: Option<Pace>,
     closed: Closed,
     n_failed: u32,
-    /// How long it was last closed for failures.
-    open_for: Duration,
+    /// For how long failures last closed it.
+    broken_for: Duration,
 }
 
 /// Whether it is closed.
@@ -148,12 +148,12 @@ impl Gate {
         }
     }
 
-    /// Learns what became of a send that began at `begun_at`.
+    /// Learns what became of a send.
     pub(crate) fn learn(&mut self, fate: Fate, now: Timestamp) -> Learnt {
         match fate {
             Fate::Answered => {
                 self.n_failed = 0;
-                self.open_for = Duration::ZERO;
+                self.broken_for = Duration::ZERO;
                 // An answer that was under way when another was told to wait does not end that wait.
                 if self.closed == Closed::Trying {
                     self.closed = Closed::No;
@@ -170,16 +170,16 @@ impl Gate {
             }
             Fate::Failed => {
                 self.n_failed = self.n_failed.saturating_add(1);
-                let opens = match self.closed {
+                let breaks = match self.closed {
                     Closed::Trying => true,
                     Closed::No => self.n_failed >= FAILURES_MAX,
                     Closed::Held(_) | Closed::Broken(_) => false,
                 };
-                if !opens {
+                if !breaks {
                     return Learnt::Nothing;
                 }
-                self.open_for = (self.open_for * 2).clamp(OPEN_MIN, OPEN_MAX);
-                self.closed = Closed::Broken(plus(now, signed(self.open_for)));
+                self.broken_for = (self.broken_for * 2).clamp(BROKEN_MIN, BROKEN_MAX);
+                self.closed = Closed::Broken(plus(now, signed(self.broken_for)));
                 Learnt::Broken
             }
         }
@@ -201,7 +201,7 @@ impl Gate {
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         let is_open = match self.closed {
             Closed::No => true,
-            Closed::Held(until) | Closed::Broken(until) => plus(until, signed(OPEN_MAX * 2)) < now,
+            Closed::Held(until) | Closed::Broken(until) => plus(until, signed(BROKEN_MAX * 2)) < now,
             Closed::Trying => false,
         };
         is_open && self.n_failed == 0 && self.pace.as_ref().is_none_or(|pace| pace.is_idle(now))

@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use punctual_core::channel::{Followed, Message, Receipt, SendError};
+use punctual_core::channel::{Message, Receipt, SendError};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::zone::Zone;
 
-use crate::claim::plus;
 use crate::command::Engine;
-use crate::deliver::within_time;
+use crate::deliver::{follow, within_time};
 use crate::lanes;
 
 /// How long it is asked what became of a message that a platform took.
@@ -48,21 +47,10 @@ impl Engine {
             return done(Err(error), false);
         }
         let message = message(self, user, text, to);
-        let mut said = within_time(inner, channel.send(&message)).await;
-        if let Ok(Receipt { pending: true, message_id: Some(id), .. }) = &said {
-            let id = id.clone();
-            let give_up_at = plus(begun_at, FOLLOW_FOR);
-            said = loop {
-                match within_time(inner, channel.follow(&id)).await {
-                    Ok(Followed::Reached) => break Ok(Receipt::of(id)),
-                    Ok(Followed::AskAgain(after)) if inner.clock.now() < give_up_at => inner.clock.pause(after).await,
-                    Ok(Followed::AskAgain(_)) => {
-                        break Err(SendError::Unknown(format!("nothing is known of {id} yet")));
-                    }
-                    Err(error) => break Err(error),
-                }
-            };
-        }
+        let said = match within_time(inner, channel.send(&message)).await {
+            Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &**channel, id, FOLLOW_FOR).await,
+            said => said,
+        };
         lanes::learn(inner, &message.to, &said);
         let revived = match &said {
             Ok(_) if inner.dead.get(&message.to).is_some() => match self.revive(&message.to).await {

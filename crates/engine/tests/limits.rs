@@ -171,3 +171,27 @@ fn what_a_platform_took_is_followed_until_it_is_known() {
     ended.sort();
     assert_eq!(ended, [StateKind::Delivered, StateKind::Failed]);
 }
+
+#[test]
+fn an_address_that_was_not_called_says_nothing_about_its_receiver() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
+    let at = |number: u8, address: &str, seconds: i64| Reminder {
+        to: vec![Address::new("phone", address)],
+        retries_max: 0,
+        ..once(number, due() + seconds.seconds(), story.now())
+    };
+    let to_the_dead = [at(1, "dead", 0), at(2, "dead", 2)];
+    let failing: Vec<_> = (3..=11).map(|number| at(number, "x", 1)).collect();
+    let all = [&to_the_dead[..], &failing, &[at(12, "x", 3)]].concat();
+    story.try_create(all).expect("they are right");
+    story.phone.then_answer(Err(SendError::Gone("nobody lives here".into())));
+    story.phone.always_fail(Some(SendError::Unavailable("engaged".into())));
+    story.advance(seconds(60 + 2));
+    assert_eq!(story.phone.all().len(), 1 + 9, "the dead one was called once");
+    let error = story.runs(to_the_dead[1].id)[0].attempts[0].error.clone().unwrap_or_default();
+    assert!(error.contains("not tried: dead since"), "{error}");
+    story.advance(seconds(1));
+    let standing = story.engine().channel_standings().into_iter().find(|standing| standing.name == "phone");
+    assert_eq!(standing.map(|phone| phone.closed[0].why), Some("broken"), "ten calls in a row have failed");
+}

@@ -46,7 +46,6 @@ use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::Timestamp;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
@@ -59,6 +58,7 @@ use punctual_core::reminder::Reminder;
 use punctual_core::store::{Answered, By, ChangeError, Changed, ReminderView, StoreError};
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
+pub(crate) use punctual_engine::metrics::ChannelLabel;
 use punctual_engine::{CreateError, Engine};
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -117,12 +117,6 @@ pub(crate) struct Parts {
 
 /// Messages that were kept from being sent, by channel.
 pub(crate) type ShadowSends = Family<ChannelLabel, Counter>;
-
-/// Which channel.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct ChannelLabel {
-    pub(crate) channel: String,
-}
 
 impl App {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
