@@ -71,8 +71,8 @@ impl Channel for Console {
     }
 
     /// Whoever sits at the terminal reads lines; a list is easier to read.
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(usize::MAX)
     }
 
     /// There is one console, whatever the address.

@@ -260,8 +260,8 @@ impl Channel for Discord {
         self.limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(900)
     }
 
     fn receiver(&self, _address: &str) -> String {

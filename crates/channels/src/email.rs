@@ -153,8 +153,8 @@ impl Channel for Email {
         self.limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(50_000)
     }
 
     fn receiver(&self, _: &str) -> String {

@@ -207,8 +207,8 @@ impl Channel for Ntfy {
         self.limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(900)
     }
 
     fn receiver(&self, _: &str) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{Bucket, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 /// What stands where the platform's id of a message would.
@@ -53,7 +53,11 @@ impl Channel for Shadow {
         self.behind.holds_unknown()
     }
 
-    fn gathers(&self) -> bool {
+    fn bucket(&self, address: &str) -> Bucket {
+        self.behind.bucket(address)
+    }
+
+    fn gathers(&self) -> Option<usize> {
         self.behind.gathers()
     }
 

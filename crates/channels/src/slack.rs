@@ -166,8 +166,8 @@ impl Channel for Slack {
         self.limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(1_400)
     }
 
     fn receiver(&self, _address: &str) -> String {

@@ -2,6 +2,7 @@
 //! machine-readable specification says whether it is right.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -11,6 +12,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::IntoResponse;
 use punctual_core::channel::{Held, Receipt, SendError};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use crate::common::fields::Fields;
 
@@ -148,6 +150,19 @@ impl Platform {
         let base = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         (platform, base)
+    }
+
+    /// Serves at `address`, too, until the runtime is dropped; that closes every connection at once, as a crash would.
+    pub(crate) fn serve_at(&self, address: &str) -> (Runtime, SocketAddr) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = std::net::TcpListener::bind(address).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().fallback(answer).with_state(self.clone());
+        runtime.spawn(async move {
+            axum::serve(tokio::net::TcpListener::from_std(listener).unwrap(), router).await.unwrap();
+        });
+        (runtime, address)
     }
 
     pub(crate) fn then(&self, status: u16, body: Value) -> &Self {

@@ -138,8 +138,8 @@ impl Channel for Telegram {
         self.limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(1_900)
     }
 
     fn receiver(&self, _address: &str) -> String {

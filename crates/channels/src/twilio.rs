@@ -246,8 +246,8 @@ impl Channel for Twilio {
         true
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(700)
     }
 
     fn receiver(&self, _: &str) -> String {

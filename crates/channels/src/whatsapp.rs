@@ -212,8 +212,8 @@ impl Channel for Whatsapp {
         self.limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(800)
     }
 
     fn receiver(&self, _address: &str) -> String {

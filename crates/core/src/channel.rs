@@ -43,9 +43,16 @@ pub trait Channel: Send + Sync + 'static {
         false
     }
 
-    /// Whether several messages to one person may be gathered into one. A person reads a list; a program wants each of them.
-    fn gathers(&self) -> bool {
-        false
+    /// Whether several messages to one person may be gathered into one, and how many characters that may have: what does not
+    /// fit is never cut off, it goes into the next. A person reads a list; a program wants each of them, so `None`.
+    fn gathers(&self) -> Option<usize> {
+        None
+    }
+
+    /// The limit of the platform that an address falls under. Addresses with the same name share it: what one of them is told
+    /// to wait, all wait.
+    fn bucket(&self, address: &str) -> Bucket {
+        Bucket { name: address.to_owned(), rate: self.limits().address_rate }
     }
 
     /// Which receiver an address belongs to: who answers when it is called. Sends to one receiver share its limits, so that a
@@ -70,6 +77,15 @@ impl Default for Limits {
     fn default() -> Self {
         Self { concurrency: 64, rate: None, address_rate: None }
     }
+}
+
+/// A limit that addresses share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bucket {
+    /// What tells it from others of the channel.
+    pub name: String,
+    /// How fast.
+    pub rate: Option<Rate>,
 }
 
 /// So many in so much time.

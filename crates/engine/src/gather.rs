@@ -14,40 +14,62 @@ use punctual_core::reminder::Address;
 use crate::command::Inner;
 use crate::flight::Flight;
 
+/// How many characters the heading of a digest takes at most.
+const HEADING: usize = 50;
+/// And what stands around an entry: its mark, and that it is late.
+const ENTRY_MORE: usize = 40;
+
 /// Lets one flight lead those that belong together; returns all that nobody leads.
 pub(crate) fn gather(inner: &Inner, flights: Vec<Arc<Flight>>) -> Vec<Arc<Flight>> {
-    let mut leaders: BTreeMap<(String, Address, Timestamp), Arc<Flight>> = BTreeMap::new();
     let mut alone = Vec::with_capacity(flights.len());
+    let mut gathered = Vec::new();
     for flight in flights {
-        if !is_gathered(inner, &flight) {
-            alone.push(flight);
-            continue;
+        match room_of(inner, &flight) {
+            Some(room) => gathered.push((flight, room)),
+            None => alone.push(flight),
         }
+    }
+    // The same ones in the same order at every attempt, so that what is sent again is the same message.
+    gathered.sort_by_key(|(flight, _)| flight.claimed.before.id);
+    let mut leaders: BTreeMap<(String, Address, Timestamp), (Arc<Flight>, usize)> = BTreeMap::new();
+    for (flight, room) in gathered {
         let claimed = &flight.claimed;
         let together = (claimed.reminder.user.clone(), claimed.to().clone(), flight.instant());
-        match leaders.get(&together) {
-            Some(leader) => leader.take_along(flight),
-            None => {
-                leaders.insert(together, flight);
+        let length = entry_length(&claimed.reminder.message);
+        match leaders.get_mut(&together) {
+            Some((leader, left)) if length <= *left => {
+                *left -= length;
+                leader.take_along(flight);
+            }
+            _ => {
+                let full = leaders.insert(together, (flight, room.saturating_sub(length)));
+                alone.extend(full.map(|(leader, _)| leader));
             }
         }
     }
-    alone.extend(leaders.into_values());
+    alone.extend(leaders.into_values().map(|(leader, _)| leader));
     alone
 }
 
-/// Whether it waited through quiet hours that end in one message. What wants an answer goes alone, with its own buttons.
-fn is_gathered(inner: &Inner, flight: &Flight) -> bool {
+/// How many characters an entry takes at most, with what stands around it.
+fn entry_length(message: &str) -> usize {
+    message.chars().count() + 2 * message.lines().count() + ENTRY_MORE
+}
+
+/// How much goes into the message that it belongs to: it waited through quiet hours that end in one. What wants an answer goes
+/// alone, with its own buttons.
+fn room_of(inner: &Inner, flight: &Flight) -> Option<usize> {
     let claimed = &flight.claimed;
-    let Some(quiet) = claimed.person.quiet.as_ref().filter(|quiet| quiet.digest) else { return false };
+    let quiet = claimed.person.quiet.as_ref().filter(|quiet| quiet.digest)?;
     let waited = match &claimed.before.state {
         State::Waiting { .. } => true,
         // It has been tried since.
         State::PendingRetry { .. } | State::Processing { .. } => claimed.before.tries.reached == 0,
         _ => false,
     };
-    waited
+    let is_one_of_them = waited
         && claimed.reminder.ack.is_none()
-        && inner.channels.get(&claimed.to().channel).is_some_and(|channel| channel.gathers())
-        && quiet::is_end(quiet, quiet::zone_of(&claimed.person, &claimed.reminder), claimed.before.due_at)
+        && quiet::is_end(quiet, quiet::zone_of(&claimed.person, &claimed.reminder), claimed.before.due_at);
+    let room = inner.channels.get(&claimed.to().channel)?.gathers()?;
+    is_one_of_them.then(|| room.saturating_sub(HEADING))
 }

@@ -158,8 +158,8 @@ impl Channel for RecordingChannel {
         self.lock().limits
     }
 
-    fn gathers(&self) -> bool {
-        true
+    fn gathers(&self) -> Option<usize> {
+        Some(1_000)
     }
 
     fn receiver(&self, address: &str) -> String {

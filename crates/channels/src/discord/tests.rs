@@ -368,7 +368,10 @@ fn settings_are_read_and_wrong_ones_are_named() {
     assert_eq!(discord.api_url, "https://discord.com/api/v10");
     let expect = Limits { concurrency: 64, rate: Some(Rate::per_second(10)), address_rate: "5/5s".parse().ok() };
     assert_eq!(discord.limits(), expect);
-    assert_eq!((discord.kind(), discord.receiver(HOOK).as_str(), discord.gathers()), ("discord", "discord", true));
+    assert_eq!(
+        (discord.kind(), discord.receiver(HOOK).as_str(), discord.gathers().is_some()),
+        ("discord", "discord", true)
+    );
     for (name, value) in [
         ("api_url", "discord"),
         ("template", "{x}"),

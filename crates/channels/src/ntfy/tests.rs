@@ -1,5 +1,6 @@
 use punctual_core::phrase::Lang;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 use super::*;
 use crate::common::buttons::Verb;
@@ -113,7 +114,7 @@ async fn a_password_is_sent_as_a_password_and_templates_are_used() {
     let body = request.json();
     assert_eq!((&body["message"], &body["title"]), (&json!("alice: Take your \"medicine\""), &json!("for alice")));
     assert_eq!(channel.limits(), Limits { concurrency: 3, rate: None, address_rate: None });
-    assert_eq!((channel.receiver("a"), channel.gathers(), channel.holds_unknown()), (url, true, false));
+    assert_eq!((channel.receiver("a"), channel.gathers().is_some(), channel.holds_unknown()), (url, true, false));
 }
 
 #[tokio::test]
@@ -185,6 +186,40 @@ async fn other_answers_are_named_without_the_token() {
     assert!(matches!(send().await, SendError::Unknown(why) if why.ends_with("but no id: is it an ntfy server?")));
     let nobody = super::tests::channel("http://127.0.0.1:1", &[]);
     assert!(matches!(nobody.send(&sample::message("pills")).await, Err(SendError::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn a_server_that_was_stopped_and_started_is_found_again() {
+    let platform = Platform::default();
+    let (running, address) = platform.serve_at("127.0.0.1:0");
+    let stop = async |running| tokio::task::spawn_blocking(move || drop(running)).await.unwrap();
+    let channel = channel(&format!("http://{address}"), &[]);
+    let send = async || channel.send(&sample::message("pills")).await;
+    platform.then(200, taken());
+    send().await.unwrap();
+    stop(running).await;
+    for _ in 0..2 {
+        let failed = send().await.unwrap_err();
+        assert!(matches!(&failed, SendError::Unavailable(why) if why.starts_with("no connection to ntfy")), "{failed}");
+    }
+    // One that ends with a message in its hands may have sent it on.
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let take_and_end = async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        connection.read_exact(&mut [0; 100]).await.unwrap();
+    };
+    let (failed, ()) = tokio::join!(send(), take_and_end);
+    assert!(matches!(&failed, Err(SendError::Unknown(_))), "{failed:?}");
+    let (running, _) = platform.serve_at(&address.to_string());
+    platform.then(200, taken());
+    send().await.unwrap();
+    // Stopped and started while nothing was sent: the connection that was kept is dead, and nobody notices.
+    stop(running).await;
+    let (running, _) = platform.serve_at(&address.to_string());
+    platform.then(200, taken());
+    send().await.unwrap();
+    assert_eq!(platform.take().len(), 3);
+    stop(running).await;
 }
 
 #[test]

@@ -143,6 +143,10 @@ async fn take(mut stream: TcpStream, all: All, mood: Mood) {
             if buffer.len() < end {
                 break;
             }
+            if mood == Mood::Hangs {
+                // Whoever gave up before this one came is noticed before it is counted.
+                tokio::task::yield_now().await;
+            }
             let answer = answer(&head, &buffer[head.length..end], at, &all, mood);
             if answer.is_none() && mood == Mood::Hangs {
                 // Until whoever waits for an answer gives up.
@@ -151,13 +155,14 @@ async fn take(mut stream: TcpStream, all: All, mood: Mood) {
                 return;
             }
             buffer.drain(..end);
+            if mood == Mood::Throttles {
+                // The wait begins when the answer does: whoever reads it cannot know an earlier moment.
+                all.borrow_mut().told_at = Some(SystemClock::read());
+            }
             let written = match answer {
                 Some(text) => stream.write_all(text.as_bytes()).await,
                 None => stream.write_all(mood.answer()).await,
             };
-            if mood == Mood::Throttles {
-                all.borrow_mut().told_at = Some(SystemClock::read());
-            }
             if written.is_err() {
                 return;
             }

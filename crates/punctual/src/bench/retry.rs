@@ -1,4 +1,6 @@
 //! How much memory, while many wait to be tried again.
+//!
+//! A node holds a bounded number of deliveries at once, and the store keeps the others. So five times as many should cost no more.
 
 use std::sync::Arc;
 
@@ -18,7 +20,11 @@ use super::rig::{self, Wanted, plus};
 use super::server::{Memory, Server};
 
 /// How long before the instant creating begins.
-const AHEAD: SignedDuration = SignedDuration::from_secs(3);
+const AHEAD: SignedDuration = SignedDuration::from_secs(4);
+/// And a second more for so many, which are created meanwhile.
+const CREATED_A_SECOND: usize = 10_000;
+/// How many times as many are waited for in the end.
+const TIMES: usize = 5;
 /// How long to wait until all have been tried once.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(120);
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_millis(200);
@@ -35,9 +41,10 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
     let mut receiver = Receiver::start_with(Mood::Fails, 1, &*clock).await?;
+    let n_few = args.count.div_ceil(TIMES);
     let few = match place.within("few")? {
-        Some(few) => measure(&few, args.count.div_ceil(100), &receiver, &*clock).await?,
-        None => measure(&place, args.count.div_ceil(100), &receiver, &*clock).await?,
+        Some(few) => measure(&few, n_few, &receiver, &*clock).await?,
+        None => measure(&place, n_few, &receiver, &*clock).await?,
     };
     let many = measure(&place, args.count, &receiver, &*clock).await?;
     let seen = receiver.seen().await?;
@@ -45,7 +52,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let title = format!("retry: memory of the server while {} deliveries wait to be tried again", count(args.count));
     let mut report = Report::new("retry", title);
     let mut table = Table::new(["deliveries", "at the start", "while they wait", "at most"]);
-    for (n, (start, waiting)) in [(args.count.div_ceil(100), few), (args.count, many)] {
+    for (n, (start, waiting)) in [(n_few, few), (args.count, many)] {
         let megabytes = |bytes| format!("{:.1} MB", Memory::megabytes(bytes));
         table.row([count(n), megabytes(start.now), megabytes(waiting.now), megabytes(waiting.peak)]);
         report.field(
@@ -72,7 +79,7 @@ async fn measure(
 ) -> anyhow::Result<(Memory, Memory)> {
     let instant = {
         let store = place.open().await?;
-        let instant = rig::soon(plus_seconds(AHEAD, n_waiting / 20_000));
+        let instant = rig::soon(plus_seconds(AHEAD, n_waiting / CREATED_A_SECOND));
         let to = Address::new("webhook", receiver.url());
         let now = clock.now();
         for batch in (0..n_waiting).collect::<Vec<_>>().chunks(1000) {

@@ -1,10 +1,11 @@
 //! Real servers for tests, each private to the test that starts it: a free port on this machine, files in a temporary
 //! directory, gone with the value that stands for it.
 //!
-//! They come from Debian packages (`postgresql`, `pgbouncer`, `redis-server`, `rabbitmq-server`, `nats-server`), which
-//! `scripts/test` installs. Where they are not installed, a test fails and says so; with `PUNCTUAL_TEST_SKIP_SERVERS=1` it says
+//! They come from Debian packages (`postgresql`, `pgbouncer`, `redis-server`, `rabbitmq-server`, `nats-server`,
+//! `exim4-daemon-light`), which `scripts/test` installs. Where they are not installed, a test fails and says so; with `PUNCTUAL_TEST_SKIP_SERVERS=1` it says
 //! so and does nothing.
 
+mod exim;
 mod nats;
 mod pgbouncer;
 mod postgres;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+pub use exim::Exim;
 pub use nats::Nats;
 pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, PostgresOptions};
