@@ -107,11 +107,13 @@ impl Exim {
 
     fn config(&self) -> String {
         let (dir, port, tls_port) = (self.dir.path().display(), self.port, self.tls_port);
-        let user =
-            if rustix::process::geteuid().is_root() { "postgres".into() } else { run(Command::new("id").arg("-un")) };
-        let user = user.trim();
+        // Whoever `as_server` makes it run as.
+        let is_root = rustix::process::geteuid().is_root();
+        let own =
+            |what| if is_root { "postgres".to_owned() } else { run(Command::new("id").arg(what)).trim().to_owned() };
+        let (user, group) = (own("-un"), own("-gn"));
         format!(
-            "primary_hostname = mail.example.net\nexim_user = {user}\nnever_users =\nkeep_environment =\n\
+            "primary_hostname = mail.example.net\nexim_user = {user}\nexim_group = {group}\nnever_users =\nkeep_environment =\n\
              spool_directory = {dir}/spool\nlog_file_path = {dir}/%slog\npid_file_path = {dir}/pid\n\
              local_interfaces = 127.0.0.1\ndaemon_smtp_ports = {port} : {tls_port}\ntls_on_connect_ports = {tls_port}\n\
              tls_certificate = {dir}/cert.pem\ntls_privatekey = {dir}/key.pem\ntls_advertise_hosts = *\n\
