@@ -10,10 +10,6 @@ use crate::reminder::OnUnknown;
 use crate::retry::{DELAY_MAX, RetryPolicy};
 use crate::store::{AttemptEnd, Claimed, Settlement};
 
-/// How long a receiver may go on asking to wait before its occurrence fails. Waiting costs no attempt, so
-/// without a bound an occurrence could stay open for ever.
-pub const THROTTLED_MAX: SignedDuration = SignedDuration::from_hours(24);
-
 /// Turns what the channel said into what is written: the attempt's end and the occurrence's next state.
 ///
 /// `jitter` is in `0.0..1.0`. Nothing here does I/O, so every case is a row in a table of tests.
@@ -80,6 +76,26 @@ pub fn postpone(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settleme
     Settlement { state: State::PendingRetry { retry_at, error: why }, ..withdraw(claimed, retry_at) }
 }
 
+/// Leaves what is to be tried again after a while alone until `back_at`, because nothing can come of it before.
+pub fn not_before(mut settlement: Settlement, back_at: Timestamp, now: Timestamp) -> Settlement {
+    if let State::PendingRetry { retry_at, .. } = &mut settlement.state
+        && *retry_at > now
+    {
+        *retry_at = back_at.max(*retry_at);
+    }
+    settlement
+}
+
+/// Whether one that would have to wait for `wait` should rather be sent another way: the wait is longer than it would be if it
+/// had failed, and there is another address.
+pub fn has_other_way(claimed: &Claimed, wait: Duration, policy: &RetryPolicy) -> bool {
+    let others = (0..claimed.route.len() as u32).filter(|position| *position != claimed.position);
+    wait > policy.delay(claimed.reminder.priority, 1, 0.0)
+        && others
+            .into_iter()
+            .any(|position| next_address(claimed.before.tries.refused, position, position + 1).is_some())
+}
+
 fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {
     match &claimed.reminder.ack {
         Some(ack) if !unanswerable => State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout) },
@@ -102,14 +118,11 @@ fn failed(
         OnUnknown::Auto => claimed.holds_unknown,
     };
     let status = match &error {
-        SendError::Throttled { wait, .. } => {
-            let waited_for = now.duration_since(claimed.before.due_at);
-            if waited_for < THROTTLED_MAX {
-                let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), DELAY_MAX));
-                return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
-            }
-            AttemptStatus::Failed
+        SendError::Throttled { wait, .. } if !has_other_way(claimed, *wait, policy) => {
+            let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), DELAY_MAX));
+            return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
         }
+        SendError::Throttled { .. } => AttemptStatus::Failed,
         SendError::Unknown(_) if holds => {
             let error = format!("held, because it may have arrived: {text}");
             return (AttemptStatus::Unknown, State::Failed { at: now, error });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{at, claimed, every, once, reminder};
 use punctual_core::channel::{Held, Receipt, SendError};
-use punctual_core::decide::{decide, postpone, withdraw};
+use punctual_core::decide::{decide, not_before, postpone, withdraw};
 use punctual_core::occurrence::{AttemptStatus, Lease, State, StateKind};
 use punctual_core::reminder::{AckPolicy, OnUnknown, Priority};
 use punctual_core::retry::RetryPolicy;
@@ -99,17 +99,50 @@ fn retries_end() {
     assert!(settlement.counts);
 }
 
-#[test]
-fn a_wait_that_the_receiver_asks_for_costs_nothing_but_not_for_ever() {
-    let throttled = || Err(SendError::Throttled { wait: Duration::from_secs(7), held: Held::Receiver });
-    let settlement = result(&claimed(reminder(once()), 1), throttled());
-    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(9)));
-    assert_eq!(settlement.tries.rounds, 0);
+fn throttled(seconds: u64) -> Result<Receipt, SendError> {
+    Err(SendError::Throttled { wait: Duration::from_secs(seconds), held: Held::Receiver })
+}
 
-    let mut day_old = claimed(reminder(once()), 1);
-    day_old.before.due_at = at(-86_400);
-    day_old.before.tries.rounds = 3;
-    assert_eq!(result(&day_old, throttled()).state.kind(), StateKind::Failed);
+#[test]
+fn a_wait_that_the_receiver_asks_for_costs_nothing() {
+    let mut last_round = claimed(reminder(once()), 1);
+    last_round.before.tries.rounds = 3;
+    for (taken, seconds) in [(claimed(reminder(once()), 1), 7), (claimed(reminder(once()), 1), 3000), (last_round, 61)]
+    {
+        let settlement = result(&taken, throttled(seconds));
+        assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(2 + seconds as i64)));
+        assert_eq!(settlement.tries.rounds, taken.before.tries.rounds);
+    }
+}
+
+#[test]
+fn a_wait_that_is_longer_than_a_retry_is_not_waited_for_where_there_is_another_way() {
+    // A normal one is tried again after a minute.
+    let mut two = claimed(reminder(once()), 2);
+    let settlement = result(&two, throttled(60));
+    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(62)));
+    assert_eq!(settlement.tries.position, 0);
+    let settlement = result(&two, throttled(61));
+    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)), "at once");
+    assert_eq!((settlement.tries.position, settlement.tries.rounds), (1, 0));
+    // Not where the other way is closed for good.
+    two.before.tries.refused = 0b10;
+    assert!(matches!(result(&two, throttled(61)).state, State::PendingRetry { retry_at, .. } if retry_at == at(63)));
+}
+
+#[test]
+fn what_is_tried_again_after_a_while_can_be_put_off_further() {
+    let two = claimed(reminder(once()), 2);
+    let another_way = not_before(result(&two, unavailable()), at(500), at(2));
+    assert!(
+        matches!(another_way.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)),
+        "not what goes on at once"
+    );
+    let one = claimed(reminder(once()), 1);
+    for (back_at, expect) in [(10, 62), (500, 500)] {
+        let later = not_before(result(&one, unavailable()), at(back_at), at(2));
+        assert!(matches!(later.state, State::PendingRetry { retry_at, .. } if retry_at == at(expect)), "{back_at}");
+    }
 }
 
 #[test]

@@ -104,5 +104,6 @@ impl Engine {
 
 /// What somebody is told who sends to a dead address.
 pub(crate) fn not_called(dead: &DeadAddress) -> SendError {
-    SendError::Gone(format!("not tried: dead since {}: {}", dead.since, dead.reason))
+    // Not gone: nobody found that out now, and somebody may have revived it on another node.
+    SendError::Refused(format!("not tried: dead since {}: {}", dead.since, dead.reason))
 }

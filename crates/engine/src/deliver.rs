@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
-use punctual_core::decide::{decide, withdraw};
+use punctual_core::decide::{decide, not_before, withdraw};
 use punctual_core::digest;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
@@ -122,7 +122,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
                 Some(dead) => not_called(&dead),
                 None => SendError::Refused(format!("there is no channel named `{}`", to.channel)),
             };
-            fail(inner, &flight, error, begun_at);
+            fail(inner, &flight, error, begun_at, begun_at);
             return None;
         }
     };
@@ -130,7 +130,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         go_on_without(inner, &flight);
         return None;
     }
-    let along: Vec<_> = flight.part().into_iter().filter(|other| other.begin()).collect();
+    let along = companions(inner, &flight, begun_at);
     let late = begun_at.duration_since(claimed.wake_at);
     inner.metrics.lateness_seconds.observe(late.as_secs_f64().max(0.0));
     if claimed.attempt() > 1 {
@@ -138,36 +138,56 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     }
 
     let message = message(inner, &flight, &along, begun_at);
-    let said = match within_time(inner, channel.send(&message)).await {
+    let (said, fate) = match within_time(inner, channel.send(&message)).await {
         Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
+            // The platform has answered; what becomes of the message, such as that nobody picks up, is not about it.
+            lanes::learn(inner, &message.to, (Fate::Answered, Held::Receiver));
             note_id(inner, &flight, &id).await;
-            follow(inner, &**channel, id, FOLLOW_FOR).await
+            (follow(inner, &**channel, id, FOLLOW_FOR).await, None)
         }
-        said => said,
+        Err(error @ SendError::Throttled { .. }) if lanes::is_too_long(inner, &flight, inner.clock.now()) => {
+            let fate = fate_of(&error);
+            let why = format!("it has done nothing but ask to wait for a whole day: {error}");
+            (Err(SendError::Unavailable(why)), Some(fate))
+        }
+        said => {
+            let fate = fate(&said);
+            (said, Some(fate))
+        }
     };
     log(&message, &said);
     if let Err(SendError::Gone(reason)) = &said {
         inner.dead.note(&message.to, reason, begun_at);
     }
-    let fate = fate(&said);
-    settle(inner, &flight, &along, said, begun_at);
-    Some(fate)
+    settle(inner, &flight, &along, said, begun_at, begun_at);
+    fate
 }
 
-/// Ends a flight that was not sent with why, as if it had been tried.
-pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, now: Timestamp) {
+/// Ends a flight that was not sent with why, as if it had been tried. If it is to be tried again after a while, then not before
+/// `back_at`.
+pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, back_at: Timestamp, now: Timestamp) {
     if !flight.begin() {
         go_on_without(inner, flight);
         return;
     }
-    let along: Vec<_> = flight.part().into_iter().filter(|other| other.begin()).collect();
+    let along = companions(inner, flight, now);
     let said = Err(error);
     log(&message(inner, flight, &along, now), &said);
-    settle(inner, flight, &along, said, now);
+    settle(inner, flight, &along, said, back_at, now);
+}
+
+/// Those that go out in the same message, begun. One whose lease has run out is given back.
+fn companions(inner: &Inner, flight: &Flight, now: Timestamp) -> Vec<Arc<Flight>> {
+    let (ours, lost): (Vec<_>, Vec<_>) =
+        flight.part().into_iter().partition(|other| other.holds_at(plus(now, LEASE_MARGIN)));
+    for other in lost.into_iter().filter(|other| other.withdraw()) {
+        inner.settle_later(withdraw(&other.claimed, now), None);
+    }
+    ours.into_iter().filter(|other| other.begin()).collect()
 }
 
 /// Lets those that a flight was to take along go out without it.
-fn go_on_without(inner: &Arc<Inner>, flight: &Flight) {
+pub(crate) fn go_on_without(inner: &Arc<Inner>, flight: &Flight) {
     let mut others = flight.part().into_iter();
     if let Some(next) = others.next() {
         others.for_each(|other| next.take_along(other));
@@ -180,6 +200,7 @@ fn settle(
     flight: &Flight,
     along: &[Arc<Flight>],
     said: Result<Receipt, SendError>,
+    back_at: Timestamp,
     begun_at: Timestamp,
 ) {
     let (policy, now) = (&inner.settings.retry, inner.clock.now());
@@ -187,9 +208,10 @@ fn settle(
     let jitter = inner.random.unit();
     for other in along {
         let settlement = decide(&other.claimed, said.clone(), policy, jitter, begun_at, now);
-        inner.settle_later(settlement, Some(other));
+        inner.settle_later(not_before(settlement, back_at, now), Some(other));
     }
-    inner.settle_later(decide(&flight.claimed, said, policy, jitter, begun_at, now), Some(flight));
+    let settlement = decide(&flight.claimed, said, policy, jitter, begun_at, now);
+    inner.settle_later(not_before(settlement, back_at, now), Some(flight));
 }
 
 /// What a channel says, or that it said nothing in time.
@@ -238,10 +260,14 @@ pub(crate) async fn follow(
 
 /// What the gates should learn from it.
 pub(crate) fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
-    match said {
-        Ok(_) | Err(SendError::Refused(_) | SendError::Gone(_)) => (Fate::Answered, Held::Receiver),
-        Err(SendError::Throttled { wait, held }) => (Fate::Throttled(*wait), *held),
-        Err(SendError::Unavailable(_) | SendError::Unknown(_)) => (Fate::Failed, Held::Receiver),
+    said.as_ref().map_or_else(fate_of, |_| (Fate::Answered, Held::Receiver))
+}
+
+fn fate_of(error: &SendError) -> (Fate, Held) {
+    match error {
+        SendError::Refused(_) | SendError::Gone(_) => (Fate::Answered, Held::Receiver),
+        SendError::Throttled { wait, held } => (Fate::Throttled(*wait), *held),
+        SendError::Unavailable(_) | SendError::Unknown(_) => (Fate::Failed, Held::Receiver),
     }
 }
 

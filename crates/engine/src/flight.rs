@@ -85,6 +85,11 @@ impl Flight {
         self.phase.compare_exchange(WAITING, WITHDRAWN, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    /// Whether it has neither begun nor been withdrawn.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == WAITING
+    }
+
     /// Whether the lease still holds at `at`.
     pub(crate) fn holds_at(&self, at: Timestamp) -> bool {
         at.as_microsecond() < self.lease_until.load(Ordering::Acquire)

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::Rate;
 
 use crate::claim::{minus, plus, signed};
@@ -16,6 +16,9 @@ pub(crate) const FAILURES_MAX: u32 = 10;
 const BROKEN_MIN: Duration = Duration::from_secs(1);
 /// And at most.
 const BROKEN_MAX: Duration = Duration::from_secs(60);
+
+/// How far apart those come back that were told to.
+const COME_BACK_APART: Duration = Duration::from_millis(1);
 
 /// Keeps to a rate exactly: in no stretch of `rate.per` are there more than `rate.n`.
 #[derive(Debug, Clone)]
@@ -51,6 +54,11 @@ impl Pace {
     /// A moment to come back at, for one that cannot begin now: each gets its own, as far apart as the rate wants.
     pub(crate) fn promise(&mut self, now: Timestamp) -> Timestamp {
         let apart = signed(self.rate.per / self.rate.n.max(1));
+        let ready_at = self.ready_at();
+        if ready_at > now && ready_at.duration_since(now) < apart / 4 {
+            // Whoever came back a moment too soon, because the one before began a moment late, keeps its turn.
+            return ready_at;
+        }
         self.promised = self.ready_at().max(plus(self.promised, apart)).max(now);
         self.promised
     }
@@ -75,6 +83,10 @@ pub(crate) struct Gate {
     n_failed: u32,
     /// For how long failures last closed it.
     broken_for: Duration,
+    /// Since when it has only asked to wait.
+    waits_since: Option<Timestamp>,
+    /// How many have been told to come back when it opens.
+    n_told: u32,
 }
 
 /// Whether it is closed.
@@ -96,8 +108,10 @@ pub(crate) enum Closed {
 pub(crate) enum Admit {
     /// Begin.
     Go,
-    /// Not before this.
+    /// Not before this, to keep the rate.
     Wait(Timestamp),
+    /// Not before this, because the platform asked for it.
+    Held(Timestamp),
     /// It is not tried before this, because it failed too often.
     Broken(Timestamp),
 }
@@ -121,7 +135,7 @@ impl Gate {
     /// Asks for a send that would begin now.
     pub(crate) fn admit(&mut self, now: Timestamp) -> Admit {
         match self.closed {
-            Closed::Held(until) if until > now => return Admit::Wait(until),
+            Closed::Held(until) if until > now => return Admit::Held(until),
             Closed::Broken(until) if until > now => return Admit::Broken(until),
             Closed::Held(_) | Closed::Broken(_) => self.closed = Closed::Trying,
             Closed::No | Closed::Trying => {}
@@ -154,14 +168,18 @@ impl Gate {
             Fate::Answered => {
                 self.n_failed = 0;
                 self.broken_for = Duration::ZERO;
-                // An answer that was under way when another was told to wait does not end that wait.
-                if self.closed == Closed::Trying {
-                    self.closed = Closed::No;
+                self.waits_since = None;
+                match self.closed {
+                    Closed::Trying | Closed::Broken(_) => self.closed = Closed::No,
+                    // An answer that was under way when another was told to wait does not end that wait.
+                    Closed::No | Closed::Held(_) => {}
                 }
                 Learnt::Nothing
             }
             Fate::Throttled(wait) => {
                 let until = plus(now, signed(wait));
+                self.waits_since.get_or_insert(now);
+                self.n_told = 0;
                 self.closed = match self.closed {
                     Closed::Held(before) => Closed::Held(before.max(until)),
                     _ => Closed::Held(until),
@@ -171,18 +189,41 @@ impl Gate {
             Fate::Failed => {
                 self.n_failed = self.n_failed.saturating_add(1);
                 let breaks = match self.closed {
-                    Closed::Trying => true,
+                    Closed::Trying => !self.broken_for.is_zero() || self.n_failed >= FAILURES_MAX,
                     Closed::No => self.n_failed >= FAILURES_MAX,
                     Closed::Held(_) | Closed::Broken(_) => false,
                 };
                 if !breaks {
+                    if self.closed == Closed::Trying {
+                        // The wait is over; that one failed after it means no more than any other failure.
+                        self.closed = Closed::No;
+                    }
                     return Learnt::Nothing;
                 }
+                self.n_told = 0;
                 self.broken_for = (self.broken_for * 2).clamp(BROKEN_MIN, BROKEN_MAX);
                 self.closed = Closed::Broken(plus(now, signed(self.broken_for)));
                 Learnt::Broken
             }
         }
+    }
+
+    /// A moment to come back at, for one that is told to when the gate opens at `until`: not all at the same one, or each
+    /// opening would bring back everything that waits.
+    pub(crate) fn come_back_at(&mut self, until: Timestamp) -> Timestamp {
+        let apart = COME_BACK_APART * self.n_told;
+        self.n_told = self.n_told.saturating_add(1);
+        plus(until, signed(apart))
+    }
+
+    /// Whether it has done nothing but ask to wait for at least `span`.
+    pub(crate) fn only_waits_for(&self, span: SignedDuration, now: Timestamp) -> bool {
+        self.waits_since.is_some_and(|since| now.duration_since(since) >= span)
+    }
+
+    /// Whether it is closed at `now`.
+    pub(crate) fn is_closed(&self, now: Timestamp) -> bool {
+        matches!(self.closed, Closed::Held(until) | Closed::Broken(until) if until > now)
     }
 
     pub(crate) fn closed(&self) -> Closed {
@@ -202,7 +243,8 @@ impl Gate {
         let is_open = match self.closed {
             Closed::No => true,
             Closed::Held(until) | Closed::Broken(until) => plus(until, signed(BROKEN_MAX * 2)) < now,
-            Closed::Trying => false,
+            // Whoever tries holds its lane; without that, it was withdrawn, and nothing is known.
+            Closed::Trying => true,
         };
         is_open && self.n_failed == 0 && self.pace.as_ref().is_none_or(|pace| pace.is_idle(now))
     }
@@ -235,7 +277,7 @@ mod tests {
             match gate.admit(at(now)) {
                 Admit::Go => sent.push(now),
                 Admit::Wait(until) => assert!(until > at(now)),
-                Admit::Broken(_) => unreachable!(),
+                Admit::Held(_) | Admit::Broken(_) => unreachable!(),
             }
             now += 70;
         }
@@ -263,10 +305,10 @@ mod tests {
         assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), at(0)), Learnt::Held);
         // Another that was under way is answered, which changes nothing about the wait.
         gate.learn(Fate::Answered, at(10));
-        assert_eq!(gate.admit(at(1999)), Admit::Wait(at(2000)));
+        assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
         // A shorter wait does not shorten a longer one.
         gate.learn(Fate::Throttled(Duration::from_millis(10)), at(20));
-        assert_eq!(gate.admit(at(1999)), Admit::Wait(at(2000)));
+        assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
         assert_eq!(gate.allows(8, at(2000)), 1);
         assert_eq!((gate.admit(at(2000)), gate.allows(8, at(2000))), (Admit::Go, 1));
         gate.learn(Fate::Answered, at(2100));
@@ -297,5 +339,46 @@ mod tests {
         assert_eq!(gate.admit(at(now)), Admit::Go);
         gate.learn(Fate::Answered, at(now));
         assert_eq!((gate.allows(8, at(now)), gate.is_idle(at(now))), (8, true));
+        // What was under way when it broke and is answered all the same shows that it works.
+        for _ in 0..FAILURES_MAX {
+            gate.learn(Fate::Failed, at(now));
+        }
+        assert!(gate.is_closed(at(now)));
+        gate.learn(Fate::Answered, at(now));
+        assert_eq!(gate.admit(at(now)), Admit::Go);
+    }
+
+    #[test]
+    fn one_failure_after_a_wait_is_no_more_than_one_failure() {
+        let mut gate = Gate::default();
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), at(0));
+        assert_eq!(gate.admit(at(1000)), Admit::Go);
+        assert_eq!(gate.learn(Fate::Failed, at(1100)), Learnt::Nothing);
+        assert_eq!((gate.admit(at(1100)), gate.allows(8, at(1100))), (Admit::Go, 8));
+    }
+
+    #[test]
+    fn a_turn_that_is_missed_by_a_moment_is_not_lost() {
+        let mut pace = Pace::new(Rate::per_second(1));
+        pace.note(at(0));
+        assert_eq!([pace.promise(at(1)), pace.promise(at(1))], [at(1000), at(2000)]);
+        // The first began three milliseconds late, so the second comes two too soon.
+        pace.note(at(1003));
+        assert_eq!(pace.promise(at(2001)), at(2003));
+        assert_eq!(pace.promise(at(1500)), at(3000), "who comes much too soon gets a turn of its own");
+    }
+
+    #[test]
+    fn those_that_are_told_to_come_back_do_not_all_come_at_once() {
+        let mut gate = Gate::default();
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), at(0));
+        let told: Vec<i64> = (0..3).map(|_| gate.come_back_at(at(1000)).as_millisecond()).collect();
+        assert_eq!(told, [1000, 1001, 1002]);
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), at(1000));
+        assert_eq!(gate.come_back_at(at(2000)), at(2000), "and the next time it begins anew");
+        let day = SignedDuration::from_hours(24);
+        assert!(!gate.only_waits_for(day, at(86_399_999)) && gate.only_waits_for(day, at(86_400_000)));
+        gate.learn(Fate::Answered, at(86_400_000));
+        assert!(!gate.only_waits_for(day, at(86_400_000)));
     }
 }

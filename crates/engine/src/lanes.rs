@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Channel, Held, Limits, Receipt, SendError};
-use punctual_core::decide::{THROTTLED_MAX, postpone};
-use punctual_core::reminder::Address;
+use punctual_core::channel::{Bucket, Channel, Held, Limits, Rate, SendError};
+use punctual_core::decide::{has_other_way, postpone};
+use punctual_core::reminder::{Address, Priority};
 
 use crate::claim::{plus, signed};
 use crate::command::Inner;
@@ -30,24 +30,29 @@ const SHED_FOR: SignedDuration = SignedDuration::from_secs(5);
 const STAY_FOR: SignedDuration = SignedDuration::from_secs(2);
 /// What an address can take within this stays in memory; more goes back to the store.
 const NEAR: Duration = Duration::from_secs(5);
+/// How long a receiver may do nothing but ask to wait before what waits for it fails. Waiting costs no attempt, so without a
+/// bound it could go on for ever.
+const PATIENCE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Who waits for which receiver.
 #[derive(Default)]
 pub(crate) struct Lanes {
-    lanes: BTreeMap<Arc<str>, Lane>,
-    /// Addresses that have a rate or were told to wait, by channel and address.
-    addresses: BTreeMap<Address, Gate>,
+    pub(crate) lanes: BTreeMap<Arc<str>, Lane>,
+    /// Addresses that have a rate or were told to wait, by channel and the name of their bucket.
+    pub(crate) addresses: BTreeMap<Address, Gate>,
     /// Lanes with something waiting that found every place taken.
     waiting: VecDeque<Arc<str>>,
     n_running: usize,
 }
 
-struct Lane {
-    channel: String,
-    queue: VecDeque<Arc<Flight>>,
-    n_running: usize,
+pub(crate) struct Lane {
+    pub(crate) channel: String,
+    /// What sends, if there is such a channel.
+    adapter: Option<Arc<dyn Channel>>,
+    pub(crate) queue: VecDeque<Arc<Flight>>,
+    pub(crate) n_running: usize,
     limits: Limits,
-    gate: Gate,
+    pub(crate) gate: Gate,
     landed_at: Timestamp,
     /// Somebody sleeps until the lane may go on.
     is_paced: bool,
@@ -62,17 +67,23 @@ struct Moves {
     starts: Vec<Arc<Flight>>,
     /// Not now.
     aside: Vec<(Arc<Flight>, Aside)>,
-    /// When to look at the lane again.
-    again: Option<(Arc<str>, Timestamp)>,
+    /// When to look at a lane again.
+    again: Vec<(Arc<str>, Timestamp)>,
 }
 
 /// Why something is not sent now.
 #[derive(Debug, Clone, Copy)]
 enum Aside {
-    /// It has to wait.
+    /// It has to wait, to keep a rate.
     Until(Timestamp),
+    /// It has to wait, because its receiver or address asked for it.
+    Held(Timestamp),
     /// Its receiver fails, and is not called before this.
     Broken(Timestamp),
+    /// Its receiver has done nothing but ask to wait, for too long.
+    Hopeless,
+    /// It was withdrawn while it waited.
+    Withdrawn,
 }
 
 impl Lanes {
@@ -82,16 +93,19 @@ impl Lanes {
         while lane.n_running < lane.gate.allows(lane.limits.concurrency, now)
             && let Some(flight) = lane.queue.front()
         {
+            if !flight.is_waiting() {
+                // It takes nobody's turn.
+                moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Withdrawn)));
+                continue;
+            }
             if self.n_running >= sends_max {
-                if !lane.is_stranded {
-                    lane.is_stranded = true;
-                    self.waiting.push_back(name.clone());
-                }
+                self.strand(name);
                 return;
             }
-            let mut address = gate_of(&mut self.addresses, &lane.limits, flight.claimed.to());
-            if let Some(until) = address.as_mut().and_then(|gate| wait_for(gate, now)) {
-                moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Until(until))));
+            let to = flight.claimed.to();
+            let mut address = address_gate(&mut self.addresses, lane.adapter.as_deref(), &lane.limits, to);
+            if let Some(aside) = address.as_mut().and_then(|gate| not_now(gate, flight, now)) {
+                moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, aside)));
                 continue;
             }
             match lane.gate.admit(now) {
@@ -104,20 +118,49 @@ impl Lanes {
                     self.n_running += 1;
                     moves.starts.extend(lane.queue.pop_front());
                 }
-                Admit::Wait(until) if until.duration_since(now) <= STAY_FOR => {
+                Admit::Wait(until) | Admit::Held(until) if until.duration_since(now) <= STAY_FOR => {
                     if !lane.is_paced {
                         lane.is_paced = true;
-                        moves.again = Some((name.clone(), until));
+                        moves.again.push((name.clone(), until));
+                    }
+                    // The others would only take the room of those who need not wait.
+                    let n_stay = lane.limits.concurrency.max(lane.gate.pace().map_or(0, |pace| pace.within(NEAR)));
+                    while lane.queue.len() > n_stay {
+                        let last = lane.queue.pop_back();
+                        moves.aside.extend(last.map(|flight| lane.gate.put_off(flight, until)));
                     }
                     return;
                 }
                 Admit::Wait(until) => {
                     moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Until(until))));
                 }
+                Admit::Held(until) => {
+                    let hopeless = is_hopeless(&lane.gate, flight, now);
+                    let first = lane.queue.pop_front();
+                    moves.aside.extend(first.map(|flight| match hopeless {
+                        true => (flight, Aside::Hopeless),
+                        false => lane.gate.put_off(flight, until),
+                    }));
+                }
                 Admit::Broken(until) => {
-                    moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Broken(until))));
+                    let first = lane.queue.pop_front();
+                    moves.aside.extend(first.map(|flight| {
+                        let back_at = lane.gate.come_back_at(until);
+                        (flight, Aside::Broken(back_at))
+                    }));
                 }
             }
+        }
+    }
+
+    /// Lets a lane wait for a place, behind those that wait already.
+    fn strand(&mut self, name: &Arc<str>) {
+        if let Some(lane) = self.lanes.get_mut(name)
+            && !lane.queue.is_empty()
+            && !lane.is_stranded
+        {
+            lane.is_stranded = true;
+            self.waiting.push_back(name.clone());
         }
     }
 
@@ -131,14 +174,38 @@ impl Lanes {
 impl Lane {
     /// A lane that fails is remembered for a while, so that it need not be learnt anew with every message.
     fn is_forgettable(&self, now: Timestamp) -> bool {
-        !self.is_paced && (self.gate.is_idle(now) || plus(self.landed_at, SignedDuration::from_mins(10)) < now)
+        let is_old = plus(self.landed_at, SignedDuration::from_mins(10)) < now;
+        !self.is_paced && !self.gate.is_closed(now) && (self.gate.is_idle(now) || is_old)
     }
+}
+
+impl Gate {
+    /// A flight with when it comes back, where everything waits until `until` because that was asked for. What is urgent is the
+    /// first to come back.
+    fn put_off(&mut self, flight: Arc<Flight>, until: Timestamp) -> (Arc<Flight>, Aside) {
+        let is_urgent = flight.claimed.reminder.priority >= Priority::High;
+        let back_at = if is_urgent { until } else { self.come_back_at(until) };
+        (flight, Aside::Held(back_at))
+    }
+}
+
+/// Whether there is no point in waiting any longer.
+fn is_hopeless(gate: &Gate, flight: &Flight, now: Timestamp) -> bool {
+    gate.only_waits_for(PATIENCE, now) && now.duration_since(flight.claimed.before.due_at) > PATIENCE
+}
+
+/// Why an address cannot be sent to now, if that is so.
+fn not_now(gate: &mut Gate, flight: &Flight, now: Timestamp) -> Option<Aside> {
+    if gate.is_closed(now) && is_hopeless(gate, flight, now) {
+        return Some(Aside::Hopeless);
+    }
+    wait_for(gate, now).map(|until| if gate.is_closed(now) { Aside::Held(until) } else { Aside::Until(until) })
 }
 
 /// When an address that cannot be sent to now may be.
 fn wait_for(gate: &mut Gate, now: Timestamp) -> Option<Timestamp> {
     match gate.closed() {
-        Closed::Held(until) | Closed::Broken(until) if until > now => return Some(until),
+        Closed::Held(until) | Closed::Broken(until) if until > now => return Some(gate.come_back_at(until)),
         _ => {}
     }
     let pace = gate.pace()?;
@@ -146,14 +213,21 @@ fn wait_for(gate: &mut Gate, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// The gate of an address, if it has one: made for those whose channel has a rate for each.
-fn gate_of<'a>(addresses: &'a mut BTreeMap<Address, Gate>, limits: &Limits, to: &Address) -> Option<&'a mut Gate> {
+fn address_gate<'a>(
+    addresses: &'a mut BTreeMap<Address, Gate>,
+    adapter: Option<&dyn Channel>,
+    limits: &Limits,
+    to: &Address,
+) -> Option<&'a mut Gate> {
     if limits.address_rate.is_none() && addresses.is_empty() {
         return None;
     }
-    if limits.address_rate.is_some() && !addresses.contains_key(to) {
-        addresses.insert(to.clone(), Gate::new(limits.address_rate));
+    let Bucket { name, rate } = adapter?.bucket(&to.address);
+    let key = Address::new(to.channel.clone(), name);
+    match rate {
+        Some(rate) => Some(addresses.entry(key).or_insert_with(|| Gate::new(Some(rate)))),
+        None => addresses.get_mut(&key),
     }
-    addresses.get_mut(to)
 }
 
 /// Sends now if the receiver may be called, else lets the flight wait for its turn.
@@ -162,32 +236,17 @@ pub(crate) fn enter(inner: &Arc<Inner>, flight: Arc<Flight>) {
     let mut moves = Moves::default();
     {
         let mut lanes = lock(&inner.lanes);
-        let lane = lanes.lanes.entry(flight.lane.clone()).or_insert_with(|| {
-            let to = flight.claimed.to();
-            let limits = inner.limits_of(to);
-            Lane {
-                channel: to.channel.clone(),
-                queue: VecDeque::new(),
-                n_running: 0,
-                limits,
-                gate: Gate::new(limits.rate),
-                landed_at: now,
-                is_paced: false,
-                is_stranded: false,
-            }
-        });
+        let lane = lane_in(&mut lanes.lanes, inner, &flight.lane, flight.claimed.to(), now);
         let n_waiting = lane.queue.len();
-        match lane.gate.pace() {
-            // It would only take the room of others until its turn comes.
-            Some(pace) if n_waiting >= pace.within(NEAR).max(1) => {
-                let until = pace.promise(plus(now, signed(NEAR)));
-                moves.aside.push((flight, Aside::Until(until)));
-            }
-            _ => {
-                let name = flight.lane.clone();
-                lane.queue.push_back(flight);
-                lanes.pump(&name, now, inner.settings.sends_max, &mut moves);
-            }
+        let n_stay = lane.gate.pace().map_or(usize::MAX, |pace| pace.within(NEAR).max(1));
+        // It would only take the room of others until its turn comes.
+        if n_waiting >= n_stay {
+            let until = lane.gate.pace().map_or(now, |pace| pace.promise(plus(now, signed(NEAR))));
+            moves.aside.push((flight, Aside::Until(until)));
+        } else {
+            let name = flight.lane.clone();
+            lane.queue.push_back(flight);
+            lanes.pump(&name, now, inner.settings.sends_max, &mut moves);
         }
     }
     carry_out(inner, moves, now);
@@ -218,7 +277,12 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
                 lanes.lanes.remove(&flight.lane);
             }
         }
-        lanes.pump(&flight.lane, now, inner.settings.sends_max, &mut moves);
+        if lanes.waiting.is_empty() {
+            lanes.pump(&flight.lane, now, inner.settings.sends_max, &mut moves);
+        } else {
+            // Others wait for a place, so this lane stands in line behind them.
+            lanes.strand(&flight.lane);
+        }
         while moves.starts.is_empty()
             && let Some(stranded) = lanes.waiting.pop_front()
         {
@@ -233,45 +297,94 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
     next
 }
 
-/// Why nothing may be sent to an address right now, if that is so.
-pub(crate) fn must_wait(inner: &Inner, to: &Address, now: Timestamp) -> Option<SendError> {
-    let (name, limits) = (inner.lane_of(to), inner.limits_of(to));
+/// The lane of this name, which leads to `to`.
+fn lane_in<'a>(
+    lanes: &'a mut BTreeMap<Arc<str>, Lane>,
+    inner: &Inner,
+    name: &Arc<str>,
+    to: &Address,
+    now: Timestamp,
+) -> &'a mut Lane {
+    lanes.entry(name.clone()).or_insert_with(|| {
+        let adapter = inner.channels.get(&to.channel).cloned();
+        let limits = adapter.as_ref().map(|channel| channel.limits()).unwrap_or_default();
+        // However many a channel allows, it leaves places to others.
+        let concurrency = limits.concurrency.min(inner.settings.sends_max / 2).max(1);
+        Lane {
+            channel: to.channel.clone(),
+            adapter,
+            queue: VecDeque::new(),
+            n_running: 0,
+            limits: Limits { concurrency, ..limits },
+            gate: Gate::new(limits.rate),
+            landed_at: now,
+            is_paced: false,
+            is_stranded: false,
+        }
+    })
+}
+
+/// Takes a turn for a send that does not go through a lane, or says why it has to wait. A receiver that only fails may be tried:
+/// that is what such a send is for.
+pub(crate) fn take_turn(inner: &Inner, to: &Address, now: Timestamp) -> Result<(), SendError> {
     let mut lanes = lock(&inner.lanes);
-    let address = gate_of(&mut lanes.addresses, &limits, to).and_then(|gate| wait_for(gate, now));
-    let receiver = lanes.lanes.get(&name).and_then(|lane| match lane.gate.closed() {
-        Closed::Held(until) => Some(until),
-        _ => None,
-    });
-    let until = address.into_iter().chain(receiver).max().filter(|until| *until > now)?;
-    let held = if receiver == Some(until) { Held::Receiver } else { Held::Address };
-    Some(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), held })
+    let lanes = &mut *lanes;
+    let lane = lane_in(&mut lanes.lanes, inner, &inner.lane_of(to), to, now);
+    let mut address = address_gate(&mut lanes.addresses, lane.adapter.as_deref(), &lane.limits, to);
+    let ready_at = |gate: &mut Gate| match gate.closed() {
+        Closed::Held(until) if until > now => until,
+        _ => gate.pace().map_or(now, |pace| pace.ready_at()),
+    };
+    let by_address = address.as_mut().map_or(now, |gate| ready_at(gate));
+    let by_receiver = ready_at(&mut lane.gate);
+    let until = by_address.max(by_receiver);
+    if until > now {
+        let held = if by_receiver == until { Held::Receiver } else { Held::Address };
+        return Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), held });
+    }
+    for gate in address.into_iter().chain([&mut lane.gate]) {
+        if let Some(pace) = gate.pace() {
+            pace.note(now);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a wait that a receiver or an address asks for is one too many.
+pub(crate) fn is_too_long(inner: &Inner, flight: &Flight, now: Timestamp) -> bool {
+    let to = flight.claimed.to();
+    let mut lanes = lock(&inner.lanes);
+    let lanes = &mut *lanes;
+    let address = inner.bucket_of(to).and_then(|(key, _)| lanes.addresses.get(&key));
+    let lane = lanes.lanes.get(&flight.lane).map(|lane| &lane.gate);
+    address.into_iter().chain(lane).any(|gate| is_hopeless(gate, flight, now))
 }
 
 /// Tells the gates what became of a send that did not go through a lane.
-pub(crate) fn learn(inner: &Inner, to: &Address, said: &Result<Receipt, SendError>) {
+pub(crate) fn learn(inner: &Inner, to: &Address, fate: (Fate, Held)) {
     let name = inner.lane_of(to);
-    lock(&inner.lanes).learn(inner, &name, to, deliver::fate(said), inner.clock.now());
+    lock(&inner.lanes).learn(inner, &name, to, fate, inner.clock.now());
 }
 
 impl Lanes {
     /// Tells the gates what became of a send.
     fn learn(&mut self, inner: &Inner, name: &Arc<str>, to: &Address, (fate, held): (Fate, Held), now: Timestamp) {
-        let limits = self.lanes.get(name).map(|lane| lane.limits).unwrap_or_default();
         let label = || ChannelLabel { channel: to.channel.clone() };
-        if let (Fate::Throttled(_), Held::Address) = (fate, held) {
+        let bucket = inner.bucket_of(to);
+        let fate = if let (Fate::Throttled(_), Held::Address) = (fate, held) {
             inner.metrics.throttled.get_or_create(&label()).inc();
-            self.addresses.entry(to.clone()).or_insert_with(|| Gate::new(limits.address_rate)).learn(fate, now);
-            // The receiver answered.
-            if let Some(lane) = self.lanes.get_mut(name) {
-                lane.gate.learn(Fate::Answered, now);
+            if let Some((key, rate)) = bucket {
+                self.addresses.entry(key).or_insert_with(|| Gate::new(rate)).learn(fate, now);
             }
-            return;
-        }
-        if fate == Fate::Answered
-            && let Some(gate) = self.addresses.get_mut(to)
-        {
-            gate.learn(fate, now);
-        }
+            // The receiver answered.
+            Fate::Answered
+        } else {
+            if let Some(gate) = bucket.and_then(|(key, _)| self.addresses.get_mut(&key)) {
+                // Whatever else it was, it was not about this address.
+                gate.learn(Fate::Answered, now);
+            }
+            fate
+        };
         let Some(lane) = self.lanes.get_mut(name) else { return };
         match lane.gate.learn(fate, now) {
             Learnt::Nothing => {}
@@ -294,7 +407,7 @@ fn carry_out(inner: &Arc<Inner>, moves: Moves, now: Timestamp) {
     for (flight, aside) in moves.aside {
         put_aside(inner, flight, aside, now);
     }
-    if let Some((name, at)) = moves.again {
+    for (name, at) in moves.again {
         inner.runtime.spawn(Box::pin(pace(inner.clone(), name, at)));
     }
 }
@@ -303,7 +416,8 @@ fn carry_out(inner: &Arc<Inner>, moves: Moves, now: Timestamp) {
 async fn pace(inner: Arc<Inner>, name: Arc<str>, at: Timestamp) {
     tokio::select! { biased;
         () = inner.clock.sleep_until(at) => {}
-        () = inner.stopped() => {}
+        // What waits is given back.
+        () = inner.stopped() => return,
     }
     let now = inner.clock.now();
     let mut moves = Moves::default();
@@ -317,26 +431,34 @@ async fn pace(inner: Arc<Inner>, name: Arc<str>, at: Timestamp) {
     carry_out(&inner, moves, now);
 }
 
-/// Lets a flight wait, here or in the store, or fails it where waiting has no end.
+/// Lets a flight wait, here or in the store, or fails it where waiting is of no use.
 fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timestamp) {
     let claimed = &flight.claimed;
+    let seconds_to = |until: Timestamp| until.duration_since(now).as_secs() + 1;
     match aside {
+        Aside::Withdrawn => deliver::go_on_without(inner, &flight),
         Aside::Broken(until) => {
-            let seconds = until.duration_since(now).as_secs() + 1;
             let error = SendError::Unavailable(format!(
-                "not tried: at least {FAILURES_MAX} sends in a row have failed there; it is called again in {seconds} s"
+                "not tried: at least {FAILURES_MAX} sends in a row have failed there; it is called again in {} s",
+                seconds_to(until)
             ));
-            deliver::fail(inner, &flight, error, now);
+            deliver::fail(inner, &flight, error, until, now);
         }
-        Aside::Until(_) if now.duration_since(claimed.before.due_at) > THROTTLED_MAX => {
-            let error = SendError::Unavailable("its turn has not come for a whole day".into());
-            deliver::fail(inner, &flight, error, now);
+        Aside::Hopeless => {
+            let error = SendError::Unavailable("it has done nothing but ask to wait for a whole day".into());
+            deliver::fail(inner, &flight, error, now, now);
         }
-        Aside::Until(until) if until.duration_since(now) <= signed(NEAR) => {
+        Aside::Held(until)
+            if has_other_way(claimed, until.duration_since(now).unsigned_abs(), &inner.settings.retry) =>
+        {
+            let error = SendError::Unavailable(format!("not tried: it asked to wait, {} s more", seconds_to(until)));
+            deliver::fail(inner, &flight, error, now, now);
+        }
+        Aside::Until(until) | Aside::Held(until) if until.duration_since(now) <= signed(NEAR) => {
             flight.wait_until(until);
             inner.hold.add(vec![flight]);
         }
-        Aside::Until(until) => {
+        Aside::Until(until) | Aside::Held(until) => {
             let why = || format!("waits for its turn: {} takes no more now", claimed.to().channel);
             inner.postpone(&flight, until, why);
         }
@@ -359,9 +481,10 @@ impl Inner {
         lock(&self.lanes).lanes.values().any(|lane| is_full(lane) && is_moving(lane))
     }
 
-    fn limits_of(&self, to: &Address) -> Limits {
-        let limits = self.channels.get(&to.channel).map(|channel| channel.limits()).unwrap_or_default();
-        Limits { concurrency: limits.concurrency.max(1), ..limits }
+    /// Which limit an address falls under, if its channel is known: the key of its gate, and how fast.
+    fn bucket_of(&self, to: &Address) -> Option<(Address, Option<Rate>)> {
+        let Bucket { name, rate } = self.channels.get(&to.channel)?.bucket(&to.address);
+        Some((Address::new(to.channel.clone(), name), rate))
     }
 
     /// Gives back half of what waits for slow receivers, so that their messages do not take the room of others'.
@@ -399,72 +522,4 @@ impl Inner {
     pub(crate) fn tidy_lanes(&self) {
         lock(&self.lanes).tidy(self.clock.now());
     }
-}
-
-/// How a channel is used and what holds it back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelStanding {
-    /// Its name.
-    pub name: String,
-    /// What it is.
-    pub kind: &'static str,
-    /// How much may be sent.
-    pub limits: Limits,
-    /// Sends under way.
-    pub n_sending: usize,
-    /// Messages that wait for their turn.
-    pub n_waiting: usize,
-    /// Receivers and addresses that are left alone now.
-    pub closed: Vec<ClosedGate>,
-}
-
-/// A receiver or an address that is left alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClosedGate {
-    /// Which.
-    pub to: String,
-    /// Why: `throttled` or `broken`, or `trying` while one send shows whether it works again.
-    pub why: &'static str,
-    /// Until when.
-    pub until: Option<Timestamp>,
-    /// Sends in a row that have failed.
-    pub n_failed: u32,
-}
-
-impl crate::Engine {
-    /// How each channel stands, by name.
-    pub fn channel_standings(&self) -> Vec<ChannelStanding> {
-        let inner = &self.inner;
-        let now = inner.clock.now();
-        let lanes = lock(&inner.lanes);
-        let standing = |(name, channel): (&String, &Arc<dyn Channel>)| {
-            let own = || lanes.lanes.iter().filter(|(_, lane)| lane.channel == *name);
-            let receivers = own().filter_map(|(lane_name, lane)| {
-                let receiver = lane_name.strip_prefix(name.as_str()).unwrap_or_default().trim_start();
-                closed_gate(receiver, &lane.gate, now)
-            });
-            let addresses = lanes.addresses.iter().filter(|(to, _)| to.channel == *name);
-            let addresses = addresses.filter_map(|(to, gate)| closed_gate(&to.address, gate, now));
-            ChannelStanding {
-                name: name.clone(),
-                kind: channel.kind(),
-                limits: channel.limits(),
-                n_sending: own().map(|(_, lane)| lane.n_running).sum(),
-                n_waiting: own().map(|(_, lane)| lane.queue.len()).sum(),
-                closed: receivers.chain(addresses).collect(),
-            }
-        };
-        inner.channels.iter().map(standing).collect()
-    }
-}
-
-fn closed_gate(to: &str, gate: &Gate, now: Timestamp) -> Option<ClosedGate> {
-    let (why, until) = match gate.closed() {
-        Closed::No => return None,
-        Closed::Held(until) if until > now => ("throttled", Some(until)),
-        Closed::Broken(until) if until > now => ("broken", Some(until)),
-        Closed::Held(_) => return None,
-        Closed::Broken(_) | Closed::Trying => ("trying", None),
-    };
-    Some(ClosedGate { to: to.to_owned(), why, until, n_failed: gate.n_failed() })
 }

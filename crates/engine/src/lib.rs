@@ -27,6 +27,9 @@ mod gather;
 /// Whose turn it is.
 mod lanes;
 
+/// How the channels stand, for those who look after them.
+mod standing;
+
 /// What holds sends back.
 mod gate;
 
@@ -61,9 +64,9 @@ mod run;
 pub mod system;
 
 pub use command::{CreateError, Engine, Health, Parts};
-pub use lanes::{ChannelStanding, ClosedGate};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
+pub use standing::{ChannelStanding, ClosedGate};
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime};
 pub use trial::Trial;

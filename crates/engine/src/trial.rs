@@ -12,7 +12,7 @@ use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::zone::Zone;
 
 use crate::command::Engine;
-use crate::deliver::{follow, within_time};
+use crate::deliver::{fate, follow, within_time};
 use crate::lanes;
 
 /// How long it is asked what became of a message that a platform took.
@@ -43,15 +43,16 @@ impl Engine {
             let took = inner.clock.now().duration_since(begun_at).unsigned_abs();
             Ok(Trial { said, took, revived })
         };
-        if let Some(error) = lanes::must_wait(inner, &to, begun_at) {
+        if let Err(error) = lanes::take_turn(inner, &to, begun_at) {
             return done(Err(error), false);
         }
         let message = message(self, user, text, to);
-        let said = match within_time(inner, channel.send(&message)).await {
+        let said = within_time(inner, channel.send(&message)).await;
+        lanes::learn(inner, &message.to, fate(&said));
+        let said = match said {
             Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &**channel, id, FOLLOW_FOR).await,
             said => said,
         };
-        lanes::learn(inner, &message.to, &said);
         let revived = match &said {
             Ok(_) if inner.dead.get(&message.to).is_some() => match self.revive(&message.to).await {
                 Ok(revived) => revived,

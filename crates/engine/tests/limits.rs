@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
+use punctual_core::change::Change;
 use punctual_core::channel::{Followed, Held, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Reminder};
+use punctual_engine::Settings;
 use punctual_testkit::phone::RecordingChannel;
 use punctual_testkit::sample::{instant, once};
 use punctual_testkit::story::{BEGIN, Story};
@@ -194,4 +196,161 @@ fn an_address_that_was_not_called_says_nothing_about_its_receiver() {
     story.advance(seconds(1));
     let standing = story.engine().channel_standings().into_iter().find(|standing| standing.name == "phone");
     assert_eq!(standing.map(|phone| phone.closed[0].why), Some("broken"), "ten calls in a row have failed");
+}
+
+fn standing(story: &Story) -> Vec<(String, &'static str)> {
+    let phone = story.engine().channel_standings().into_iter().find(|standing| standing.name == "phone");
+    phone.into_iter().flat_map(|phone| phone.closed).map(|closed| (closed.to, closed.why)).collect()
+}
+
+#[test]
+fn people_who_do_not_pick_up_say_nothing_about_the_platform() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
+    let reminders = burst(&story, "phone", 15, |number| number.to_string());
+    for _ in &reminders {
+        story.phone.then_answer(Ok(Receipt { pending: true, ..Receipt::of("call") }));
+        story.phone.then_follow(Err(SendError::Unavailable("nobody picked up".into())));
+    }
+    story.advance(seconds(61));
+    assert_eq!(story.phone.all().len(), 15, "everybody was called");
+    assert_eq!(states(&story, &reminders), [StateKind::Failed; 15]);
+    assert_eq!(standing(&story), []);
+}
+
+#[test]
+fn a_long_wait_is_remembered_although_nothing_happens_meanwhile() {
+    let story = Story::default();
+    let early = burst(&story, "phone", 1, |_| "x".into());
+    let late = Reminder { to: vec![Address::new("phone", "x")], ..once(2, due() + 20.minutes(), story.now()) };
+    story.create(&late);
+    story.phone.then_answer(throttled(3600, Held::Receiver));
+    story.advance(seconds(60 + 3599));
+    assert_eq!(heard(&story.phone), [0], "nobody calls while it is to be left alone");
+    story.advance(seconds(2));
+    assert_eq!(story.phone.all().len(), 2);
+    assert_eq!(states(&story, &[early[0].clone(), late]), [StateKind::Delivered; 2]);
+}
+
+#[test]
+fn what_would_have_to_wait_for_long_goes_another_way() {
+    let story = Story::default();
+    let to = || vec![Address::new("phone", "x"), Address::new("mail", "ann")];
+    // The first is told to wait, the second is not even tried.
+    let reminders = [1, 2].map(|number| {
+        let due = due() + i64::from(number).seconds();
+        Reminder { to: to(), ..once(number, due, story.now()) }
+    });
+    story.try_create(reminders.to_vec()).expect("they are right");
+    story.phone.then_answer(throttled(3600, Held::Receiver));
+    story.advance(seconds(63));
+    assert_eq!((story.phone.all().len(), story.mail.all().len()), (1, 2));
+    let error = story.runs(reminders[1].id)[0].attempts[0].error.clone().unwrap_or_default();
+    assert!(error.contains("not tried: it asked to wait"), "{error}");
+    assert_eq!(states(&story, &reminders), [StateKind::Delivered; 2]);
+}
+
+#[test]
+fn a_backlog_that_is_days_old_is_sent_at_the_rate_and_none_of_it_fails() {
+    let mut story = Story::default();
+    story.phone.take_only(Limits { address_rate: Some(Rate::per_second(1)), ..Limits::default() });
+    let reminders = burst(&story, "phone", 20, |_| "x".into());
+    story.stop();
+    story.set_clock(due() + 50.hours());
+    story.start();
+    story.advance(seconds(60));
+    assert_eq!(story.phone.all().len(), 20);
+    assert_eq!(states(&story, &reminders), [StateKind::Delivered; 20]);
+}
+
+#[test]
+fn a_receiver_that_does_nothing_but_ask_to_wait_is_given_up_after_a_day() {
+    let story = Story::default();
+    let reminders = burst(&story, "phone", 3, |_| "x".into());
+    story.phone.always_fail(Some(SendError::Throttled { wait: Duration::from_secs(1800), held: Held::Receiver }));
+    story.advance(seconds(60 + 23 * 3600));
+    assert!(states(&story, &reminders).iter().all(|state| *state != StateKind::Failed));
+    story.advance(seconds(2 * 3600));
+    assert_eq!(states(&story, &reminders), [StateKind::Failed; 3]);
+    let calls = story.phone.all().len();
+    assert!((45..=52).contains(&calls), "one call each half hour: {calls}");
+}
+
+#[test]
+fn addresses_that_share_a_limit_wait_for_each_other() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
+    burst(&story, "phone", 4, |number| ["room@ann", "room@bob", "room", "attic"][usize::from(number) - 1].into());
+    story.phone.then_answer(throttled(30, Held::Address));
+    story.advance(seconds(60));
+    let first: Vec<_> = story.phone.all().iter().map(|message| message.to.address.clone()).collect();
+    assert_eq!(first, ["room@ann", "attic"]);
+    assert_eq!(standing(&story), [("room".to_owned(), "throttled")]);
+    story.advance(seconds(35));
+    assert_eq!(story.phone.all().len(), 3);
+    story.advance(seconds(300));
+    assert_eq!(standing(&story), []);
+}
+
+#[test]
+fn one_receiver_leaves_places_to_others() {
+    let story = Story::with(Settings { sends_max: 4, ..Settings::default() });
+    story.phone.take_only(Limits { concurrency: 1000, ..Limits::default() });
+    for _ in 0..10 {
+        story.phone.then_hang();
+    }
+    burst(&story, "phone", 10, |number| number.to_string());
+    let mail = Reminder { to: vec![Address::new("mail", "ann")], ..once(99, due(), story.now()) };
+    story.create(&mail);
+    story.advance(seconds(60));
+    assert_eq!((story.phone.all().len(), story.mail.all().len()), (2, 1));
+}
+
+#[test]
+fn all_who_wait_for_a_place_and_for_their_rate_get_on() {
+    let story = Story::with(Settings { sends_max: 1, ..Settings::default() });
+    for phone in [&story.phone, &story.mail] {
+        phone.take_only(Limits { rate: Some(Rate::per_second(1)), ..Limits::default() });
+    }
+    burst(&story, "phone", 3, |number| number.to_string());
+    let mails =
+        (11..=13).map(|number| Reminder { to: vec![Address::new("mail", "x")], ..once(number, due(), story.now()) });
+    story.try_create(mails.collect()).expect("they are right");
+    story.advance(seconds(60 + 3));
+    assert_eq!(heard(&story.phone), [0, 1000, 2000]);
+    assert_eq!(heard(&story.mail), [0, 1000, 2000]);
+}
+
+#[test]
+fn what_was_withdrawn_takes_nobodys_turn() {
+    let story = Story::default();
+    story.phone.take_only(Limits { rate: Some(Rate::per_second(1)), ..Limits::default() });
+    let reminders = burst(&story, "phone", 3, |number| number.to_string());
+    story.advance(seconds(60));
+    assert_eq!(story.phone.all().len(), 1);
+    let second =
+        reminders.iter().find(|reminder| story.runs(reminder.id)[0].occurrence.state.kind() != StateKind::Delivered);
+    story.change(second.expect("two wait").id, Change::Cancel).expect("it has not begun");
+    story.advance(seconds(1));
+    assert_eq!(heard(&story.phone), [1000]);
+}
+
+#[test]
+fn a_trial_takes_a_turn_and_is_learnt_from() {
+    let story = Story::default();
+    story.phone.take_only(Limits { rate: Some(Rate::per_second(1)), ..Limits::default() });
+    let try_send = || {
+        let engine = story.engine().clone();
+        let trial = story.run(async move { engine.try_send("ann", "hello", Address::new("phone", "x")).await });
+        trial.expect("it can be right").said
+    };
+    assert!(try_send().is_ok());
+    let wait = Duration::from_secs(1);
+    assert_eq!(try_send(), Err(SendError::Throttled { wait, held: Held::Receiver }), "its rate holds for trials, too");
+    story.advance(seconds(1));
+    story.phone.then_answer(throttled(600, Held::Receiver));
+    assert!(try_send().is_err());
+    burst(&story, "phone", 1, |_| "y".into());
+    story.advance(seconds(120));
+    assert_eq!(story.phone.all().len(), 2, "nobody calls while it is to be left alone");
 }

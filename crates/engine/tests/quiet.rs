@@ -85,6 +85,27 @@ fn a_digest_that_failed_is_tried_again_as_one() {
 }
 
 #[test]
+fn what_does_not_fit_into_one_message_comes_in_the_next() {
+    let story = Story::default();
+    person(&story, Some(QUIET), None);
+    let long = |number: u8| {
+        let message = format!("task {number} {}", "x".repeat(200));
+        let reminder = Reminder { user: "ann".into(), message, ..once(number, minute(35), story.now()) };
+        story.create(&reminder);
+        reminder
+    };
+    let reminders: Vec<_> = (1..=9).map(long).collect();
+    story.advance(SignedDuration::from_mins(61));
+    let messages = story.phone.all();
+    assert!((2..=5).contains(&messages.len()), "{}", messages.len());
+    for reminder in &reminders {
+        let said = messages.iter().filter(|message| message.text.contains(&reminder.message)).count();
+        assert_eq!((said, state(&story, reminder)), (1, StateKind::Delivered), "whole, and once");
+    }
+    assert!(messages.iter().all(|message| message.text.chars().count() <= 1_000), "as much as the channel takes");
+}
+
+#[test]
 fn one_that_is_cancelled_at_the_last_moment_is_left_out() {
     let story = Story::default();
     person(&story, Some(QUIET), None);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Followed, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{Bucket, Channel, Followed, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use tokio::sync::Notify;
 
@@ -160,6 +160,12 @@ impl Channel for RecordingChannel {
 
     fn gathers(&self) -> Option<usize> {
         Some(1_000)
+    }
+
+    /// `room@ann` and `room@bob` are the same room.
+    fn bucket(&self, address: &str) -> Bucket {
+        let name = address.split('@').next().unwrap_or_default().to_owned();
+        Bucket { name, rate: self.lock().limits.address_rate }
     }
 
     fn receiver(&self, address: &str) -> String {

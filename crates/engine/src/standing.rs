@@ -1,0 +1,77 @@
+//! How the channels stand, for those who look after them.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_core::channel::{Channel, Limits};
+
+use crate::deliver::lock;
+use crate::gate::{Closed, Gate};
+
+/// How a channel is used and what holds it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelStanding {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: &'static str,
+    /// How much may be sent.
+    pub limits: Limits,
+    /// Sends under way.
+    pub n_sending: usize,
+    /// Messages that wait for their turn.
+    pub n_waiting: usize,
+    /// Receivers and addresses that are left alone now.
+    pub closed: Vec<ClosedGate>,
+}
+
+/// A receiver or an address that is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedGate {
+    /// Which.
+    pub to: String,
+    /// Why: `throttled` or `broken`, or `trying` while one send shows whether it works again.
+    pub why: &'static str,
+    /// Until when.
+    pub until: Option<Timestamp>,
+    /// Sends in a row that have failed.
+    pub n_failed: u32,
+}
+
+impl crate::Engine {
+    /// How each channel stands, by name.
+    pub fn channel_standings(&self) -> Vec<ChannelStanding> {
+        let inner = &self.inner;
+        let now = inner.clock.now();
+        let lanes = lock(&inner.lanes);
+        let standing = |(name, channel): (&String, &Arc<dyn Channel>)| {
+            let own = || lanes.lanes.iter().filter(|(_, lane)| lane.channel == *name);
+            let receivers = own().filter_map(|(lane_name, lane)| {
+                let receiver = lane_name.strip_prefix(name.as_str()).unwrap_or_default().trim_start();
+                closed_gate(receiver, &lane.gate, now)
+            });
+            let addresses = lanes.addresses.iter().filter(|(to, _)| to.channel == *name);
+            let addresses = addresses.filter_map(|(to, gate)| closed_gate(&to.address, gate, now));
+            ChannelStanding {
+                name: name.clone(),
+                kind: channel.kind(),
+                limits: channel.limits(),
+                n_sending: own().map(|(_, lane)| lane.n_running).sum(),
+                n_waiting: own().map(|(_, lane)| lane.queue.len()).sum(),
+                closed: receivers.chain(addresses).collect(),
+            }
+        };
+        inner.channels.iter().map(standing).collect()
+    }
+}
+
+fn closed_gate(to: &str, gate: &Gate, now: Timestamp) -> Option<ClosedGate> {
+    let (why, until) = match gate.closed() {
+        Closed::No => return None,
+        Closed::Held(until) if until > now => ("throttled", Some(until)),
+        Closed::Broken(until) if until > now => ("broken", Some(until)),
+        Closed::Held(_) => return None,
+        Closed::Broken(_) | Closed::Trying => ("trying", None),
+    };
+    Some(ClosedGate { to: to.to_owned(), why, until, n_failed: gate.n_failed() })
+}
