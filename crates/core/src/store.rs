@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::alarm::Entry;
 use crate::change::{Change, Refused};
+use crate::channel::Rate;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
 use crate::reminder::{Address, Reminder, ReminderStatus};
@@ -162,6 +164,19 @@ pub trait Store: Send + Sync + 'static {
         let _ = reminder;
         Ok(())
     }
+
+    /// Takes a turn under every limit that the nodes share, by name, or none of them; returns how long each has to be waited for.
+    /// All zero, or nothing: taken. In no stretch of a limit's time do the nodes together take more turns than it allows.
+    async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
+        let _ = limits;
+        Ok(Vec::new())
+    }
+
+    /// Tells the other nodes that somebody asked to be left alone.
+    async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
+        let _ = hold;
+        Ok(())
+    }
 }
 
 /// Hears what others change.
@@ -184,6 +199,21 @@ pub enum Heard {
     Recall(ReminderId),
     /// A node's beat, heard back: the way to here works.
     Beat(String),
+    /// Somebody asked a node to be left alone.
+    Hold(Hold),
+}
+
+/// A wait that a platform asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// Which channel.
+    pub channel: String,
+    /// The receiver, or the bucket of the address.
+    pub name: String,
+    /// Whether it is the address alone.
+    pub is_address: bool,
+    /// How long from now.
+    pub wait: Duration,
 }
 
 /// A node that says it lives.

@@ -28,19 +28,26 @@ pub(crate) struct Pace {
     last: VecDeque<Timestamp>,
     /// Until when others have been told to come back.
     promised: Timestamp,
+    /// Other nodes have taken all turns until then.
+    taken_until: Timestamp,
 }
 
 impl Pace {
     pub(crate) fn new(rate: Rate) -> Self {
-        Self { rate, last: VecDeque::new(), promised: Timestamp::MIN }
+        Self { rate, last: VecDeque::new(), promised: Timestamp::MIN, taken_until: Timestamp::MIN }
     }
 
     /// When the next may begin.
     pub(crate) fn ready_at(&self) -> Timestamp {
         if self.last.len() < self.rate.n as usize {
-            return Timestamp::MIN;
+            return self.taken_until;
         }
-        self.last.front().map_or(Timestamp::MIN, |oldest| plus(*oldest, signed(self.rate.per)))
+        self.last.front().map_or(Timestamp::MIN, |oldest| plus(*oldest, signed(self.rate.per))).max(self.taken_until)
+    }
+
+    /// Other nodes have taken all turns until then.
+    pub(crate) fn taken_until(&mut self, until: Timestamp) {
+        self.taken_until = self.taken_until.max(until);
     }
 
     /// One begins.
@@ -71,7 +78,7 @@ impl Pace {
     /// Whether nothing that was can hold back anything.
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         let begins = minus(now, self.rate.per);
-        self.promised <= now && self.last.back().is_none_or(|last| *last < begins)
+        self.promised.max(self.taken_until) <= now && self.last.back().is_none_or(|last| *last < begins)
     }
 }
 
@@ -179,7 +186,9 @@ impl Gate {
             Fate::Throttled(wait) => {
                 let until = plus(now, signed(wait));
                 self.waits_since.get_or_insert(now);
-                self.n_told = 0;
+                if !self.is_closed(now) {
+                    self.n_told = 0;
+                }
                 self.closed = match self.closed {
                     Closed::Held(before) => Closed::Held(before.max(until)),
                     _ => Closed::Held(until),

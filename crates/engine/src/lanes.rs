@@ -19,6 +19,7 @@ use crate::deliver::{self, lock};
 use crate::flight::Flight;
 use crate::gate::{Admit, Closed, FAILURES_MAX, Fate, Gate, Learnt};
 use crate::metrics::ChannelLabel;
+use crate::together;
 
 /// A lane is slow when nothing has landed from it for this long.
 const SLOW_AFTER: SignedDuration = SignedDuration::from_secs(1);
@@ -256,7 +257,13 @@ pub(crate) fn enter(inner: &Arc<Inner>, flight: Arc<Flight>) {
 async fn work(inner: Arc<Inner>, first: Arc<Flight>) {
     let mut next = Some(first);
     while let Some(flight) = next {
-        let fate = deliver::send(&inner, flight.clone()).await;
+        let fate = match together::must_wait(&inner, &flight).await {
+            None => deliver::send(&inner, flight.clone()).await,
+            Some(until) => {
+                put_aside(&inner, flight.clone(), Aside::Until(until), inner.clock.now());
+                None
+            }
+        };
         next = leave(&inner, &flight, fate.as_ref());
     }
 }
@@ -298,7 +305,7 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
 }
 
 /// The lane of this name, which leads to `to`.
-fn lane_in<'a>(
+pub(crate) fn lane_in<'a>(
     lanes: &'a mut BTreeMap<Arc<str>, Lane>,
     inner: &Inner,
     name: &Arc<str>,
@@ -373,7 +380,8 @@ impl Lanes {
         let bucket = inner.bucket_of(to);
         let fate = if let (Fate::Throttled(_), Held::Address) = (fate, held) {
             inner.metrics.throttled.get_or_create(&label()).inc();
-            if let Some((key, rate)) = bucket {
+            if let (Some((key, rate)), Fate::Throttled(wait)) = (bucket, fate) {
+                together::tell(inner, &key.channel, &key.address, true, wait);
                 self.addresses.entry(key).or_insert_with(|| Gate::new(rate)).learn(fate, now);
             }
             // The receiver answered.
@@ -390,6 +398,9 @@ impl Lanes {
             Learnt::Nothing => {}
             Learnt::Held => {
                 inner.metrics.throttled.get_or_create(&label()).inc();
+                if let Fate::Throttled(wait) = fate {
+                    together::tell(inner, &to.channel, receiver(name, &to.channel), false, wait);
+                }
             }
             Learnt::Broken => {
                 inner.metrics.broken.get_or_create(&label()).inc();
@@ -465,11 +476,21 @@ fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timesta
     }
 }
 
+/// What the lane of a channel and a receiver is called.
+pub(crate) fn lane_name(channel: &str, receiver: &str) -> Arc<str> {
+    format!("{channel} {receiver}").into()
+}
+
+/// The receiver that a lane of `channel` leads to.
+pub(crate) fn receiver<'a>(name: &'a str, channel: &str) -> &'a str {
+    name.strip_prefix(channel).and_then(|rest| rest.strip_prefix(' ')).unwrap_or_default()
+}
+
 impl Inner {
     /// Which lane leads to an address.
     pub(crate) fn lane_of(&self, to: &Address) -> Arc<str> {
         let receiver = self.channels.get(&to.channel).map(|channel| channel.receiver(&to.address));
-        format!("{} {}", to.channel, receiver.unwrap_or_default()).into()
+        lane_name(&to.channel, &receiver.unwrap_or_default())
     }
 
     /// Whether more is due than can be sent at once.
@@ -482,7 +503,7 @@ impl Inner {
     }
 
     /// Which limit an address falls under, if its channel is known: the key of its gate, and how fast.
-    fn bucket_of(&self, to: &Address) -> Option<(Address, Option<Rate>)> {
+    pub(crate) fn bucket_of(&self, to: &Address) -> Option<(Address, Option<Rate>)> {
         let Bucket { name, rate } = self.channels.get(&to.channel)?.bucket(&to.address);
         Some((Address::new(to.channel.clone(), name), rate))
     }

@@ -27,6 +27,9 @@ mod gather;
 /// Whose turn it is.
 mod lanes;
 
+/// Limits of platforms that several nodes keep to together.
+mod together;
+
 /// How the channels stand, for those who look after them.
 mod standing;
 

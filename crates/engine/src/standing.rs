@@ -7,6 +7,7 @@ use punctual_core::channel::{Channel, Limits};
 
 use crate::deliver::lock;
 use crate::gate::{Closed, Gate};
+use crate::lanes::receiver;
 
 /// How a channel is used and what holds it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +47,8 @@ impl crate::Engine {
         let lanes = lock(&inner.lanes);
         let standing = |(name, channel): (&String, &Arc<dyn Channel>)| {
             let own = || lanes.lanes.iter().filter(|(_, lane)| lane.channel == *name);
-            let receivers = own().filter_map(|(lane_name, lane)| {
-                let receiver = lane_name.strip_prefix(name.as_str()).unwrap_or_default().trim_start();
-                closed_gate(receiver, &lane.gate, now)
-            });
+            let receivers =
+                own().filter_map(|(lane_name, lane)| closed_gate(receiver(lane_name, name), &lane.gate, now));
             let addresses = lanes.addresses.iter().filter(|(to, _)| to.channel == *name);
             let addresses = addresses.filter_map(|(to, gate)| closed_gate(&to.address, gate, now));
             ChannelStanding {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::channel::Rate;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Beat, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Window};
+use punctual_core::store::{Beat, Claim, Create, Ears, Heard, Hold, NewReminder, Pulse, Store, Window};
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;
@@ -170,6 +171,58 @@ async fn a_node_is_told_what_others_plan_for_it_and_nothing_else() {
     assert_eq!(hear(&mut ears).await, Heard::Look);
     a.store.recall(foreign[0].0.id).await.unwrap();
     assert_eq!(hear(&mut ears).await, Heard::Recall(foreign[0].0.id));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_take_no_more_turns_together_than_a_limit_has() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let url = server.url(&database);
+    let nodes = [Node::start("a", &url).await, Node::start("b", &url).await];
+    let per = Duration::from_secs(600);
+    let limits = |names: [&str; 2]| vec![(names[0].into(), Rate { n: 7, per }), (names[1].into(), Rate { n: 9, per })];
+    let takes: Vec<_> = (0..40)
+        .map(|number| {
+            let store = nodes[number % 2].store.clone();
+            // In both orders, so that they would wait for each other if that were possible.
+            let limits =
+                if number % 4 < 2 { limits(["x", "y"]) } else { limits(["x", "y"]).into_iter().rev().collect() };
+            tokio::spawn(async move { store.take_turns(limits).await.unwrap() })
+        })
+        .collect();
+    let mut n_taken = 0;
+    for take in takes {
+        let waits = take.await.unwrap();
+        n_taken += usize::from(waits.iter().all(Duration::is_zero));
+        assert!(waits.iter().all(|wait| *wait <= per), "{waits:?}");
+    }
+    assert_eq!(n_taken, 7, "as many as the smaller limit has");
+    // What could not be taken under both was taken under neither.
+    let y = || vec![("y".to_owned(), Rate { n: 9, per })];
+    let mut n_left = 0;
+    while nodes[0].store.take_turns(y()).await.unwrap()[0].is_zero() {
+        n_left += 1;
+    }
+    assert_eq!(n_left, 2);
+    // When its time is over, a turn is there again.
+    let short = || vec![("z".to_owned(), Rate { n: 1, per: Duration::from_millis(50) })];
+    assert!(nodes[0].store.take_turns(short()).await.unwrap()[0].is_zero());
+    let wait = nodes[1].store.take_turns(short()).await.unwrap()[0];
+    server.sql(&database, "select pg_sleep(0.05)");
+    assert!(wait <= Duration::from_millis(50));
+    assert!(nodes[1].store.take_turns(short()).await.unwrap()[0].is_zero());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_one_node_was_asked_for_is_told_to_all() {
+    let Some(server) = Postgres::start() else { return };
+    let url = server.url(&server.new_database(None));
+    let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
+    let mut ears = b.ears().await;
+    let (channel, name) = ("chat".to_owned(), "https://example.org:1 x".to_owned());
+    let hold = Hold { channel, name, is_address: true, wait: Duration::from_millis(1500) };
+    a.store.tell_hold(hold.clone()).await.unwrap();
+    assert_eq!(hear(&mut ears).await, Heard::Hold(hold));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,15 +4,17 @@
 //! simulator taps stores to delay and fail them; the broken guarantees tap them to lie.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
+use punctual_core::channel::Rate;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears, Hold,
     Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats,
     Trail, Upcoming, Window,
 };
@@ -260,5 +262,13 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
         pass!(self, "recall", self.store.recall(reminder))
+    }
+
+    async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
+        pass!(self, "take_turns", self.store.take_turns(limits))
+    }
+
+    async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
+        pass!(self, "tell_hold", self.store.tell_hold(hold))
     }
 }

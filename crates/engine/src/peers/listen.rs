@@ -12,6 +12,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::store::{Ears, Heard};
 
 use crate::command::Inner;
+use crate::together;
 
 /// Without a beat of its own for this long, this node is deaf. It beats to be heard every four seconds.
 const DEAF_AFTER: Duration = Duration::from_secs(10);
@@ -62,6 +63,7 @@ async fn listen(inner: &Arc<Inner>, mut ears: Box<dyn Ears>) {
             }
             Ok(Heard::Look) => inner.timer.reset(),
             Ok(Heard::Left) => inner.peers_changed.notify_one(),
+            Ok(Heard::Hold(hold)) => together::hear(inner, &hold),
             Ok(Heard::Recall(reminder)) => give_back(inner, reminder),
             Err(error) => {
                 tracing::debug!(%error, "heard no more");

@@ -33,6 +33,7 @@ mod partitioned;
 mod paused;
 mod plain_sql;
 mod skewed;
+mod together;
 
 /// All that waits for leases to end and for silence to be noticed, at once: each has nodes and a database of its own, and
 /// waiting costs nothing.
@@ -43,5 +44,7 @@ async fn what_a_node_can_no_longer_do_others_do() {
         paused::a_node_that_slept_past_its_lease_changes_nothing(),
         partitioned::others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself(),
         listening::a_listening_connection_that_died_silently_is_noticed_and_made_again(),
+        together::a_rate_is_kept_by_all_nodes_together(),
+        together::what_one_node_is_told_to_wait_all_wait(),
     );
 }

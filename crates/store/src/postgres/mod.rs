@@ -35,20 +35,23 @@ mod session;
 mod settle;
 mod tell;
 mod tls;
+mod turn;
 mod url;
 mod waiting;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
+use punctual_core::channel::Rate;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears,
+    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears, Hold,
     Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats,
     Trail, Upcoming, Window,
 };
@@ -369,5 +372,14 @@ impl Store for PostgresStore {
 
     async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
         read!(self, db => node::recall(&db, reminder))
+    }
+
+    async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
+        // A turn that is taken twice is one that nobody uses.
+        read!(self, Urgent, db => turn::take(&db, &limits))
+    }
+
+    async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
+        read!(self, Urgent, db => turn::tell_hold(&db, &hold))
     }
 }

@@ -52,6 +52,7 @@ pub(super) fn understand(payload: &str) -> Option<Heard> {
         "look" => Some(Heard::Look),
         "left" => Some(Heard::Left),
         "beat" => Some(Heard::Beat(rest.to_owned())),
+        "hold" => super::turn::read_hold(rest).map(Heard::Hold),
         "recall" => rest.parse().ok().map(Heard::Recall),
         "wake" => {
             let moment = |pair: &str| {

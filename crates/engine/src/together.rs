@@ -1,0 +1,88 @@
+//! Limits of platforms that several nodes keep to together.
+//!
+//! A node keeps to every limit by itself, in memory. Where others send, too, it also takes a turn in the store before a send under
+//! a rate begins, and tells the others when it is asked to wait. A store that cannot be asked holds back nobody: what was claimed
+//! goes out at the node's own pace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::reminder::Address;
+use punctual_core::store::Hold;
+
+use crate::claim::{plus, signed};
+use crate::command::Inner;
+use crate::deliver::lock;
+use crate::flight::Flight;
+use crate::gate::{Fate, Gate};
+use crate::lanes::{lane_in, lane_name};
+
+/// Takes a turn under the limits that a flight falls under; when other nodes have taken them all, says when to come back.
+pub(crate) async fn must_wait(inner: &Arc<Inner>, flight: &Flight) -> Option<Timestamp> {
+    if !inner.peers.is_shared() {
+        return None;
+    }
+    let to = flight.claimed.to();
+    let by_receiver = inner.channels.get(&to.channel)?.limits().rate.map(|rate| (flight.lane.to_string(), rate));
+    let bucket = inner.bucket_of(to).and_then(|(key, rate)| rate.map(|rate| (key, rate)));
+    // A receiver and a bucket of the same name are two limits.
+    let by_address = bucket.as_ref().map(|(key, rate)| (format!("{} @{}", key.channel, key.address), *rate));
+    let limits: Vec<_> = by_receiver.iter().chain(&by_address).cloned().collect();
+    if limits.is_empty() {
+        return None;
+    }
+    let waits = match inner.store.take_turns(limits).await {
+        Ok(waits) => waits,
+        Err(error) => {
+            tracing::debug!(%error, "no turn could be taken in the store; this node keeps to the limit by itself");
+            return None;
+        }
+    };
+    let now = inner.clock.now();
+    let until = waits.iter().max().filter(|wait| !wait.is_zero()).map(|wait| plus(now, signed(*wait)))?;
+    let mut lanes = lock(&inner.lanes);
+    let mut waits = waits.iter().map(|wait| plus(now, signed(*wait)));
+    if by_receiver.is_some()
+        && let (Some(until), Some(lane)) = (waits.next(), lanes.lanes.get_mut(&flight.lane))
+        && let Some(pace) = lane.gate.pace()
+    {
+        pace.taken_until(until);
+    }
+    if let (Some(until), Some((key, _))) = (waits.next(), bucket)
+        && let Some(pace) = lanes.addresses.get_mut(&key).and_then(Gate::pace)
+    {
+        pace.taken_until(until);
+    }
+    Some(until)
+}
+
+/// Tells the others of a wait that was asked for.
+pub(crate) fn tell(inner: &Inner, channel: &str, name: &str, is_address: bool, wait: Duration) {
+    if !inner.peers.is_shared() || inner.peers.count() < 2 {
+        return;
+    }
+    let hold = Hold { channel: channel.to_owned(), name: name.to_owned(), is_address, wait };
+    let store = inner.store.clone();
+    inner.runtime.spawn(Box::pin(async move {
+        if let Err(error) = store.tell_hold(hold).await {
+            tracing::debug!(%error, "the others were not told of a wait; each will be asked by itself");
+        }
+    }));
+}
+
+/// Gives a wait that another node was asked for.
+pub(crate) fn hear(inner: &Inner, hold: &Hold) {
+    let Some(channel) = inner.channels.get(&hold.channel) else { return };
+    let now = inner.clock.now();
+    let mut lanes = lock(&inner.lanes);
+    let gate = if hold.is_address {
+        let key = Address::new(hold.channel.clone(), hold.name.clone());
+        let rate = channel.bucket(&hold.name).rate;
+        lanes.addresses.entry(key).or_insert_with(|| Gate::new(rate))
+    } else {
+        let to = Address::new(hold.channel.clone(), "");
+        &mut lane_in(&mut lanes.lanes, inner, &lane_name(&hold.channel, &hold.name), &to, now).gate
+    };
+    gate.learn(Fate::Throttled(hold.wait), now);
+}
