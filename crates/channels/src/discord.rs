@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use punctual_core::channel::{Channel, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{Bucket, Channel, Held, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::RequestBuilder;
 use reqwest::header::{AUTHORIZATION, USER_AGENT};
@@ -262,6 +262,12 @@ impl Channel for Discord {
 
     fn gathers(&self) -> Option<usize> {
         Some(900)
+    }
+
+    fn bucket(&self, address: &str) -> Bucket {
+        // What cannot be called needs no place of its own, and must not be repeated.
+        let name = Place::parse(address, &self.api_url).map_or_else(|_| "invalid".into(), |place| place.bucket());
+        Bucket { name, rate: self.limits.address_rate }
     }
 
     fn receiver(&self, _address: &str) -> String {

@@ -19,16 +19,15 @@ mod tests;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
-use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use crate::common::buttons::{Verb, buttons};
+use crate::common::buttons::{Button, Verb, buttons};
 use crate::common::crowd::Crowd;
 use crate::common::fields::Fields;
-use crate::common::http::{self, Answer, Http};
+use crate::common::http::{self, Http};
 use crate::common::links::Links;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
@@ -74,10 +73,27 @@ impl Slack {
         })
     }
 
-    async fn post(&self, channel: &str, called: Option<&str>, message: &Message) -> Result<Receipt, SendError> {
-        let token = self.token.as_ref().ok_or_else(|| SendError::Unavailable(NO_TOKEN.into()))?;
-        let mut body =
-            self.body(called, message, |verb, data| json!({"action_id": format!("punctual_{verb}"), "value": data}));
+    async fn post(&self, place: &Place, message: &Message) -> Result<Receipt, SendError> {
+        let (request, body, secret) = match place {
+            Place::Channel { channel, user } => {
+                let token = self.token.as_ref().ok_or_else(|| SendError::Unavailable(NO_TOKEN.into()))?;
+                let request = self.http.post(&format!("{}/chat.postMessage", self.api_url));
+                (request.bearer_auth(token.expose()), self.bot_body(channel, user.as_deref(), message), token)
+            }
+            Place::Webhook { url, secret, .. } => (self.http.post(url), self.webhook_body(message), secret),
+        };
+        let answer = self.http.ask(request.header(CONTENT_TYPE, JSON).json(&body), PLATFORM).await?;
+        let reading = answer::Reading { crowd: &self.crowd, bucket: place.bucket(), sent_at: message.sent_at, secret };
+        match place {
+            Place::Channel { .. } => answer::read(&answer, reading),
+            Place::Webhook { .. } => answer::read_webhook(&answer, reading),
+        }
+    }
+
+    fn bot_body(&self, channel: &str, called: Option<&str>, message: &Message) -> Value {
+        let press =
+            |button: &Button| json!({"action_id": format!("punctual_{}", button.verb.as_str()), "value": button.data});
+        let mut body = self.body(called, message, Some(press));
         body["channel"] = channel.into();
         // The text is only read out and shown in notifications; there nothing is to be made of it.
         body["mrkdwn"] = false.into();
@@ -85,55 +101,34 @@ impl Slack {
         // For finding it again: Slack knows no key that keeps a message from being posted twice.
         let key = json!({"idempotency_key": message.idempotency_key});
         body["metadata"] = json!({"event_type": "punctual_reminder", "event_payload": key});
-        let request = self.http.post(&format!("{}/chat.postMessage", self.api_url)).bearer_auth(token.expose());
-        let answer = self.ask(request, &body).await?;
-        answer::read(&answer, self.reading(message, token))
+        body
     }
 
-    async fn post_to_webhook(&self, url: &str, secret: &Token, message: &Message) -> Result<Receipt, SendError> {
-        // A webhook need not belong to an application that hears of buttons; a link works for all.
-        let links = self.links.as_ref();
-        let mut body = self.body(None, message, |verb, _| match links.zip(verb.parse().ok()) {
-            Some((links, verb)) => json!({"url": links.link(verb, message.occurrence)}),
-            None => Value::Null,
-        });
-        if links.is_none()
-            && let Some(blocks) = body["blocks"].as_array_mut()
-        {
-            blocks.truncate(1);
-        }
-        let answer = self.ask(self.http.post(url), &body).await?;
-        answer::read_webhook(&answer, self.reading(message, secret))
+    /// A webhook need not belong to an application that hears of buttons; a link works for all.
+    fn webhook_body(&self, message: &Message) -> Value {
+        let link = |links: &Links, button: &Button| json!({"url": links.link(button.verb, message.occurrence)});
+        self.body(None, message, self.links.as_ref().map(|links| move |button: &Button| link(links, button)))
     }
 
-    /// What every message has. `press` says what a button does.
-    fn body(&self, called: Option<&str>, message: &Message, press: impl Fn(&str, &str) -> Value) -> Value {
+    /// What every message has. `press` says what a button does; without it there are none.
+    fn body(&self, called: Option<&str>, message: &Message, press: Option<impl Fn(&Button) -> Value>) -> Value {
         let rich = rich::said(&self.template, message);
         let mut blocks = vec![rich::block(&rich, called)];
-        let elements: Vec<Value> = buttons(message)
-            .into_iter()
-            .map(|button| {
-                let mut element = press(button.verb.as_str(), &button.data);
+        let buttons = press.map(|press| (press, buttons(message))).filter(|(_, buttons)| !buttons.is_empty());
+        if let Some((press, buttons)) = buttons {
+            let element = |button: &Button| {
+                let mut element = press(button);
                 element["type"] = "button".into();
                 element["text"] = json!({"type": "plain_text", "text": button.label, "emoji": false});
                 if button.verb == Verb::Ack {
                     element["style"] = "primary".into();
                 }
                 element
-            })
-            .collect();
-        if !elements.is_empty() {
+            };
+            let elements: Vec<Value> = buttons.iter().map(element).collect();
             blocks.push(json!({"type": "actions", "elements": elements}));
         }
         json!({"text": rich::fallback(&rich), "blocks": blocks, "unfurl_links": false, "unfurl_media": false})
-    }
-
-    async fn ask(&self, request: RequestBuilder, body: &Value) -> Result<Answer, SendError> {
-        self.http.ask(request.header(CONTENT_TYPE, JSON).json(body), PLATFORM).await
-    }
-
-    fn reading<'a>(&'a self, message: &'a Message, secret: &'a Token) -> answer::Reading<'a> {
-        answer::Reading { crowd: &self.crowd, address: &message.to.address, sent_at: message.sent_at, secret }
     }
 }
 
@@ -148,10 +143,7 @@ impl Channel for Slack {
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
         let place = Place::parse(&message.to.address, &self.api_url)
             .map_err(|invalid| SendError::Refused(invalid.to_string()))?;
-        match place {
-            Place::Channel { channel, user } => self.post(&channel, user.as_deref(), message).await,
-            Place::Webhook { url, secret } => self.post_to_webhook(&url, &secret, message).await,
-        }
+        self.post(&place, message).await
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
@@ -168,6 +160,13 @@ impl Channel for Slack {
 
     fn gathers(&self) -> Option<usize> {
         Some(1_400)
+    }
+
+    fn bucket(&self, address: &str) -> Bucket {
+        // What cannot be called needs no place of its own, and must not be repeated.
+        let place = Place::parse(address, &self.api_url);
+        let name = place.map_or_else(|_| "invalid".into(), |place| place.bucket().to_owned());
+        Bucket { name, rate: self.limits.address_rate }
     }
 
     fn receiver(&self, _address: &str) -> String {

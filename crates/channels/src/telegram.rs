@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -51,6 +51,8 @@ pub struct Telegram {
     token: Token,
     template: Template,
     limits: Limits,
+    /// How fast to one group or channel.
+    group_rate: Option<Rate>,
     /// Where groups have gone.
     moved: Kept<Chat, Chat>,
     crowd: Crowd,
@@ -62,14 +64,16 @@ pub(crate) fn make(fields: &mut Fields, _server: &Server) -> Result<Arc<dyn Chan
 
 impl Telegram {
     fn new(fields: &mut Fields) -> Result<Self, Invalid> {
-        // Published: 30 messages a second in all, one a second to one chat, and 20 a minute to one group. Groups and people share
-        // one setting here, so the group's own limit is left to the wait that Telegram then asks for.
+        // Published: 30 messages a second in all, one a second to one chat, and 20 a minute to one group. What the operator sets
+        // for one address is for both.
         let defaults =
             Limits { rate: Some(Rate::per_second(30)), address_rate: Some(Rate::per_second(1)), ..Limits::default() };
         let token = fields.needed_secret("token", "the bot's token, which @BotFather gives")?;
         if !is_token(token.expose()) {
             return Err(Invalid::new("token", "is no bot's token; @BotFather gives one such as 123456789:AAE…"));
         }
+        let limits = fields.limits(defaults)?;
+        let is_set = fields.text("address_rate").is_some();
         Ok(Self {
             http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
             api_url: fields.url("api_url", "https://api.telegram.org")?,
@@ -77,7 +81,8 @@ impl Telegram {
             template: fields
                 .template("template", markup::escape)?
                 .unwrap_or_else(|| Template::fixed(TEMPLATE, markup::escape)),
-            limits: fields.limits(defaults)?,
+            limits,
+            group_rate: if is_set { limits.address_rate } else { Some(Rate::per_minute(20)) },
             moved: Kept::new(MOVED_MAX),
             crowd: Crowd::default(),
         })
@@ -102,7 +107,7 @@ impl Telegram {
         }
         let url = format!("{}/bot{}/sendMessage", self.api_url, self.token.expose());
         let answer = self.http.ask(self.http.post(&url).json(&body), PLATFORM).await.map_err(Said::Failed)?;
-        let held = |wait: Duration| self.crowd.held(&message.to.address, message.sent_at, wait);
+        let held = |wait: Duration| self.crowd.held(&place.chat.bucket(), message.sent_at, wait);
         answer::read(&answer, chat, &self.token, message.sent_at, held)
     }
 }
@@ -140,6 +145,17 @@ impl Channel for Telegram {
 
     fn gathers(&self) -> Option<usize> {
         Some(1_900)
+    }
+
+    fn bucket(&self, address: &str) -> Bucket {
+        match address.parse::<Place>() {
+            Ok(Place { chat, .. }) => {
+                let rate = if chat.is_person() { self.limits.address_rate } else { self.group_rate };
+                Bucket { name: chat.bucket(), rate }
+            }
+            // What cannot be called needs no place of its own.
+            Err(_) => Bucket { name: "invalid".into(), rate: self.limits.address_rate },
+        }
     }
 
     fn receiver(&self, _address: &str) -> String {

@@ -20,6 +20,15 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// What Discord counts together: a channel, whoever is called there, and a webhook, however its URL is written.
+    pub(super) fn bucket(&self) -> String {
+        match self {
+            Self::Channel { channel, .. } => channel.to_string(),
+            Self::Dm { user } => format!("dm:{user}"),
+            Self::Webhook { id, .. } => format!("webhook:{id}"),
+        }
+    }
+
     /// Reads an address, and says what would be right. The address is not repeated, because a webhook's URL is a secret.
     pub(super) fn parse(address: &str, api_url: &str) -> Result<Self, Invalid> {
         let wrong = |problem: &str| Invalid::new("address", format!("{problem}; {FORMS}"));

@@ -363,6 +363,23 @@ fn addresses_are_checked_and_a_bots_need_its_token() {
 }
 
 #[test]
+fn addresses_that_discord_counts_together_share_a_bucket() {
+    let discord = discord_with(&[], "https://discord.com/api/v10", &links());
+    let other_host = HOOK.replace("discord.com", "ptb.discordapp.com").replace("/api/", "/api/v9/");
+    for (expect, addresses) in [
+        ("123456789012345678", [CHANNEL, CALLING, "123456789012345678@111111111111111111"]),
+        ("webhook:123456789012345678", [HOOK, &other_host, &format!("{HOOK}?thread_id={CHANNEL}")]),
+        ("dm:876543210987654321", [DM; 3]),
+        ("invalid", ["", "hook-s3cret", "https://evil.example/hook-s3cret"]),
+    ] {
+        for address in addresses {
+            let bucket = Bucket { name: expect.into(), rate: "5/5s".parse().ok() };
+            assert_eq!(discord.bucket(address), bucket, "{address}");
+        }
+    }
+}
+
+#[test]
 fn settings_are_read_and_wrong_ones_are_named() {
     let discord = discord_with(&[("rate", "10/s"), ("timeout", "3s")], "https://discord.com/api/v10/", &links());
     assert_eq!(discord.api_url, "https://discord.com/api/v10");

@@ -16,11 +16,19 @@ const NAME_CHARS_MAX: usize = 80;
 pub(super) enum Place {
     /// A channel or a person by id, or a channel by name, and who is called there.
     Channel { channel: String, user: Option<String> },
-    /// An incoming webhook, and the part of its URL that is a secret.
-    Webhook { url: String, secret: Token },
+    /// An incoming webhook: its URL, which workspace's and which one it is, and the part of the URL that is a secret.
+    Webhook { url: String, name: String, secret: Token },
 }
 
 impl Place {
+    /// What Slack counts together: a channel, whoever is called there, and a webhook.
+    pub(super) fn bucket(&self) -> &str {
+        match self {
+            Self::Channel { channel, .. } => channel,
+            Self::Webhook { name, .. } => name,
+        }
+    }
+
     /// Reads an address, and says what would be right. The address is not repeated, because a webhook's URL is a secret.
     pub(super) fn parse(address: &str, api_url: &str) -> Result<Self, Invalid> {
         let wrong = |problem: &str| Invalid::new("address", format!("{problem}; {FORMS}"));
@@ -65,8 +73,8 @@ fn webhook(address: &str, api_url: &str) -> Option<Place> {
     let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
     match parts.as_slice() {
         ["services", team, hook, secret] if is_part(team) && is_part(hook) && is_part(secret) => {
-            let secret = Token::new(*secret);
-            ((is_ours || is_slacks) && is_plain).then(|| Place::Webhook { url: url.to_string(), secret })
+            let (name, secret) = (format!("{team}/{hook}"), Token::new(*secret));
+            ((is_ours || is_slacks) && is_plain).then(|| Place::Webhook { url: url.to_string(), name, secret })
         }
         _ => None,
     }
@@ -90,7 +98,7 @@ mod tests {
             ("D0123456789", channel("D0123456789", None)),
             ("#general", channel("#general", None)),
             ("#büro-2@W0123456789", channel("#büro-2", Some("W0123456789"))),
-            (hook, Place::Webhook { url: hook.into(), secret: Token::new("s3cret") }),
+            (hook, Place::Webhook { url: hook.into(), name: "T01/B02".into(), secret: Token::new("s3cret") }),
         ] {
             assert_eq!(Place::parse(address, API), Ok(expect), "{address}");
         }

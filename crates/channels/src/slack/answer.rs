@@ -16,7 +16,8 @@ const WAIT: Duration = Duration::from_secs(30);
 /// What is known beside the answer.
 pub(super) struct Reading<'a> {
     pub(super) crowd: &'a Crowd,
-    pub(super) address: &'a str,
+    /// What Slack counts together with it.
+    pub(super) bucket: &'a str,
     pub(super) sent_at: Timestamp,
     pub(super) secret: &'a Token,
 }
@@ -91,7 +92,7 @@ impl Reading<'_> {
 
     fn throttled(&self, answer: &Answer) -> SendError {
         let wait = answer.retry_after(self.sent_at).unwrap_or(WAIT);
-        SendError::Throttled { wait, held: self.crowd.held(self.address, self.sent_at, wait) }
+        SendError::Throttled { wait, held: self.crowd.held(self.bucket, self.sent_at, wait) }
     }
 
     fn said(&self, answer: &Answer) -> String {

@@ -310,6 +310,34 @@ async fn no_secret_is_ever_shown() {
     }
 }
 
+#[tokio::test]
+async fn addresses_that_slack_counts_together_share_a_bucket() {
+    let (platform, slack, hook) = start().await;
+    for (expect, address) in [
+        (CHANNEL, CHANNEL),
+        (CHANNEL, CALLING),
+        (CHANNEL, "C0123456789@U9999999999"),
+        ("U0123456789", "U0123456789"),
+        ("#general", "#general@U0123456789"),
+        ("T01/B02", &hook),
+        ("T01/B02", "https://hooks.slack.com/services/T01/B02/hooks3cret"),
+        ("invalid", "https://evil.example/hooks3cret"),
+    ] {
+        assert_eq!(slack.bucket(address), Bucket { name: expect.into(), rate: Some(Rate::per_second(1)) }, "{address}");
+    }
+    // Ten people called in one channel are one that waits, and ten channels are many.
+    for n in 0..10 {
+        platform.then(200, json!({"ok": false, "error": "ratelimited"}));
+        let sent = slack.send(&sample::message(&format!("{CHANNEL}@U000000000{n}"))).await;
+        assert_eq!(class(&sent), "throttled 30s, address");
+    }
+    for n in 1..=9 {
+        platform.then(200, json!({"ok": false, "error": "ratelimited"}));
+        let sent = slack.send(&sample::message(&format!("C000000000{n}"))).await;
+        assert_eq!(class(&sent), if n < 9 { "throttled 30s, address" } else { "throttled 30s, receiver" });
+    }
+}
+
 #[test]
 fn settings_are_read_and_wrong_ones_are_named() {
     let slack = slack_with(&[("concurrency", "3")], "https://slack.com/api/", &links());

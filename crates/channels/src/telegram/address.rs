@@ -1,5 +1,6 @@
 //! Where a Telegram message can go.
 
+use std::fmt;
 use std::str::FromStr;
 
 use punctual_core::invalid::Invalid;
@@ -23,7 +24,26 @@ impl Chat {
     pub(super) fn to_json(&self) -> Value {
         match self {
             Self::Id(id) => (*id).into(),
-            Self::Name(name) => format!("@{name}").into(),
+            Self::Name(_) => self.to_string().into(),
+        }
+    }
+
+    /// What Telegram counts together: all topics of a group, and a name in whatever case it is written.
+    pub(super) fn bucket(&self) -> String {
+        self.to_string().to_lowercase()
+    }
+
+    /// Whether it is a person's, and no group or channel.
+    pub(super) fn is_person(&self) -> bool {
+        matches!(self, Self::Id(1..))
+    }
+}
+
+impl fmt::Display for Chat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Name(name) => write!(f, "@{name}"),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn read(
         // A message's number is its chat's own.
         let chat = body["result"]["chat"]["id"].as_i64().map_or_else(|| chat.clone(), Chat::Id);
         let id = body["result"]["message_id"].as_i64();
-        return Ok(id.map(|id| Receipt::of(format!("{}/{id}", chat_text(&chat)))).unwrap_or_default());
+        return Ok(id.map(|id| Receipt::of(format!("{chat}/{id}"))).unwrap_or_default());
     }
     if let Some(new) = body["parameters"]["migrate_to_chat_id"].as_i64() {
         return Err(Said::Moved(Chat::Id(new)));
@@ -66,11 +66,4 @@ pub(super) fn read(
         400 | 403 | 413 => SendError::Refused(said),
         _ => answer.failure(said, Held::Address, sent_at),
     }))
-}
-
-fn chat_text(chat: &Chat) -> String {
-    match chat {
-        Chat::Id(id) => id.to_string(),
-        Chat::Name(name) => format!("@{name}"),
-    }
 }

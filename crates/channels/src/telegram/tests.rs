@@ -226,6 +226,40 @@ async fn when_many_chats_are_throttled_all_wait() {
 }
 
 #[tokio::test]
+async fn topics_of_one_group_wait_together() {
+    let (platform, telegram) = start().await;
+    for topic in 1..=12 {
+        platform.then(429, error(429, "Too Many Requests: retry after 5"));
+        let sent = telegram.send(&sample::message(&format!("-100123456789/{topic}"))).await;
+        assert_eq!(class(&sent), "throttled 5s, address");
+    }
+}
+
+#[test]
+fn a_chat_has_one_limit_and_a_group_a_smaller_one() {
+    let telegram = telegram_with(&[], "https://api.telegram.org");
+    let bucket = |name: &str, rate| Bucket { name: name.into(), rate: Some(rate) };
+    let (person, group) = (Rate::per_second(1), Rate::per_minute(20));
+    for (address, expect) in [
+        (CHAT, bucket(CHAT, person)),
+        ("-100123456789", bucket("-100123456789", group)),
+        ("-100123456789/7", bucket("-100123456789", group)),
+        ("-100123456789/8", bucket("-100123456789", group)),
+        ("@My_Channel", bucket("@my_channel", group)),
+        ("@my_channel", bucket("@my_channel", group)),
+        ("nonsense", bucket("invalid", person)),
+    ] {
+        assert_eq!(telegram.bucket(address), expect, "{address}");
+    }
+    for (text, rate) in [("2/s", Some(Rate::per_second(2))), ("none", None)] {
+        let telegram = telegram_with(&[("address_rate", text)], "https://api.telegram.org");
+        for address in [CHAT, "-100123456789", "@my_channel"] {
+            assert_eq!(telegram.bucket(address).rate, rate, "{address}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_token_is_never_shown() {
     let (platform, telegram) = start().await;
     assert!(!format!("{telegram:?}").contains("s3cret"));
