@@ -10,7 +10,7 @@
 //! | 408, 425, 429, 503, other 5xx | unavailable: tried again |
 //! | other 4xx | refused: not tried again |
 //! | 307, 308 | followed, up to three times |
-//! | other 3xx | unavailable, naming the new place: following would lose the body |
+//! | other 3xx | unavailable, naming the new receiver: following would lose the body |
 //! | no connection | unavailable |
 //! | cut off, or no answer in time | unknown: it may have arrived |
 

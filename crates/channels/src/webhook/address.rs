@@ -1,5 +1,6 @@
 //! A webhook's address: which URLs are accepted, and how they are shown.
 
+use percent_encoding::percent_decode_str;
 use punctual_core::invalid::Invalid;
 use reqwest::Url;
 
@@ -51,27 +52,24 @@ pub(super) fn receiver(url: &Url) -> String {
     format!("{}://{}:{port}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
-/// `url` without user, password, query and fragment.
-pub(super) fn without_secrets(mut url: Url) -> String {
-    // Both fail only for URLs without a host, which have no user either.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.set_query(None);
-    url.set_fragment(None);
-    url.into()
-}
-
 /// `text` with everything blotted out that only the owner of `url` should know, for what a receiver sends
 /// back may repeat what it was called with.
 pub(super) fn redact(text: &str, url: &Url) -> String {
     /// Shorter values are in every text, and no secrets.
     const SECRET_MIN: usize = 4;
+    /// Shorter parts of a path are words, such as `hooks`.
+    const PART_MIN: usize = 8;
     let userinfo = [url.password(), Some(url.username())].into_iter().flatten().map(str::to_owned);
     let query = url.query().map(str::to_owned);
     let raw = url.query().into_iter().flat_map(|query| query.split('&'));
     let raw = raw.filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.to_owned());
     let decoded = url.query_pairs().map(|(_, value)| value.into_owned());
-    let mut secrets: Vec<String> = userinfo.chain(query).chain(raw).chain(decoded).collect();
+    let parts = url.path_segments().into_iter().flatten().filter(|part| part.len() >= PART_MIN);
+    let path = parts.chain([url.path()]).flat_map(|part| {
+        let decoded = percent_decode_str(part).decode_utf8_lossy().into_owned();
+        [part.to_owned(), decoded]
+    });
+    let mut secrets: Vec<String> = userinfo.chain(query).chain(raw).chain(decoded).chain(path).collect();
     secrets.retain(|secret| secret.len() >= SECRET_MIN);
     // Longest first, so that none is left half.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -135,11 +133,25 @@ mod tests {
 
     #[test]
     fn what_only_the_owner_should_know_is_blotted_out() {
-        let url = Url::parse("https://anna:pass-word@example.org/hook?token=s%20cret&n=1").unwrap();
-        assert_eq!(
-            redact("no token=s%20cret&n=1 for anna with pass-word, s cret or s%20cret in 1", &url),
-            "no … for … with …, … or … in 1"
+        let check = |url: &str, text: &str, expect: &str| {
+            assert_eq!(redact(text, &Url::parse(url).unwrap()), expect, "{url}");
+        };
+        check(
+            "https://anna:pass-word@example.org/hook?token=s%20cret&n=1",
+            "no token=s%20cret&n=1 for anna with pass-word, s cret or s%20cret in 1",
+            "no … for … with …, … or … in 1",
         );
-        assert_eq!(without_secrets(url), "https://example.org/hook");
+        check(
+            "https://example.org/hooks/s3cret?n=1",
+            "Cannot POST /hooks/s3cret?n=1, but hooks",
+            "Cannot POST …?n=1, but hooks",
+        );
+        check(
+            "https://example.org/v1/T0123456/long-s%C3%A9cret",
+            "no long-sécret or long-s%C3%A9cret in T0123456 of /v1/T0123456/long-sécret; v1 is",
+            "no … or … in … of …; v1 is",
+        );
+        check("https://example.org/", "a/b: no / here", "a/b: no / here");
+        check("https://example.org", "a/b: no / here", "a/b: no / here");
     }
 }

@@ -31,7 +31,9 @@ pub(super) async fn read(mut response: Response, url: &Url, sent_at: Timestamp) 
         return Ok(Receipt::default());
     }
     let said = || {
-        let quote = quote(&address::redact(&String::from_utf8_lossy(&body), url));
+        // It may speak of the address, or of where a redirect has led.
+        let body = address::redact(&String::from_utf8_lossy(&body), url);
+        let quote = quote(&address::redact(&body, response.url()));
         if quote.is_empty() { format!("answered {status}") } else { format!("answered {status}: {quote}") }
     };
     Err(match status {
@@ -99,9 +101,10 @@ fn http_date(text: &str) -> Option<Timestamp> {
         .map(|date| date.timestamp())
 }
 
+/// Who is to be called now. No more is shown: the rest of a URL may be a secret.
 fn moved_to(response: &Response) -> Option<String> {
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
-    Some(address::without_secrets(response.url().join(location).ok()?))
+    Some(address::receiver(&response.url().join(location).ok()?))
 }
 
 #[cfg(test)]

@@ -199,6 +199,19 @@ async fn a_refusal_quotes_the_receiver_without_what_only_the_owner_knows() {
 }
 
 #[tokio::test]
+async fn no_part_of_a_path_that_may_be_a_secret_is_shown() {
+    let cannot = |path: &str| format!("Cannot POST {path}");
+    let base = answering(404, &[], cannot("/hooks/s3cret")).await;
+    let Err(SendError::Refused(text)) = send(&format!("{base}/hooks/s3cret")).await else { panic!("not refused") };
+    assert_eq!(text, "answered 404 Not Found: Cannot POST …");
+    // Nor of the path that a redirect leads to.
+    let target = answering(404, &[], cannot("/other/s3cret-2")).await;
+    let base = answering(307, &[(header::LOCATION, &format!("{target}/other/s3cret-2"))], "").await;
+    let Err(SendError::Refused(text)) = send(&format!("{base}/hooks/s3cret")).await else { panic!("not refused") };
+    assert_eq!(text, "answered 404 Not Found: Cannot POST …");
+}
+
+#[tokio::test]
 async fn a_temporary_redirect_is_followed_with_the_same_body() {
     let receiver = Receiver::default();
     let target = receiver.serve(Router::new().route("/hook", post(note))).await;
@@ -218,9 +231,9 @@ async fn other_redirects_are_named_and_not_followed() {
     let receiver = Receiver::default();
     let target = receiver.serve(Router::new().route("/hook", post(note).get(note))).await;
     for status in [301, 302, 303] {
-        let base = answering(status, &[(header::LOCATION, &format!("{target}/hook?key=k"))], "").await;
+        let base = answering(status, &[(header::LOCATION, &format!("{target}/hooks/s3cret?key=k"))], "").await;
         let Err(SendError::Unavailable(text)) = send(&format!("{base}/x")).await else { panic!("not unavailable") };
-        assert!(text.ends_with(&format!("moved to {target}/hook; update the address")), "{text}");
+        assert!(text.ends_with(&format!("moved to {target}; update the address")), "{text}");
     }
     assert!(receiver.got().is_empty());
 }
