@@ -9,6 +9,7 @@
 //! | has no such exchange, forbids it, finds it too large | refused: a person must change that |
 //! | says nack, or is out of memory or disk | unavailable: tried again |
 //! | cannot be reached, or does not know the password | unavailable: nothing was sent |
+//! | keeps those before it waiting for too long | unavailable: nothing was sent |
 //! | goes away before it has confirmed, or says nothing in time | unknown: it may have arrived |
 //!
 //! Messages that wait at the same time share an AMQP channel; `group` says how each still gets its own verdict.
@@ -30,8 +31,8 @@ use punctual_core::invalid::Invalid;
 use punctual_core::reminder::OnUnknown;
 use tokio::sync::oneshot;
 
-use crate::broker::CONCURRENCY;
 use crate::broker::route::Route;
+use crate::broker::{CONCURRENCY, within};
 use crate::common::fields::Fields;
 use crate::event;
 use crate::setup::Server;
@@ -55,7 +56,7 @@ pub struct Config {
     pub routing_key: String,
     /// Where others reach this server; for the answer links.
     pub public_url: Option<String>,
-    /// How long a confirm may take.
+    /// How long a confirm may take, and how long a message may wait for its turn to be sent.
     pub timeout: Duration,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
@@ -165,7 +166,17 @@ impl Channel for Rabbitmq {
         let (tell, told) = oneshot::channel();
         let key = message.idempotency_key.clone();
         let holds = message.reminder.on_unknown == OnUnknown::Hold;
-        self.groups.add(Job { place, key, properties: properties(message), body, holds, tell });
+        let mut begins = self.groups.add(Job { place, key, properties: properties(message), body, holds, tell });
+        let limit = self.config.timeout;
+        if within(limit, &mut begins).await.is_none() {
+            begins.close();
+            // Its turn may have come in the same moment.
+            if begins.try_recv().is_err() {
+                let problem =
+                    format!("{} is slow: it was not its turn within {limit:?}, nothing was sent", self.target);
+                return Err(SendError::Unavailable(problem));
+            }
+        }
         told.await.unwrap_or_else(|_| Err(SendError::Unknown("the sender was cut off; it may have arrived".into())))
     }
 

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{may_work_later, message, soon, until_sent};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
 use lapin::message::BasicGetMessage;
 use lapin::options::{
     BasicGetOptions, ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions, QueuePurgeOptions,
@@ -40,6 +42,7 @@ async fn rabbitmq() {
     a_wrong_password_is_said_and_not_shown(&server).await;
     a_broker_that_cannot_be_reached_is_unavailable(&server).await;
     a_connection_that_swallows_is_unknown_and_left(&server).await;
+    what_waits_too_long_or_is_given_up_is_never_sent(&server, &admin).await;
     drop(admin);
     what_was_confirmed_survives_and_the_rest_is_not_claimed(&mut server).await;
 }
@@ -244,6 +247,41 @@ async fn a_connection_that_swallows_is_unknown_and_left(server: &RabbitMq) {
     // Cut off between two messages: noticed, and made again for the next.
     proxy.cut();
     until_sent(&channel, &message(QUEUE, 4)).await;
+}
+
+async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, admin: &Admin) {
+    let proxy = Proxy::before(server.port());
+    let url = proxy.url_for(&server.url());
+    let (timeout, connect_timeout) = (Duration::from_millis(300), Duration::from_secs(30));
+    let config = Config { url, timeout, connect_timeout, exchange: "{user}".into(), ..config(server) };
+    let channel = Rabbitmq::new(config).unwrap();
+    let to = |exchange: &str, run: u32| {
+        let mut message = message(QUEUE, run);
+        Arc::make_mut(&mut message.reminder).user = exchange.into();
+        message
+    };
+    admin.purge().await;
+    proxy.hold(Toward::Client);
+    // One for each group that there can be.
+    let before = ["amq.direct", "amq.fanout", "amq.headers", "amq.topic"].map(|exchange| to(exchange, 1));
+    let mut stalled: Vec<_> = before.iter().map(|message| channel.send(message)).collect();
+    for send in &mut stalled {
+        assert_eq!(send.now_or_never(), None);
+    }
+    assert_eq!(channel.send(&to("", 2)).now_or_never(), None, "given up at once");
+    let said = soon(channel.send(&to("", 3))).await;
+    assert!(matches!(&said, Err(SendError::Unavailable(why)) if why.contains("within 300ms")), "{said:?}");
+    proxy.resume();
+    soon(join_all(stalled)).await;
+    let last = to("", 4);
+    until_sent(&channel, &last).await;
+    let mut n_there = 0;
+    while let Some(got) = admin.next().await {
+        let key = got.delivery.properties.message_id().as_ref().unwrap().to_string();
+        assert_eq!(key, last.idempotency_key);
+        n_there += 1;
+    }
+    assert!(n_there > 0);
 }
 
 async fn what_was_confirmed_survives_and_the_rest_is_not_claimed(server: &mut RabbitMq) {

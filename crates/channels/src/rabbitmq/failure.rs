@@ -37,8 +37,8 @@ pub(super) fn before(error: &Error, target: &Target) -> SendError {
 /// The message was on its way.
 pub(super) fn during(error: &Error, place: &Place, target: &Target) -> SendError {
     match error.kind() {
-        // The broker closed the channel, and only this message was on it: it will not have it. What it names (an exchange that
-        // is not there, a permission, a size) is changed by a person and not by trying again.
+        // The broker closed the channel, over this message or over the exchange that its whole group is for: it will not have
+        // it. What it names (an exchange that is not there, a permission, a size) is changed by a person and not by trying again.
         ErrorKind::ProtocolError(said) if matches!(said.kind(), AMQPErrorKind::Soft(_)) => {
             SendError::Refused(format!("{target} refused {place}: {}", said.get_message()))
         }

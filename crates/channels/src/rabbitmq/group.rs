@@ -4,6 +4,9 @@
 //! So when all confirms of a group are there, so are all its returns, and each is known by its message id. A broker closes a whole
 //! channel over one message; a group has one exchange only, so an exchange that is not there is the same answer for all of it, and
 //! after anything else that one message may have caused, each is tried by itself.
+//!
+//! Whoever waits may give up, and may then send the message another way. So a message goes out only after its sender was told that
+//! its turn has come: one that was given up before is never sent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +50,8 @@ impl Job {
 
 /// Where messages wait, and who sends them.
 pub(super) struct Groups {
-    waiting: Mutex<VecDeque<Job>>,
+    /// Each with what tells its sender that its turn has come.
+    waiting: Mutex<VecDeque<(oneshot::Sender<()>, Job)>>,
     n_groups: AtomicUsize,
     link: Link<Connection>,
     target: Target,
@@ -59,10 +63,13 @@ impl Groups {
         Arc::new(Self { waiting: Mutex::default(), n_groups: AtomicUsize::new(0), link: Link::new(), target, config })
     }
 
-    /// Lets a message wait for the next group; starts one if there is room for one.
-    pub(super) fn add(self: &Arc<Self>, job: Job) {
-        self.waiting().push_back(job);
+    /// Lets a message wait for the next group, starts one if there is room for one, and returns what hears of its turn. Where
+    /// that is closed before, nothing is sent.
+    pub(super) fn add(self: &Arc<Self>, job: Job) -> oneshot::Receiver<()> {
+        let (begin, begins) = oneshot::channel();
+        self.waiting().push_back((begin, job));
         self.start();
+        begins
     }
 
     fn start(self: &Arc<Self>) {
@@ -80,8 +87,11 @@ impl Groups {
                 break;
             }
             for alone in self.send(group).await {
-                // A group of one leaves nothing over.
-                self.send(vec![alone]).await;
+                // Its sender may have given up while others had their turn.
+                if !alone.tell.is_closed() {
+                    // A group of one leaves nothing over.
+                    self.send(vec![alone]).await;
+                }
             }
         }
         self.n_groups.fetch_sub(1, Ordering::AcqRel);
@@ -91,17 +101,21 @@ impl Groups {
         }
     }
 
-    /// The next messages for one exchange, each with a key of its own.
+    /// The next messages for one exchange, each with a key of its own, without those that were given up.
     fn take(&self) -> Vec<Job> {
         let mut waiting = self.waiting();
         let mut group: Vec<Job> = Vec::new();
         let mut keys = HashSet::new();
         while group.len() < GROUP_MAX
-            && let Some(next) = waiting.front()
-            && group.first().is_none_or(|first| first.place.exchange == next.place.exchange)
-            && keys.insert(next.key.clone())
+            && let Some((begin, job)) = waiting.pop_front_if(|(_, next)| {
+                group.first().is_none_or(|first| first.place.exchange == next.place.exchange)
+                    && !keys.contains(&next.key)
+            })
         {
-            group.extend(waiting.pop_front());
+            if begin.send(()).is_ok() {
+                keys.insert(job.key.clone());
+                group.push(job);
+            }
         }
         group
     }
@@ -199,7 +213,7 @@ impl Groups {
         connection.map_err(|error| failure::connecting(&error, &self.target))
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Job>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<(oneshot::Sender<()>, Job)>> {
         // Nothing under this lock can panic half-way.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,5 +235,48 @@ fn is_of_one_message(error: &Error) -> bool {
             AMQPErrorKind::Hard(_) => false,
         },
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(exchange: &str, key: &str) -> Job {
+        let place = Place { exchange: exchange.into(), routing_key: "x".into() };
+        let (tell, _) = oneshot::channel();
+        Job { place, key: key.into(), properties: BasicProperties::default(), body: Vec::new(), holds: false, tell }
+    }
+
+    #[test]
+    fn a_group_has_one_exchange_no_key_twice_and_none_that_was_given_up() {
+        let config = Config::default();
+        let target = Target::parse(&config.url).unwrap();
+        let groups = Groups::new(config, target);
+        // The exchange, the key, whether its sender still waits, and the group that it goes out with.
+        let rows = [
+            ("a", "0", false, None),
+            ("b", "1", true, Some(0)),
+            ("b", "2", false, None),
+            ("b", "3", true, Some(0)),
+            ("b", "1", true, Some(1)),
+            ("b", "4", true, Some(1)),
+            ("c", "5", false, None),
+            ("c", "6", true, Some(2)),
+            ("b", "7", false, None),
+        ];
+        let mut wait = Vec::new();
+        for (exchange, key, waits, _) in rows {
+            let (begin, begins) = oneshot::channel();
+            groups.waiting().push_back((begin, job(exchange, key)));
+            wait.extend(waits.then_some(begins));
+        }
+        for n in 0..4 {
+            let expect: Vec<_> = rows.iter().filter(|row| row.3 == Some(n)).map(|row| (row.0, row.1)).collect();
+            let group = groups.take();
+            let got: Vec<_> = group.iter().map(|job| (job.place.exchange.as_str(), job.key.as_str())).collect();
+            assert_eq!(got, expect, "group {n}");
+        }
+        assert!(wait.iter_mut().all(|begins| begins.try_recv().is_ok()), "each was told");
     }
 }
