@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{GetStreamByNameError, GetStreamByNameErrorKind, PublishError, PublishErrorKind};
 use async_nats::{ConnectError, ConnectErrorKind, jetstream};
 use punctual_core::channel::SendError;
@@ -12,6 +13,9 @@ use crate::broker::causes;
 
 /// Codes that mean: not now. The first says that a message with this key is being stored at the moment.
 const NOT_NOW: [usize; 2] = [409, 429];
+/// The account is full, or has no limits for such a stream: the operator's to mend, and no fault of the message. The server calls
+/// both a bad request.
+const FULL: [ErrorCode; 2] = [ErrorCode::ACCOUNT_RESOURCES_EXCEEDED, ErrorCode::NO_LIMITS];
 /// From this code on an error is the server's, as in HTTP.
 const SERVER_FAULT: usize = 500;
 
@@ -75,12 +79,16 @@ pub(super) fn publishing(error: &PublishError, target: &Target) -> SendError {
     let problem = format!("{target}: {}", causes(error));
     match (error.kind(), said(error)) {
         (PublishErrorKind::MaxPayloadExceeded, _) => SendError::Refused(problem),
-        (_, Some(said)) if said.code() < SERVER_FAULT && !NOT_NOW.contains(&said.code()) => SendError::Refused(problem),
+        (_, Some(said)) if !is_for_later(said) => SendError::Refused(problem),
         // The client had no place for it.
         (PublishErrorKind::MaxAckPending, _) | (_, Some(_)) => SendError::Unavailable(problem),
         // An answer that is none: somebody else listens on the subject, and has the message.
         (_, None) => SendError::Unknown(problem),
     }
+}
+
+fn is_for_later(said: &jetstream::Error) -> bool {
+    said.code() >= SERVER_FAULT || NOT_NOW.contains(&said.code()) || FULL.contains(&said.error_code())
 }
 
 /// What JetStream itself answered, if it did.
