@@ -134,9 +134,11 @@ impl Request {
 /// What to answer: a status, headers and a body.
 pub(crate) type Reply = (u16, Vec<(&'static str, String)>, Value);
 
-/// Stands where a platform would: writes down what comes and answers what it was told to, in order; then 200 and `{}`.
+/// Stands where a platform would: writes down what comes and answers what it was told to, in order; then 200 and `{}`, or what
+/// it usually says.
 #[derive(Clone, Default)]
 pub(crate) struct Platform {
+    usual: Arc<Mutex<Option<Value>>>,
     requests: Arc<Mutex<Vec<Request>>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
 }
@@ -165,6 +167,11 @@ impl Platform {
         (runtime, address)
     }
 
+    /// What it says, with 200, when it was told nothing else.
+    pub(crate) fn usually(&self, body: Value) {
+        *self.usual.lock().unwrap() = Some(body);
+    }
+
     pub(crate) fn then(&self, status: u16, body: Value) -> &Self {
         self.then_with(status, &[], body)
     }
@@ -189,8 +196,9 @@ async fn answer(
     body: Bytes,
 ) -> impl IntoResponse {
     platform.requests.lock().unwrap().push(Request { method, uri, headers, body });
-    let reply = platform.replies.lock().unwrap().pop_front().unwrap_or((200, Vec::new(), json!({})));
-    let (status, headers, body) = reply;
+    let told = platform.replies.lock().unwrap().pop_front();
+    let usual = || platform.usual.lock().unwrap().clone().unwrap_or(json!({}));
+    let (status, headers, body) = told.unwrap_or_else(|| (200, Vec::new(), usual()));
     let mut out = HeaderMap::new();
     out.insert("content-type", "application/json".parse().unwrap());
     for (name, value) in headers {

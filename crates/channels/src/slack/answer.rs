@@ -40,11 +40,13 @@ pub(super) fn read(answer: &Answer, reading: Reading<'_>) -> Result<Receipt, Sen
 
 /// Reads what an incoming webhook answered: one word.
 pub(super) fn read_webhook(answer: &Answer, reading: Reading<'_>) -> Result<Receipt, SendError> {
-    if answer.status.is_success() {
-        return Ok(Receipt::default());
-    }
     let word = String::from_utf8_lossy(&answer.body).trim().trim_matches('"').to_owned();
     let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if answer.status.is_success() {
+        // Anything else is no answer of Slack itself, but of something before it.
+        let nobody = || SendError::Unknown(format!("no answer of Slack itself ({})", reading.said(answer)));
+        return (word == "ok").then(Receipt::default).ok_or_else(nobody);
+    }
     Err(if is_word { reading.name(answer, &word, "") } else { reading.failure(answer) })
 }
 
@@ -54,11 +56,11 @@ impl Reading<'_> {
     fn name(&self, answer: &Answer, error: &str, needed: &str) -> SendError {
         let said = format!("Slack answered {}", quote(&self.secret.redact(error)));
         match error {
-            "channel_not_found" | "is_archived" | "channel_is_archived" | "user_not_found" | "user_disabled" => {
+            "is_archived" | "channel_is_archived" | "user_not_found" | "user_disabled" => SendError::Gone(said),
+            // The webhook was removed, or its application.
+            "no_service" | "no_service_id" | "no_active_hooks" | "no_team" | "team_disabled" | "invalid_token" => {
                 SendError::Gone(said)
             }
-            // The webhook was removed, or its application.
-            "no_service" | "no_service_id" | "no_team" | "team_disabled" | "invalid_token" => SendError::Gone(said),
             "ratelimited" | "rate_limited" | "message_limit_exceeded" => self.throttled(answer),
             // `account_inactive` too is about the token: its bot or its workspace was removed.
             "not_authed" | "invalid_auth" | "account_inactive" | "token_revoked" | "token_expired" => {
@@ -78,7 +80,8 @@ impl Reading<'_> {
             // Slack says of these that a part may have been done before it broke.
             "fatal_error" | "internal_error" => SendError::Unknown(format!("{said}; it may have arrived")),
             _ if answer.status.is_server_error() => self.failure(answer),
-            // Such as not_in_channel, msg_too_long, restricted_action, no_permission, invalid_blocks.
+            // Among them channel_not_found, which a private channel says until the bot is invited, and such as not_in_channel,
+            // msg_too_long, restricted_action, no_permission, invalid_blocks.
             _ => SendError::Refused(said),
         }
     }

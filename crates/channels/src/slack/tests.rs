@@ -149,6 +149,7 @@ async fn a_request_in_full() {
     assert_eq!(buttons, json!([done, button("Not needed", "dismiss")]));
 
     message.to.address = hook.clone();
+    platform.usually(json!("ok"));
     slack.send(&message).await.unwrap();
     let first = platform.take()[0].json()["blocks"][1]["elements"][0].clone();
     assert_eq!(first["url"], links().links.unwrap().link(Verb::Ack, id));
@@ -197,10 +198,11 @@ async fn a_length_at_the_limit_is_left_alone_and_one_more_is_cut_visibly() {
 async fn every_documented_error_has_its_meaning() {
     let (platform, slack, _) = start().await;
     let rows: &[(&str, &[&str])] = &[
-        ("gone", &["channel_not_found", "is_archived", "user_not_found", "user_disabled"]),
+        ("gone", &["is_archived", "user_not_found", "user_disabled"]),
         (
             "refused",
             &[
+                "channel_not_found",
                 "not_in_channel",
                 "msg_too_long",
                 "msg_blocks_too_long",
@@ -272,7 +274,8 @@ async fn what_a_webhook_answers_has_its_meaning() {
     let (platform, slack, hook) = start().await;
     for (status, body, expect) in [
         (404, "no_service", "gone"),
-        (404, "channel_not_found", "gone"),
+        (404, "no_active_hooks", "gone"),
+        (404, "channel_not_found", "refused"),
         (410, "channel_is_archived", "gone"),
         (403, "invalid_token", "gone"),
         (403, "action_prohibited", "refused"),
@@ -282,6 +285,8 @@ async fn what_a_webhook_answers_has_its_meaning() {
         (503, "Service Unavailable", "unavailable"),
         (429, "Too many", "throttled 30s, address"),
         (200, "ok", "sent"),
+        (200, "<html>a portal</html>", "unknown"),
+        (200, "", "unknown"),
     ] {
         platform.then(status, json!(body));
         assert_eq!(class(&slack.send(&sample::message(&hook)).await), expect, "{body}");

@@ -32,7 +32,7 @@ pub(super) fn read(
     held: impl FnOnce(Duration) -> Held,
 ) -> Result<Receipt, Said> {
     let body = answer.json();
-    if answer.status.is_success() && body["ok"] != false {
+    if body["ok"] == true {
         // A message's number is its chat's own.
         let chat = body["result"]["chat"]["id"].as_i64().map_or_else(|| chat.clone(), Chat::Id);
         let id = body["result"]["message_id"].as_i64();
@@ -40,6 +40,11 @@ pub(super) fn read(
     }
     if let Some(new) = body["parameters"]["migrate_to_chat_id"].as_i64() {
         return Err(Said::Moved(Chat::Id(new)));
+    }
+    if answer.status.is_success() && !body["ok"].is_boolean() {
+        // No answer of the API itself, but of something before it.
+        let said = format!("no answer of Telegram itself ({}); it may have arrived", answer.status);
+        return Err(Said::Failed(SendError::Unknown(said)));
     }
     let code = body["error_code"].as_u64().unwrap_or_else(|| answer.status.as_u16().into());
     let words = body["description"].as_str().unwrap_or_default().to_lowercase();
@@ -57,12 +62,11 @@ pub(super) fn read(
         }
         // A token that nobody has answers 404. Both are the operator's to mend, and no fault of the address.
         401 | 404 => SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}")),
-        400 if says(&["chat not found", "user not found", "group chat was deactivated", "chat_id_invalid"]) => {
-            SendError::Gone(said)
-        }
+        400 if says(&["group chat was deactivated"]) => SendError::Gone(said),
         403 if says(&["blocked by the user", "user is deactivated", "bot was kicked", "group chat was deleted"]) => {
             SendError::Gone(said)
         }
+        // Among them "chat not found": that too is mended, by a person who presses Start or adds the bot to the group.
         400 | 403 | 413 => SendError::Refused(said),
         _ => answer.failure(said, Held::Address, sent_at),
     }))

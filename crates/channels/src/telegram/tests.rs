@@ -17,6 +17,7 @@ fn telegram_with(more: &[(&str, &str)], base: &str) -> Telegram {
 
 async fn start() -> (Platform, Telegram) {
     let (platform, base) = Platform::start().await;
+    platform.usually(taken(5, 42));
     (platform, telegram_with(&[], &base))
 }
 
@@ -164,7 +165,7 @@ async fn every_documented_error_has_its_meaning() {
         (403, "Forbidden: bot was kicked from the supergroup chat", "gone"),
         (403, "Forbidden: bot was kicked from the channel chat", "gone"),
         (403, "Forbidden: the group chat was deleted", "gone"),
-        (400, "Bad Request: chat not found", "gone"),
+        (400, "Bad Request: chat not found", "refused"),
         (400, "Bad Request: group chat was deactivated", "gone"),
         (403, "Forbidden: bot can't initiate conversation with a user", "refused"),
         (403, "Forbidden: bot can't send messages to bots", "refused"),
@@ -205,7 +206,11 @@ async fn every_documented_error_has_its_meaning() {
     }
     platform.then(502, json!("<html>"));
     assert_eq!(class(&telegram.send(&sample::message(CHAT)).await), "unavailable");
-    platform.then(200, json!("not what was expected"));
+    for body in [json!("<html>a portal</html>"), json!({}), Value::Null] {
+        platform.then(200, body);
+        assert_eq!(class(&telegram.send(&sample::message(CHAT)).await), "unknown");
+    }
+    platform.then(200, json!({"ok": true}));
     assert_eq!(telegram.send(&sample::message(CHAT)).await, Ok(Receipt::default()), "taken is taken");
     platform.then(401, error(401, "Unauthorized"));
     let Err(SendError::Unavailable(said)) = telegram.send(&sample::message(CHAT)).await else { panic!() };
