@@ -13,6 +13,7 @@ mod address;
 mod answer;
 mod invalid;
 mod markup;
+mod pace;
 #[cfg(test)]
 mod tests;
 
@@ -25,8 +26,8 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use punctual_core::channel::{Bucket, Channel, Held, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
-use reqwest::RequestBuilder;
 use reqwest::header::{AUTHORIZATION, USER_AGENT};
+use reqwest::{RequestBuilder, Url};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -42,6 +43,7 @@ use crate::common::whole::whole;
 use crate::setup::Server;
 use address::Place;
 use invalid::Invalids;
+use pace::Pace;
 
 /// The longest message, in Unicode characters. It is shortened to that, visibly.
 pub const CONTENT_CHARS_MAX: usize = 2000;
@@ -61,6 +63,8 @@ pub struct Discord {
     user_agent: String,
     template: Template,
     limits: Limits,
+    /// Over all requests; `limits` are kept by whoever sends, and count messages.
+    pace: Pace,
     links: Option<Links>,
     invalids: Arc<Invalids>,
     invalid_max: usize,
@@ -85,6 +89,7 @@ impl Discord {
         let api_url = fields.url("api_url", "https://discord.com/api/v10")?;
         let token = fields.secret("token")?;
         token.iter().try_for_each(|token| http::check_header("token", token))?;
+        let limits = fields.limits(defaults)?;
         let invalid_max = fields.number("invalid_requests_max", 1..=9_900)?.unwrap_or(invalid::INVALID_MAX);
         Ok(Self {
             http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
@@ -92,13 +97,14 @@ impl Discord {
             // Discord asks for this form.
             user_agent: format!(
                 "DiscordBot ({}, {})",
-                server.public_url.as_deref().unwrap_or("punctual"),
+                server.public_url.as_deref().and_then(ascii).as_deref().unwrap_or("punctual"),
                 env!("CARGO_PKG_VERSION")
             ),
             template: fields
                 .template("template", markup::escape)?
                 .unwrap_or_else(|| Template::fixed(TEMPLATE, markup::escape)),
-            limits: fields.limits(defaults)?,
+            limits,
+            pace: Pace::new(limits.rate),
             links: server.links.clone(),
             invalids: Invalids::of(&api_url),
             invalid_max: invalid_max as usize,
@@ -120,13 +126,13 @@ impl Discord {
         });
         put_buttons(&mut body, rows.collect());
         let url = format!("{}/channels/{channel}/messages", self.api_url);
-        receipt(self.ask(self.bot(&url)?.json(&body), message.sent_at, "").await?)
+        receipt(&self.ask(self.bot(&url)?.json(&body), message.sent_at, "").await?)
     }
 
     /// Posts through a webhook. A webhook that belongs to no application can only show buttons that are links.
     async fn execute(
         &self,
-        (id, token): (u64, &str),
+        (id, token): (u64, &Token),
         thread: Option<u64>,
         message: &Message,
     ) -> Result<Receipt, SendError> {
@@ -146,8 +152,9 @@ impl Discord {
             put_buttons(&mut body, row);
         }
         query.extend(thread.map(|thread| ("thread_id", thread.to_string())));
-        let request = self.http.post(&format!("{}/webhooks/{id}/{token}", self.api_url)).query(&query).json(&body);
-        receipt(self.ask(request, message.sent_at, token).await?)
+        let request =
+            self.http.post(&format!("{}/webhooks/{id}/{}", self.api_url, token.expose())).query(&query).json(&body);
+        receipt(&self.ask(request, message.sent_at, token.expose()).await?)
     }
 
     /// The channel of a person's own messages, opened if it is not known.
@@ -202,6 +209,7 @@ impl Discord {
         if let Some(wait) = self.invalids.wait(sent_at, self.invalid_max) {
             return Err(SendError::Throttled { wait, held: Held::Receiver });
         }
+        self.pace.wait().await?;
         let answer = self.http.ask(request.header(USER_AGENT, &self.user_agent), PLATFORM).await?;
         self.invalids.note(&answer, sent_at);
         if answer.status.is_success() {
@@ -280,12 +288,19 @@ fn nonce(idempotency_key: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(&Sha256::digest(idempotency_key)[..NONCE_BYTES])
 }
 
+/// A URL in the only letters that a header can have.
+fn ascii(url: &str) -> Option<String> {
+    Url::parse(url).ok().map(|url| url.as_str().trim_end_matches('/').to_owned())
+}
+
 fn put_buttons(body: &mut Value, row: Vec<Value>) {
     if !row.is_empty() {
         body["components"] = json!([{"type": 1, "components": row}]);
     }
 }
 
-fn receipt(answer: Answer) -> Result<Receipt, SendError> {
-    Ok(answer.json()["id"].as_str().map(Receipt::of).unwrap_or_default())
+fn receipt(answer: &Answer) -> Result<Receipt, SendError> {
+    // Without an id it is no answer of the API itself, but of something before it.
+    let nobody = || SendError::Unknown(format!("no answer of Discord itself ({}); it may have arrived", answer.status));
+    answer.json()["id"].as_str().map(Receipt::of).ok_or_else(nobody)
 }

@@ -3,6 +3,8 @@
 use punctual_core::invalid::Invalid;
 use reqwest::Url;
 
+use crate::common::token::Token;
+
 const FORMS: &str = "write CHANNEL_ID, CHANNEL_ID@USER_ID, dm:USER_ID or a webhook's URL; \
                      Discord shows ids with `Copy ID` when its developer mode is on";
 /// Where Discord's own webhook URLs point.
@@ -16,7 +18,7 @@ pub(super) enum Place {
     /// The person's own messages.
     Dm { user: u64 },
     /// A webhook of a channel, and a thread in it.
-    Webhook { id: u64, token: String, thread: Option<u64> },
+    Webhook { id: u64, token: Token, thread: Option<u64> },
 }
 
 impl Place {
@@ -82,7 +84,7 @@ fn webhook(address: &str, api_url: &str) -> Option<Place> {
         None => None,
     };
     let id = snowflake(id).filter(|_| is_api && is_token)?;
-    Some(Place::Webhook { id, token: (*token).to_owned(), thread })
+    Some(Place::Webhook { id, token: Token::new(*token), thread })
 }
 
 #[cfg(test)]
@@ -102,7 +104,7 @@ mod tests {
         check("123456789012345678", Place::Channel { channel: ID, user: None });
         check("123456789012345678@123456789012345678", Place::Channel { channel: ID, user: Some(ID) });
         check("dm:123456789012345678", Place::Dm { user: ID });
-        let hook = |thread| Place::Webhook { id: ID, token: "tok-en_1".into(), thread };
+        let hook = |thread| Place::Webhook { id: ID, token: Token::new("tok-en_1"), thread };
         for host in ["discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com"] {
             check(&format!("https://{host}/api/webhooks/123456789012345678/tok-en_1"), hook(None));
         }

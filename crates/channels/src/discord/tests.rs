@@ -22,8 +22,16 @@ fn discord_with(more: &[(&str, &str)], base: &str, server: &Server) -> Discord {
 }
 
 async fn start() -> (Platform, Discord) {
+    let (platform, base) = taking().await;
+    // Nothing is to wait for real time.
+    (platform, discord_with(&[("rate", "none")], &base, &links()))
+}
+
+/// A Discord that takes messages.
+async fn taking() -> (Platform, String) {
     let (platform, base) = Platform::start().await;
-    (platform, discord_with(&[], &base, &links()))
+    platform.usually(json!({"id": "1"}));
+    (platform, base)
 }
 
 /// Messages of every shape: with and without an answer wanted, a snooze allowed, long, in every language.
@@ -108,7 +116,7 @@ async fn the_text_is_the_one_that_was_always_sent() {
 
 #[tokio::test]
 async fn a_template_of_ones_own_can_call_nobody_else() {
-    let (platform, base) = Platform::start().await;
+    let (platform, base) = taking().await;
     let discord = discord_with(&[("template", "@everyone {mention}: {message} ({metadata.room})")], &base, &links());
     discord.send(&sample::message(CALLING)).await.unwrap();
     let body = platform.take()[0].json();
@@ -159,7 +167,7 @@ async fn buttons_answer_and_a_snooze_that_is_not_allowed_is_not_offered() {
     let expect = json!({"type": 2, "style": 5, "label": "Done", "url": link});
     assert_eq!(body["components"][0]["components"][0], expect);
 
-    let (platform, base) = Platform::start().await;
+    let (platform, base) = taking().await;
     discord_with(&[], &base, &Server::default()).send(&message).await.unwrap();
     let request = &platform.take()[0];
     assert_eq!(request.json().get("components"), None, "without links a webhook has no buttons");
@@ -231,6 +239,34 @@ async fn a_persons_channel_that_cannot_be_opened() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_two_requests_counts_as_two() {
+    let (platform, base) = taking().await;
+    let discord = discord_with(&[("rate", "2/h")], &base, &links());
+    platform.then(200, json!({"id": "555555555555555555"}));
+    assert_eq!(class(&discord.send(&sample::message(DM)).await), "sent");
+    assert_eq!(platform.take().len(), 2);
+    for address in [DM, "dm:999999999999999999", CHANNEL, HOOK] {
+        let Err(SendError::Throttled { wait, held: Held::Receiver }) = discord.send(&sample::message(address)).await
+        else {
+            panic!("{address}")
+        };
+        assert!(wait > Duration::from_secs(3500) && wait <= Duration::from_secs(3600), "{wait:?}");
+    }
+    assert!(platform.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_url_in_any_letters_is_named_in_those_of_a_header() {
+    let (platform, base) = taking().await;
+    for (url, expect) in [("https://bücher.example", "https://xn--bcher-kva.example"), ("no URL ü", "punctual")] {
+        let server = Server { public_url: Some(url.into()), ..Server::default() };
+        discord_with(&[], &base, &server).send(&sample::message(CHANNEL)).await.unwrap();
+        let agent = platform.take()[0].header("user-agent").to_owned();
+        assert!(agent.starts_with(&format!("DiscordBot ({expect}, ")), "{agent}");
+    }
+}
+
+#[tokio::test]
 async fn every_documented_error_has_its_meaning() {
     let (platform, discord) = start().await;
     let error = |code: u64, message: &str| json!({"code": code, "message": message});
@@ -269,6 +305,9 @@ async fn every_documented_error_has_its_meaning() {
         (500, &[], json!({}), "unavailable"),
         (502, &[], json!("<html>bad gateway</html>"), "unavailable"),
         (504, &[], Value::Null, "unavailable"),
+        (200, &[], json!("<html>a portal</html>"), "unknown"),
+        (200, &[], json!({}), "unknown"),
+        (204, &[], Value::Null, "unknown"),
         (429, &[("x-ratelimit-scope", "user")], slow(0.337, false), "throttled 337ms, address"),
         (429, &[("x-ratelimit-scope", "shared")], slow(64.57, false), "throttled 64.57s, address"),
         (429, &[("x-ratelimit-scope", "global")], slow(1.0, true), "throttled 1s, receiver"),
@@ -300,7 +339,7 @@ async fn every_documented_error_has_its_meaning() {
 
 #[tokio::test]
 async fn it_stops_before_discord_bans() {
-    let (platform, base) = Platform::start().await;
+    let (platform, base) = taking().await;
     let discord = discord_with(&[("invalid_requests_max", "3")], &base, &links());
     let another_bot = discord_with(&[("invalid_requests_max", "3")], &base, &links());
     let mut message = sample::message(CHANNEL);
