@@ -58,6 +58,8 @@ pub struct Config {
     pub secret: Option<Secret>,
     /// Whether private, loopback and link-local addresses may be called.
     pub allow_private: bool,
+    /// What a person sets to allow them; a refusal names it.
+    pub allow_private_by: &'static str,
     /// Where others reach this server, such as `https://punctual.example.org`; for the answer links.
     pub public_url: Option<String>,
     /// How long a whole send may take, with redirects and the answer's body.
@@ -79,6 +81,7 @@ impl Default for Config {
         Self {
             secret: None,
             allow_private: false,
+            allow_private_by: "PUNCTUAL_WEBHOOK_ALLOW_PRIVATE=true",
             public_url: None,
             timeout: Duration::from_secs(15),
             connect_timeout: Duration::from_secs(5),
@@ -98,6 +101,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
     let webhook = Webhook::new(Config {
         secret,
         allow_private: fields.boolean("allow_private")?.unwrap_or(defaults.allow_private),
+        allow_private_by: "the channel's allow_private = true",
         public_url: server.public_url.clone(),
         timeout: fields.span("timeout")?.unwrap_or(defaults.timeout),
         concurrency: limits.concurrency,
@@ -131,7 +135,7 @@ impl Webhook {
         if let Some(url) = &config.public_url {
             address::parse(url).map_err(|invalid| Invalid::new("public_url", invalid.problem))?;
         }
-        let guard = Guard { allow_private: config.allow_private };
+        let guard = Guard { allow_private: config.allow_private, setting: config.allow_private_by };
         let client =
             client(&config, guard).map_err(|error| Invalid::new("webhook", format!("cannot be set up: {error}")))?;
         Ok(Self { config, guard, client })

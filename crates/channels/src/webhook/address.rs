@@ -82,7 +82,7 @@ mod tests {
 
     #[track_caller]
     fn check_refused(address: &str, expect: &str) {
-        let error = check(address, Guard { allow_private: false }).unwrap_err();
+        let error = check(address, Guard::test(false)).unwrap_err();
         assert_eq!(error.field, "address");
         assert!(error.problem.contains(expect), "{address}: {error}");
     }
@@ -101,17 +101,14 @@ mod tests {
         check_refused("https://example.org:99999/", "is no URL");
         check_refused("https://example.org:0/", "port 0");
         check_refused("https://[::1", "is no URL");
-        check_refused(
-            "http://127.1:9000/hook",
-            "127.0.0.1 is a private address; set PUNCTUAL_WEBHOOK_ALLOW_PRIVATE=true",
-        );
+        check_refused("http://127.1:9000/hook", "127.0.0.1 is a private address; set allow_private to allow it");
         check_refused("http://localhost:9000/hook", "localhost is a private address");
         check_refused(&format!("https://example.org/{}", "x".repeat(2048)), "at most 2048");
     }
 
     #[test]
     fn a_right_address_is_accepted() {
-        let closed = Guard { allow_private: false };
+        let closed = Guard::test(false);
         for address in [
             "https://example.org",
             "HTTPS://Example.org/hook?x=1#y",
@@ -120,7 +117,7 @@ mod tests {
         ] {
             assert_eq!(check(address, closed), Ok(()), "{address}");
         }
-        assert_eq!(check("http://127.0.0.1:9000/hook", Guard { allow_private: true }), Ok(()));
+        assert_eq!(check("http://127.0.0.1:9000/hook", Guard::test(true)), Ok(()));
     }
 
     #[test]

@@ -17,13 +17,16 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 pub(super) struct Guard {
     /// Whether all of them may be.
     pub(super) allow_private: bool,
+    /// What a person sets to allow it.
+    pub(super) setting: &'static str,
 }
 
 /// A host that is not called because it is, or leads to, a private address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{host} is a private address; set PUNCTUAL_WEBHOOK_ALLOW_PRIVATE=true to allow it")]
+#[error("{host} is a private address; set {setting} to allow it")]
 pub(super) struct PrivateAddress {
     host: String,
+    setting: &'static str,
 }
 
 impl Guard {
@@ -32,7 +35,7 @@ impl Guard {
     /// The odd spellings (`0x7f.1`, `2130706433`, `127.1`) are no names: parsing a URL has made them plain.
     pub(super) fn check_url(self, url: &Url) -> Result<(), PrivateAddress> {
         match literal(url) {
-            Some(ip) if !self.admits(ip) => Err(PrivateAddress { host: ip.to_string() }),
+            Some(ip) if !self.admits(ip) => Err(self.refusal(ip.to_string())),
             _ => Ok(()),
         }
     }
@@ -42,13 +45,24 @@ impl Guard {
     pub(super) fn check_new_url(self, url: &Url) -> Result<(), PrivateAddress> {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');
         if !self.allow_private && (host == "localhost" || host.ends_with(".localhost")) {
-            return Err(PrivateAddress { host: host.to_owned() });
+            return Err(self.refusal(host.to_owned()));
         }
         self.check_url(url)
     }
 
+    fn refusal(self, host: String) -> PrivateAddress {
+        PrivateAddress { host, setting: self.setting }
+    }
+
     fn admits(self, ip: IpAddr) -> bool {
         self.allow_private || is_public(ip)
+    }
+}
+
+#[cfg(test)]
+impl Guard {
+    pub(super) const fn test(allow_private: bool) -> Self {
+        Self { allow_private, setting: "allow_private" }
     }
 }
 
@@ -66,7 +80,7 @@ impl Resolve for GuardedResolver {
             }
             let admitted: Vec<SocketAddr> = found.into_iter().filter(|found| guard.admits(found.ip())).collect();
             if admitted.is_empty() {
-                return Err(PrivateAddress { host: name.as_str().to_owned() }.into());
+                return Err(guard.refusal(name.as_str().to_owned()).into());
             }
             Ok(Box::new(admitted.into_iter()) as Addrs)
         })
@@ -128,8 +142,8 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    const CLOSED: Guard = Guard { allow_private: false };
-    const OPEN: Guard = Guard { allow_private: true };
+    const CLOSED: Guard = Guard::test(false);
+    const OPEN: Guard = Guard::test(true);
 
     #[test]
     fn private_addresses_are_refused_however_they_are_written() {
@@ -183,10 +197,7 @@ mod tests {
     async fn a_name_that_leads_home_is_refused_by_the_resolver() {
         let lookup = |guard| GuardedResolver(guard).resolve("localhost".parse().unwrap());
         let error = lookup(CLOSED).await.err().unwrap();
-        assert_eq!(
-            error.to_string(),
-            "localhost is a private address; set PUNCTUAL_WEBHOOK_ALLOW_PRIVATE=true to allow it"
-        );
+        assert_eq!(error.to_string(), "localhost is a private address; set allow_private to allow it");
         assert!(error.is::<PrivateAddress>());
         assert!(lookup(OPEN).await.unwrap().all(|found| found.ip().is_loopback()));
     }

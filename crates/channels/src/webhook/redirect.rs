@@ -66,7 +66,7 @@ mod tests {
     #[track_caller]
     fn check(status: u16, from: &str, to: &str, n_followed: usize, expect: Result<bool, &str>) {
         let (from, to) = (Url::parse(from).unwrap(), Url::parse(to).unwrap());
-        let guard = Guard { allow_private: false };
+        let guard = Guard::test(false);
         let decided = follows(guard, StatusCode::from_u16(status).unwrap(), &from, &to, n_followed);
         match (decided, expect) {
             (Err(error), Err(expect)) => assert!(error.to_string().contains(expect), "{error}"),

@@ -11,10 +11,10 @@ use sha2::Sha256;
 
 /// What a written secret begins with.
 const PREFIX: &str = "whsec_";
-/// The shortest secret in bytes. Anything shorter could be guessed from a single signed request.
-const BYTES_MIN: usize = 16;
+/// The shortest secret in bytes. The standard recommends 24. Anything shorter could be guessed from a single signed request.
+pub const BYTES_MIN: usize = 16;
 /// The longest secret in bytes, after the standard. A longer one is a mistake, such as a whole key file.
-const BYTES_MAX: usize = 64;
+pub const BYTES_MAX: usize = 64;
 
 /// What punctual and a receiver both know, to sign and to verify with.
 ///
@@ -27,7 +27,7 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// Takes the secret's own bytes, between 16 and 64 of them.
+    /// Takes the secret's own bytes, [`BYTES_MIN`] to [`BYTES_MAX`] of them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Invalid> {
         if !(BYTES_MIN..=BYTES_MAX).contains(&bytes.len()) {
             let n_bytes = bytes.len();
@@ -60,7 +60,8 @@ impl FromStr for Secret {
         // The text itself stays out of the message: it may be nearly right.
         let text = text.trim();
         let bytes = BASE64_STANDARD.decode(text.strip_prefix(PREFIX).unwrap_or(text)).map_err(|_| {
-            Invalid::new("secret", "is no signing secret; write whsec_ and then base64 of 24 to 64 random bytes")
+            let right = format!("write whsec_ and then base64 of {BYTES_MIN} to {BYTES_MAX} random bytes");
+            Invalid::new("secret", format!("is no signing secret; {right}"))
         })?;
         Self::from_bytes(&bytes)
     }

@@ -359,13 +359,23 @@ async fn private_targets_are_refused_by_address_and_by_name() {
     assert!(receiver.got().is_empty());
 }
 
+#[test]
+fn a_channel_of_ones_own_names_its_own_setting() {
+    let make = |pairs: &[(&str, &str)]| crate::setup::make("webhook", sample::settings(pairs), &Server::default());
+    let refused = make(&[]).unwrap().check_address("http://127.0.0.1:9000/hook").unwrap_err();
+    let expect = "address: 127.0.0.1 is a private address; set the channel's allow_private = true to allow it";
+    assert_eq!(refused.to_string(), expect);
+    let allowed = make(&[("allow_private", "true")]).unwrap();
+    assert_eq!(allowed.check_address("http://127.0.0.1:9000/hook"), Ok(()));
+}
+
 /// The first hop can only be on this machine too, so each half of the guard stands alone here.
 #[tokio::test]
 async fn a_redirect_home_is_refused_by_address_and_by_name() {
     let receiver = Receiver::default();
     let target = receiver.serve(Router::new().route("/hook", post(note))).await;
     let named = |base: &str| base.replace("127.0.0.1", "localhost");
-    let (open, closed) = (Guard { allow_private: true }, Guard { allow_private: false });
+    let (open, closed) = (Guard::test(true), Guard::test(false));
     let config = Config::default();
 
     let base = answering(307, &[(header::LOCATION, &format!("{target}/hook"))], "").await;
