@@ -12,19 +12,21 @@ pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let (mut rest, mut before) = (text, '\n');
     let mut at_start = true;
+    // Whether the line is a number so far.
+    let mut is_number = false;
     while let Some(character) = rest.chars().next() {
         if !before.is_alphanumeric()
             && let Some(url) = url(rest)
         {
             out.push_str(url);
-            (rest, before, at_start) = (&rest[url.len()..], '/', false);
+            (rest, before, at_start, is_number) = (&rest[url.len()..], '/', false, false);
             continue;
         }
         if SPECIAL.contains(&character) || at_start && SPECIAL_AT_START.contains(&character) {
             out.push('\\');
         }
         // `1.` begins a list.
-        if character == '.' && starts_with_number(&out) {
+        if character == '.' && is_number {
             out.push('\\');
         }
         out.push(character);
@@ -32,6 +34,7 @@ pub(super) fn escape(text: &str) -> String {
         if character == '@' && calls_everyone(rest) {
             out.push('\u{200b}');
         }
+        is_number = character.is_ascii_digit() && (at_start || is_number);
         at_start = character == '\n' || at_start && character.is_whitespace();
         before = character;
     }
@@ -47,12 +50,6 @@ fn url(text: &str) -> Option<&str> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "-._~:/?#@!$&'+,;=%".contains(character);
     let end = text.find(|character| !is_part(character)).unwrap_or(text.len());
     Some(&text[..end])
-}
-
-/// Whether the last line of `out` is a number so far.
-fn starts_with_number(out: &str) -> bool {
-    let line = out.rsplit('\n').next().unwrap_or_default().trim_start();
-    !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn calls_everyone(rest: &str) -> bool {
@@ -74,9 +71,17 @@ mod tests {
         check("# head\n- item\n> quote\n-# small\n  # in", "\\# head\n\\- item\n\\> quote\n\\-# small\n  \\# in");
         check("1. one\n 12. two\n3.14 is pi", "1\\. one\n 12\\. two\n3\\.14 is pi");
         check("a - b # c > d 1. e", "a - b # c > d 1. e");
+        check("1 2. x\n1a. y\n1.. z\n. 3.", "1 2. x\n1a. y\n1\\.. z\n. 3.");
         check("[click](https://evil.example)", r"\[click](https://evil.example)");
         check(r"¯\_(ツ)_/¯", r"¯\\\_(ツ)\_/¯");
         check("Take 2 pills 💊", "Take 2 pills 💊");
+    }
+
+    /// However long: looking back from every dot would take minutes.
+    #[test]
+    fn a_line_of_dots_is_read_once() {
+        let dots = ".".repeat(1 << 20);
+        assert_eq!(escape(&dots), dots);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) fn escape(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
+            // It would end an attribute that a template has put the text into.
+            '"' => out.push_str("&quot;"),
             _ => out.push(character),
         }
         before = character;
@@ -58,7 +60,7 @@ mod tests {
         assert_eq!(escape("<b>1 & 2</b> &amp; *x* _y_"), "&lt;b&gt;1 &amp; 2&lt;/b&gt; &amp;amp; *x* _y_");
         assert_eq!(escape("@alice and (@bob) @@carl"), "@\u{2060}alice and (@\u{2060}bob) @@\u{2060}carl");
         assert_eq!(escape("a@b.example, 5 @ home, @"), "a@b.example, 5 @ home, @");
-        assert_eq!(escape("<a href=\"tg://user?id=1\">x</a>"), "&lt;a href=\"tg://user?id=1\"&gt;x&lt;/a&gt;");
+        assert_eq!(escape("<a href=\"tg://user?id=1\">x</a>"), "&lt;a href=&quot;tg://user?id=1&quot;&gt;x&lt;/a&gt;");
     }
 
     #[test]
