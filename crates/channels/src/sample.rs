@@ -55,6 +55,23 @@ pub(crate) fn message(address: &str) -> Message {
     }
 }
 
+/// Messages of every shape in every language: without an answer asked for, with one, and long ones made of `words`, with a long
+/// question and no snooze.
+pub(crate) fn shapes(address: &str, words: &str) -> Vec<Message> {
+    let in_one = |language| {
+        let plain = Message { language, ..message(address) };
+        let mut asks = plain.clone();
+        change(&mut asks, |reminder| reminder.ack = Some(AckPolicy::default()));
+        let mut long = Message { text: words.repeat(1000), ..plain.clone() };
+        change(&mut long, |reminder| {
+            reminder.snooze_allowed = false;
+            reminder.ack = Some(ack(&words.repeat(300)));
+        });
+        [plain, asks, long]
+    };
+    Lang::ALL.into_iter().flat_map(in_one).collect()
+}
+
 /// An answer asked for with `prompt`.
 pub(crate) fn ack(prompt: &str) -> AckPolicy {
     AckPolicy { prompt: Some(prompt.into()), ..AckPolicy::default() }

@@ -34,25 +34,6 @@ async fn taking() -> (Platform, String) {
     (platform, base)
 }
 
-/// Messages of every shape: with and without an answer wanted, a snooze allowed, long, in every language.
-fn messages(address: &str) -> Vec<Message> {
-    let mut all = Vec::new();
-    for lang in Lang::ALL {
-        let mut message = sample::message(address);
-        message.language = lang;
-        all.push(message.clone());
-        sample::change(&mut message, |reminder| reminder.ack = Some(Default::default()));
-        all.push(message.clone());
-        sample::change(&mut message, |reminder| {
-            reminder.snooze_allowed = false;
-            reminder.ack = Some(sample::ack(&"*Taken?* ".repeat(300)));
-        });
-        message.text = "@everyone 💊 <@&1> ".repeat(500);
-        all.push(message);
-    }
-    all
-}
-
 /// Whether `body` is what Discord's specification takes at `pointer`, and not a member more.
 #[track_caller]
 fn check_body(pointer: &str, body: &Value) {
@@ -65,7 +46,7 @@ fn check_body(pointer: &str, body: &Value) {
 async fn every_request_is_what_discord_publishes() {
     let (platform, discord) = start().await;
     for address in [CHANNEL, CALLING, HOOK, &format!("{HOOK}?thread_id={CHANNEL}")] {
-        for message in messages(address) {
+        for message in sample::shapes(address, "@everyone *💊* <@&1> ") {
             platform.then(200, json!({"id": "42"}));
             assert_eq!(discord.send(&message).await, Ok(Receipt::of("42")));
             let [request] = platform.take().try_into().unwrap();

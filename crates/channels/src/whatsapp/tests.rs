@@ -81,33 +81,20 @@ async fn every_request_is_what_meta_publishes() {
         &[("template_name", "r"), ("template_buttons", "true")],
     ] {
         let (platform, whatsapp) = start(more).await;
-        for lang in Lang::ALL {
-            let mut message = sample::message(TO);
-            message.language = lang;
-            let mut shapes = vec![message.clone()];
-            sample::change(&mut message, |reminder| reminder.ack = Some(Default::default()));
-            shapes.push(message.clone());
-            sample::change(&mut message, |reminder| {
-                reminder.snooze_allowed = false;
-                reminder.ack = Some(sample::ack(&"Taken? ".repeat(300)));
-            });
-            message.text = "💊\n\t    pills ".repeat(1000);
-            shapes.push(message);
-            for message in shapes {
-                platform.then(200, taken());
-                assert_eq!(whatsapp.send(&message).await, Ok(Receipt::of("wamid.X")));
-                let [request] = platform.take().try_into().unwrap();
-                check(&request);
-                let body = request.json();
-                let said = |value: &Value, max: usize| {
-                    value.as_str().is_none_or(|text| (1..=max).contains(&Unit::Utf16.count(text)))
-                };
-                assert!(said(&body["text"]["body"], 4096) && said(&body["interactive"]["body"]["text"], 1024));
-                let parameter = &body["template"]["components"][0]["parameters"][0]["text"];
-                assert!(said(parameter, 900));
-                let parameter = parameter.as_str().unwrap_or_default();
-                assert!(!parameter.contains(['\n', '\t']) && !parameter.contains("    "), "{parameter}");
-            }
+        for message in sample::shapes(TO, "💊\n\t    pills ") {
+            platform.then(200, taken());
+            assert_eq!(whatsapp.send(&message).await, Ok(Receipt::of("wamid.X")));
+            let [request] = platform.take().try_into().unwrap();
+            check(&request);
+            let body = request.json();
+            let said = |value: &Value, max: usize| {
+                value.as_str().is_none_or(|text| (1..=max).contains(&Unit::Utf16.count(text)))
+            };
+            assert!(said(&body["text"]["body"], 4096) && said(&body["interactive"]["body"]["text"], 1024));
+            let parameter = &body["template"]["components"][0]["parameters"][0]["text"];
+            assert!(said(parameter, 900));
+            let parameter = parameter.as_str().unwrap_or_default();
+            assert!(!parameter.contains(['\n', '\t']) && !parameter.contains("    "), "{parameter}");
         }
     }
 }
