@@ -35,6 +35,7 @@ use crate::broker::link::Link;
 use crate::broker::route::Route;
 use crate::broker::{CONCURRENCY, Heard, within};
 use crate::common::fields::Fields;
+use crate::common::token::Token;
 use crate::event;
 use crate::setup::Server;
 use url::{Login, Target};
@@ -46,14 +47,14 @@ const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
 const RECONNECT_PAUSE_MIN: Duration = Duration::from_millis(20);
 
 /// How messages are published.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// Where the server is: `nats://USER:PASSWORD@HOST:4222`, or `tls://`; several of one cluster with commas between. A secret.
-    pub url: String,
+    pub url: Token,
     /// A file with the user's JWT and seed, as `nsc` writes it.
     pub credentials_file: Option<PathBuf>,
     /// A token to sign in with. A secret.
-    pub token: Option<String>,
+    pub token: Option<Token>,
     /// The subject, which may have fields such as `{user}`; `{address}` is the reminder's address.
     pub subject: String,
     /// Where others reach this server; for the answer links.
@@ -69,7 +70,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            url: "nats://127.0.0.1:4222".into(),
+            url: Token::new("nats://127.0.0.1:4222"),
             credentials_file: None,
             token: None,
             subject: "{address}".into(),
@@ -81,25 +82,13 @@ impl Default for Config {
     }
 }
 
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("url", &"…")
-            .field("credentials_file", &self.credentials_file)
-            .field("subject", &self.subject)
-            .field("timeout", &self.timeout)
-            .field("connect_timeout", &self.connect_timeout)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Makes the channel from its settings.
 pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
     let defaults = Config::default();
     let config = Config {
-        url: fields.needed_secret("url", "nats://USER:PASSWORD@HOST:4222")?.expose().to_owned(),
+        url: fields.needed_secret("url", "nats://USER:PASSWORD@HOST:4222")?,
         credentials_file: fields.text("credentials_file").map(PathBuf::from),
-        token: fields.secret("token")?.map(|token| token.expose().to_owned()),
+        token: fields.secret("token")?,
         subject: fields.text("subject").unwrap_or(defaults.subject),
         public_url: server.public_url.clone(),
         timeout: fields.span("timeout")?.unwrap_or(defaults.timeout),
@@ -133,7 +122,7 @@ impl Nats {
             return Err(Invalid::new("token", "and credentials_file are two ways to sign in; write one of them"));
         }
         let subject = Route::parse("subject", &config.subject)?;
-        let target = Target::parse(&config.url)?;
+        let target = Target::parse(config.url.expose())?;
         Ok(Self { config, target, subject, link: Link::new() })
     }
 
@@ -155,7 +144,7 @@ impl Nats {
                 }
             });
         options = match (&self.config.token, &target.login) {
-            (Some(token), _) | (None, Some(Login::Token(token))) => options.token(token.clone()),
+            (Some(token), _) | (None, Some(Login::Token(token))) => options.token(token.expose().to_owned()),
             (None, Some(Login::Password { user, password })) => {
                 options.user_and_password(user.clone(), password.clone())
             }
@@ -269,15 +258,16 @@ mod tests {
             assert_eq!(invalid.field, field);
             assert!(!invalid.to_string().contains("hunter2"), "{invalid}");
         };
-        let with_url = |url: &str| Config { url: url.into(), ..Config::default() };
+        let with_url = |url: &str| Config { url: Token::new(url), ..Config::default() };
         for url in ["", ",", "http://a:hunter2@b/", "nats://", "nats://a:hunter2@b:99999", "nats://b,c d"] {
             check(with_url(url), "url");
         }
         check(Config { subject: "{who}".into(), ..Config::default() }, "subject");
         check(Config { timeout: Duration::ZERO, ..Config::default() }, "timeout");
-        let both = Config { token: Some("hunter2".into()), credentials_file: Some("x".into()), ..Config::default() };
+        let both =
+            Config { token: Some(Token::new("hunter2")), credentials_file: Some("x".into()), ..Config::default() };
         check(both, "token");
-        let config = Config { token: Some("hunter2".into()), ..with_url("nats://a:hunter2@b.example") };
+        let config = Config { token: Some(Token::new("hunter2")), ..with_url("nats://a:hunter2@b.example") };
         let channel = Nats::new(config).unwrap();
         assert_eq!(channel.receiver("x"), "nats://b.example:4222");
         assert!(!format!("{channel:?}").contains("hunter2"));

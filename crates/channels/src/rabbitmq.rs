@@ -34,6 +34,7 @@ use tokio::sync::oneshot;
 use crate::broker::route::Route;
 use crate::broker::{CONCURRENCY, within};
 use crate::common::fields::Fields;
+use crate::common::token::Token;
 use crate::event;
 use crate::setup::Server;
 use group::{Groups, Job};
@@ -45,10 +46,10 @@ const NAME_BYTES_MAX: usize = 255;
 const PERSISTENT: u8 = 2;
 
 /// How messages are published.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// Where the broker is: `amqp://USER:PASSWORD@HOST:5672/VHOST`, or `amqps://` with TLS. A secret.
-    pub url: String,
+    pub url: Token,
     /// The exchange, which may have fields such as `{user}`. Empty is the default exchange, whose routing keys are the names
     /// of queues.
     pub exchange: String,
@@ -67,7 +68,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            url: "amqp://127.0.0.1:5672/%2f".into(),
+            url: Token::new("amqp://127.0.0.1:5672/%2f"),
             exchange: String::new(),
             routing_key: "{address}".into(),
             public_url: None,
@@ -78,23 +79,11 @@ impl Default for Config {
     }
 }
 
-impl fmt::Debug for Config {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("url", &"…")
-            .field("exchange", &self.exchange)
-            .field("routing_key", &self.routing_key)
-            .field("timeout", &self.timeout)
-            .field("connect_timeout", &self.connect_timeout)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Makes the channel from its settings.
 pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
     let defaults = Config::default();
     let config = Config {
-        url: fields.needed_secret("url", "amqp://USER:PASSWORD@HOST:5672/VHOST")?.expose().to_owned(),
+        url: fields.needed_secret("url", "amqp://USER:PASSWORD@HOST:5672/VHOST")?,
         exchange: fields.text("exchange").unwrap_or(defaults.exchange),
         routing_key: fields.text("routing_key").unwrap_or(defaults.routing_key),
         public_url: server.public_url.clone(),
@@ -122,7 +111,7 @@ impl Rabbitmq {
         }
         let exchange = Route::parse("exchange", &config.exchange)?;
         let routing_key = Route::parse("routing_key", &config.routing_key)?;
-        let target = Target::parse(&config.url)?;
+        let target = Target::parse(config.url.expose())?;
         let groups = Groups::new(config.clone(), target.clone());
         Ok(Self { config, target, exchange, routing_key, groups })
     }
@@ -252,7 +241,7 @@ mod tests {
             assert_eq!(invalid.field, field);
             assert!(!invalid.to_string().contains("hunter2"), "{invalid}");
         };
-        let with_url = |url: &str| Config { url: url.into(), ..Config::default() };
+        let with_url = |url: &str| Config { url: Token::new(url), ..Config::default() };
         for url in ["", "hunter2", "http://a:hunter2@b/", "amqp://", "amqp:hunter2", "amqp://a:hunter2@b:99999/"] {
             check(with_url(url), "url");
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_nats::jetstream;
 use async_nats::jetstream::stream::{self, DiscardPolicy, Stream};
 use common::{may_work_later, message, soon, until_sent};
+use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
 use punctual_testkit::proxy::{Proxy, Toward};
@@ -18,7 +19,7 @@ use punctual_testkit::servers::Nats as Server;
 use serde_json::Value;
 
 fn config(server: &Server) -> Config {
-    Config { url: server.url(), ..Config::default() }
+    Config { url: Token::new(server.url()), ..Config::default() }
 }
 
 /// What an application does: it has a stream, and reads it.
@@ -110,9 +111,11 @@ async fn what_is_too_large_is_refused_and_a_full_stream_may_have_room_later() {
 async fn a_wrong_password_is_said_and_not_shown() {
     let Some(server) = Server::start_with(&["--user", "ann", "--pass", "right"]) else { return };
     let send = |config: Config| async move { soon(Nats::new(config).unwrap().send(&message("game.x", 1))).await };
-    let with =
-        |user: &str| Config { url: server.url().replace("nats://", &format!("nats://{user}@")), ..config(&server) };
-    let token = Config { token: Some("hunter2".into()), ..config(&server) };
+    let with = |user: &str| Config {
+        url: Token::new(server.url().replace("nats://", &format!("nats://{user}@"))),
+        ..config(&server)
+    };
+    let token = Config { token: Some(Token::new("hunter2")), ..config(&server) };
     for wrong in [with("ann:hunter2"), with("hunter2"), token] {
         let Err(SendError::Unavailable(said)) = send(wrong).await else { panic!() };
         assert!(said.contains("password") && !said.contains("hunter2"), "{said}");
@@ -131,7 +134,7 @@ async fn a_connection_that_swallows_is_unknown_and_left() {
     let stream = stream(&server, games()).await;
     let proxy = Proxy::before(server.port());
     let timeout = Duration::from_millis(500);
-    let url = proxy.url_for(&server.url());
+    let url = Token::new(proxy.url_for(&server.url()));
     let channel = Nats::new(Config { url, timeout, connect_timeout: timeout, ..config(&server) }).unwrap();
     proxy.refuse(true);
     let said = soon(channel.send(&message("game.x", 0))).await;

@@ -7,6 +7,7 @@ mod common;
 use std::path::PathBuf;
 
 use common::{message, soon};
+use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
 use serde_json::{Value, json};
@@ -134,7 +135,7 @@ async fn serve(
 #[tokio::test]
 async fn a_message_goes_out_with_its_key_in_a_header_and_every_acknowledgement_counts() {
     let mut fake = Fake::start().await;
-    let channel = Nats::new(Config { url: fake.url.clone(), ..Config::default() }).unwrap();
+    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }).unwrap();
     let sent = message("game.reminder_due", 3);
     let acknowledgements = [
         json!({ "stream": "GAMES", "seq": 7 }),
@@ -181,7 +182,7 @@ const SAID_OF_A_MESSAGE: [(u64, u64, &str, bool); 19] = [
 #[tokio::test]
 async fn every_error_that_a_message_can_meet_has_its_meaning() {
     let fake = Fake::start().await;
-    let channel = Nats::new(Config { url: fake.url.clone(), ..Config::default() }).unwrap();
+    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }).unwrap();
     for (run, (code, own, description, is_refused)) in (1..).zip(SAID_OF_A_MESSAGE) {
         let said = json!({ "code": code, "err_code": own, "description": description });
         fake.answers.send(Answer::Body(json!({ "stream": "GAMES", "error": said }))).unwrap();
@@ -204,7 +205,7 @@ fn the_errors_are_those_that_the_server_publishes() {
 #[tokio::test]
 async fn where_nobody_listens_the_streams_decide() {
     let fake = Fake::start().await;
-    let channel = Nats::new(Config { url: fake.url.clone(), ..Config::default() }).unwrap();
+    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }).unwrap();
     let page = |streams: Value| {
         let n_streams = streams.as_array().map_or(0, Vec::len);
         Answer::Body(json!({ "type": "io.nats.jetstream.api.v1.stream_names_response", "total": n_streams, "offset": 0,

@@ -18,6 +18,7 @@ use lapin::options::{
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Connection, ConnectionProperties, ExchangeKind};
 use punctual_channels::Rabbitmq;
+use punctual_channels::common::token::Token;
 use punctual_channels::rabbitmq::Config;
 use punctual_core::channel::{Channel, Receipt, SendError};
 use punctual_testkit::proxy::{Proxy, Toward};
@@ -48,7 +49,7 @@ async fn rabbitmq() {
 }
 
 fn config(server: &RabbitMq) -> Config {
-    Config { url: server.url(), ..Config::default() }
+    Config { url: Token::new(server.url()), ..Config::default() }
 }
 
 /// What an application does: it has queues, and reads them.
@@ -201,12 +202,12 @@ async fn a_queue_that_is_full_may_have_room_later(server: &RabbitMq) {
 
 async fn a_wrong_password_is_said_and_not_shown(server: &RabbitMq) {
     for wrong in ["guest:hunter2@", "hunter2:hunter2@"] {
-        let url = server.url().replace("guest:guest@", wrong);
+        let url = Token::new(server.url().replace("guest:guest@", wrong));
         let channel = Rabbitmq::new(Config { url, ..config(server) }).unwrap();
         let Err(SendError::Unavailable(said)) = soon(channel.send(&message(QUEUE, 1))).await else { panic!() };
         assert!(said.contains("password") && !said.contains("hunter2"), "{said}");
     }
-    let url = server.url().replace("%2f", "elsewhere");
+    let url = Token::new(server.url().replace("%2f", "elsewhere"));
     let channel = Rabbitmq::new(Config { url, ..config(server) }).unwrap();
     let Err(SendError::Unavailable(said)) = soon(channel.send(&message(QUEUE, 1))).await else { panic!() };
     assert!(said.contains("virtual host"), "{said}");
@@ -214,7 +215,7 @@ async fn a_wrong_password_is_said_and_not_shown(server: &RabbitMq) {
 
 async fn a_broker_that_cannot_be_reached_is_unavailable(server: &RabbitMq) {
     let proxy = Proxy::before(server.port());
-    let url = proxy.url_for(&server.url());
+    let url = Token::new(proxy.url_for(&server.url()));
     let connect_timeout = Duration::from_millis(300);
     let channel = Rabbitmq::new(Config { url, connect_timeout, ..config(server) }).unwrap();
     proxy.refuse(true);
@@ -235,7 +236,7 @@ async fn a_broker_that_cannot_be_reached_is_unavailable(server: &RabbitMq) {
 
 async fn a_connection_that_swallows_is_unknown_and_left(server: &RabbitMq) {
     let proxy = Proxy::before(server.port());
-    let url = proxy.url_for(&server.url());
+    let url = Token::new(proxy.url_for(&server.url()));
     let timeout = Duration::from_millis(500);
     let channel = Rabbitmq::new(Config { url, timeout, ..config(server) }).unwrap();
     until_sent(&channel, &message(QUEUE, 1)).await;
@@ -251,7 +252,7 @@ async fn a_connection_that_swallows_is_unknown_and_left(server: &RabbitMq) {
 
 async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, admin: &Admin) {
     let proxy = Proxy::before(server.port());
-    let url = proxy.url_for(&server.url());
+    let url = Token::new(proxy.url_for(&server.url()));
     let (timeout, connect_timeout) = (Duration::from_millis(300), Duration::from_secs(30));
     let config = Config { url, timeout, connect_timeout, exchange: "{user}".into(), ..config(server) };
     let channel = Rabbitmq::new(config).unwrap();

@@ -6,6 +6,8 @@ use async_nats::ServerAddr;
 use percent_encoding::percent_decode_str;
 use punctual_core::invalid::Invalid;
 
+use crate::common::token::Token;
+
 /// What a URL says, or several with commas between; shown without user and password.
 #[derive(Clone)]
 pub(super) struct Target {
@@ -17,7 +19,7 @@ pub(super) struct Target {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Login {
     Password { user: String, password: String },
-    Token(String),
+    Token(Token),
 }
 
 impl Target {
@@ -48,7 +50,7 @@ fn login(server: &ServerAddr) -> Option<Result<Login, ()>> {
     Some(user.and_then(|user| {
         Ok(match password? {
             Some(password) => Login::Password { user, password },
-            None => Login::Token(user),
+            None => Login::Token(Token::new(user)),
         })
     }))
 }
@@ -96,7 +98,7 @@ mod tests {
         assert!(login("nats://h").is_none());
         assert!(login("nats://a:b%40c@h") == Some(password("a", "b@c")));
         assert!(login("nats://h1,nats://a:b@h2") == Some(password("a", "b")));
-        assert!(login("nats://t%2Fk@h") == Some(Login::Token("t/k".into())));
+        assert!(login("nats://t%2Fk@h") == Some(Login::Token(Token::new("t/k"))));
         assert!(Target::parse("nats://a:%ff@h").is_err());
         let servers = Target::parse("nats://a:hunter2@h1,nats://hunter2@[::1]:5").unwrap().servers;
         assert!(!format!("{servers:?}").contains("hunter2"));

@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn a_group_has_one_exchange_no_key_twice_and_none_that_was_given_up() {
         let config = Config::default();
-        let target = Target::parse(&config.url).unwrap();
+        let target = Target::parse(config.url.expose()).unwrap();
         let groups = Groups::new(config, target);
         // The exchange, the key, whether its sender still waits, and the group that it goes out with.
         let rows = [

@@ -3,6 +3,7 @@
 use anyhow::{Context, ensure};
 use async_nats::jetstream::{self, context::ContextBuilder, stream};
 use punctual_channels::Nats;
+use punctual_channels::common::token::Token;
 use punctual_channels::nats::Config;
 
 use super::super::report::Report;
@@ -27,7 +28,7 @@ pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
 }
 
 async fn measure(args: &Args, context: &jetstream::Context) -> anyhow::Result<(Measured, Measured)> {
-    let config = Config { url: args.url.clone(), ..Config::default() };
+    let config = Config { url: Token::new(args.url.clone()), ..Config::default() };
     let ours = through(Nats::new(config)?, SUBJECT, args).await?;
     let context = context.clone();
     let plain = flood(args, move || {

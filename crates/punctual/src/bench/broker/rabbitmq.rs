@@ -7,6 +7,7 @@ use lapin::options::{BasicPublishOptions, ConfirmSelectOptions, QueueDeclareOpti
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
 use punctual_channels::Rabbitmq;
+use punctual_channels::common::token::Token;
 use punctual_channels::rabbitmq::Config;
 
 use super::super::report::Report;
@@ -32,7 +33,7 @@ pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
 }
 
 async fn measure(args: &Args, channel: Channel) -> anyhow::Result<(Measured, Measured)> {
-    let config = Config { url: args.url.clone(), ..Config::default() };
+    let config = Config { url: Token::new(args.url.clone()), ..Config::default() };
     let ours = through(Rabbitmq::new(config)?, QUEUE, args).await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;
     let channel = Arc::new(channel);
