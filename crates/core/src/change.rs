@@ -123,6 +123,8 @@ pub struct Applied {
     pub write: Vec<Occurrence>,
     /// New occurrences.
     pub insert: Vec<Occurrence>,
+    /// It has other addresses than before: what its open occurrences know about addresses, they must forget.
+    pub readdressed: bool,
     /// The person's answer, if it was one.
     pub response: Option<Response>,
 }
@@ -156,6 +158,7 @@ pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Re
             series: loaded.series,
             write: Vec::new(),
             insert: Vec::new(),
+            readdressed: false,
             response: None,
         },
         open: loaded.open,
@@ -366,6 +369,7 @@ impl Work {
         let recurring = self.out.reminder.schedule.is_recurring();
         // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
+        self.out.readdressed = patch.to.as_ref().is_some_and(|to| *to != self.out.reminder.to);
         patch_reminder(&mut self.out.reminder, patch);
         self.out.reminder.validate()?;
         if replan {

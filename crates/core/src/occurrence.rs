@@ -16,7 +16,7 @@
 use jiff::Timestamp;
 
 use crate::id::OccurrenceId;
-use crate::reminder::words;
+use crate::reminder::{ADDRESSES_MAX, words};
 
 /// One run of a reminder.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,10 @@ pub struct Tries {
     /// receiver that drops repeats must still show the second asking.
     pub reached: u32,
 }
+
+/// The position of a send under way that has got other addresses meanwhile: one past the last. What it learns about the old
+/// ones says nothing about the new ones, so a store forgets it when the lease ends.
+pub const READDRESSED: u32 = ADDRESSES_MAX as u32;
 
 /// Where an occurrence stands.
 #[derive(Debug, Clone, PartialEq)]

@@ -141,8 +141,12 @@ impl Moment<'_> {
             OnUnknown::Hold => true,
             OnUnknown::Resend => false,
             OnUnknown::Auto => {
-                let tried = self.route.get(self.occurrence.tries.position as usize);
-                tried.is_some_and(|address| self.holding.contains(&address.channel))
+                let holds = |address: &Address| self.holding.contains(&address.channel);
+                match self.route.get(self.occurrence.tries.position as usize) {
+                    Some(tried) => holds(tried),
+                    // Its addresses have changed since; the one that was tried may still be among them.
+                    None => self.route.iter().any(holds),
+                }
             }
         }
     }

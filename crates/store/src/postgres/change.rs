@@ -12,14 +12,16 @@ use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{By, ChangeError, Changed, Response, StoreError};
 use punctual_core::wake::Series;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::batch::{BEGIN_SNAPSHOT, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences};
 use super::fault::Fault;
-use super::flight::{all3, all4, all5, both};
+use super::flight::{all4, all5, both};
 use super::pool::Connection;
 use super::read;
 use super::row::{self, clean, impossible, int, micros, millis, on_unknown, route, uuid};
 use super::tell::tell;
+use super::waiting::readdress;
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
 pub(super) async fn change(
@@ -100,8 +102,10 @@ async fn write(db: &Connection<'_>, applied: &Applied, change: &Change, by: &By)
         run: applied.write.first().or(applied.insert.first()).map(|o| o.id.run),
         detail: None,
     };
-    let occurrences = all3(
+    let readdressed: Vec<Uuid> = applied.readdressed.then(|| uuid(reminder.id)).into_iter().collect();
+    let occurrences = all4(
         update_occurrences(db, &written),
+        readdress(db, &readdressed),
         // An answer can end an occurrence that is just being sent once more; that attempt's result will find no lease.
         cut_off(db, &ids, by.now),
         reprioritize(db, reminder, change),

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::alert::is_alarming_end;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
+use punctual_core::occurrence::{AttemptStatus, Occurrence, READDRESSED, State, StateKind};
 use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Settled, Settlement, StoreError};
@@ -106,7 +106,9 @@ async fn end_leases(
     let rows = db
         .rows(
             "update punctual.occurrence o set state = v.state, wake_at = v.wake_at, node = null, at = v.at, \
-             error = v.error, attempts = v.attempts, rounds = v.rounds, position = v.position, refused = v.refused, \
+             error = v.error, attempts = v.attempts, rounds = v.rounds, \
+             position = case when o.position = $14 then 0 else v.position end, \
+             refused = case when o.position = $14 then 0 else v.refused end, \
              asks = v.asks, reached = v.reached from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
              as v (reminder_id, run, lease, state, wake_at, at, error, attempts, rounds, position, refused, asks, reached) \
              where o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
@@ -125,6 +127,7 @@ async fn end_leases(
                 (&refused, Type::INT8_ARRAY),
                 (&asks, Type::INT4_ARRAY),
                 (&reached, Type::INT4_ARRAY),
+                (&int(READDRESSED), Type::INT4),
             ],
         )
         .await?;

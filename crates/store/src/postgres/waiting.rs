@@ -1,9 +1,11 @@
-//! Looking again at what waits for the end of a person's quiet hours or pause, when those have changed.
+//! What changes for open occurrences when their person changes: what waits for the end of quiet hours or a pause is looked at
+//! again, and who has other addresses has refused nothing.
 //!
 //! A claim that puts something off holds its person's row until it commits, so the change waits for it and then sees what it
 //! has put off; and a claim that finds the row held looks again a moment later. So nothing waits for an end that is no more.
 
 use jiff::Timestamp;
+use punctual_core::occurrence::READDRESSED;
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
@@ -16,7 +18,7 @@ use super::fault::Fault;
 use super::flight::both;
 use super::keep;
 use super::pool::{Connection, Param};
-use super::row::{clean, get, instant, micros};
+use super::row::{clean, get, instant, int, micros};
 use super::tell::tell;
 
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
@@ -24,6 +26,9 @@ pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> R
     // The row stays ours from here on.
     let ((), before) = both(db.begin(BEGIN_BY_KEY), keep::user_for_update(db, &user.id)).await?;
     keep::put_user(db, user).await?;
+    if before.as_ref().map_or(&[][..], |before| &before.addresses) != user.addresses {
+        readdress(db, &theirs(db, &user.id).await?).await?;
+    }
     let wakes = match before {
         Some(before) if before.is_disturbed_unlike(user) => wake(db, own, &user.id, user.updated_at).await?,
         _ => Vec::new(),
@@ -44,9 +49,36 @@ pub(super) async fn delete_user(
         db.rollback().await?;
         return Ok(None);
     }
+    readdress(db, &theirs(db, id).await?).await?;
     let wakes = wake(db, own, id, now).await?;
     db.commit().await?;
     Ok(Some(wakes))
+}
+
+/// The reminders of a user's that are sent to the user's own addresses.
+async fn theirs(db: &Connection<'_>, user: &str) -> Result<Vec<Uuid>, Fault> {
+    let sql = "select r.id from punctual.reminder r where r.user_id = $1 and r.route is null order by r.id";
+    let rows = db.rows(sql, &[(&clean(user), Type::TEXT)]).await?;
+    Ok(rows.iter().map(|found| get(found, 0)).collect::<Result<_, StoreError>>()?)
+}
+
+/// Forgets which addresses the open occurrences of these reminders have tried and been refused by. One that is being sent just
+/// now is marked, so that it forgets when its lease ends.
+pub(super) async fn readdress(db: &Connection<'_>, reminders: &[Uuid]) -> Result<(), Fault> {
+    if reminders.is_empty() {
+        return Ok(());
+    }
+    db.execute(
+        "with known as (select o.* from unnest($1) as v (id) cross join lateral ( \
+           select o.reminder_id, o.run from punctual.occurrence o where o.reminder_id = v.id \
+           and (o.refused <> 0 or o.position <> 0 or o.state = 'processing') \
+           and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run for update of o) as o) \
+         update punctual.occurrence o set refused = 0, position = case o.state when 'processing' then $2 else 0 end \
+         from known k where o.reminder_id = k.reminder_id and o.run = k.run",
+        &[(&reminders, Type::UUID_ARRAY), (&int(READDRESSED), Type::INT4)],
+    )
+    .await?;
+    Ok(())
 }
 
 /// Makes what was put off due for a look now, which decides again.

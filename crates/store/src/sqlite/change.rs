@@ -8,8 +8,8 @@ use punctual_core::store::{By, ChangeError, Changed, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::create::{audit, insert_occurrence, update_reminder};
-use super::read;
 use super::row::{self, broken, micros};
+use super::{read, waiting};
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
 pub(super) fn change(
@@ -67,6 +67,9 @@ fn write(db: &Connection, applied: &Applied, change: &Change, by: &By) -> Result
         update_occurrence(db, occurrence)?;
         // An answer can end an occurrence that is just being sent once more; that attempt's result will find no lease.
         cut_off(db, occurrence.id, by.now)?;
+    }
+    if applied.readdressed {
+        waiting::readdress(db, "reminder_id = ?1", reminder.id.as_bytes())?;
     }
     for occurrence in &applied.insert {
         insert_occurrence(db, occurrence, reminder.priority.rank())?;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::alert::is_alarming_end;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{AttemptStatus, Occurrence, State, StateKind};
+use punctual_core::occurrence::{AttemptStatus, Occurrence, READDRESSED, State, StateKind};
 use punctual_core::reminder::{Priority, ReminderStatus};
 use punctual_core::store::{Settled, Settlement, StoreError};
 use punctual_core::wake::after_settle;
@@ -65,14 +65,19 @@ fn settle_once_each(
 /// Writes the new states of all whose lease still holds; returns which those are, each with its priority.
 fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<OccurrenceId, Priority>, StoreError> {
     let mut held = HashMap::with_capacity(settlements.len());
-    for_rows(
-        db,
+    let sql = format!(
         "WITH v (reminder_id, run, lease, state, wake_at, at, error, attempts, rounds, position, refused, asks, reached) \
-         AS (VALUES {values}) UPDATE occurrence SET state = v.state, wake_at = v.wake_at, node = NULL, at = v.at, \
-         error = v.error, attempts = v.attempts, rounds = v.rounds, position = v.position, refused = v.refused, \
+         AS (VALUES {{values}}) UPDATE occurrence SET state = v.state, wake_at = v.wake_at, node = NULL, at = v.at, \
+         error = v.error, attempts = v.attempts, rounds = v.rounds, \
+         position = CASE WHEN occurrence.position = {READDRESSED} THEN 0 ELSE v.position END, \
+         refused = CASE WHEN occurrence.position = {READDRESSED} THEN 0 ELSE v.refused END, \
          asks = v.asks, reached = v.reached FROM v WHERE occurrence.reminder_id = v.reminder_id \
          AND occurrence.run = v.run AND occurrence.lease = v.lease AND occurrence.state = 'processing' \
-         RETURNING occurrence.reminder_id, occurrence.run, occurrence.priority",
+         RETURNING occurrence.reminder_id, occurrence.run, occurrence.priority"
+    );
+    for_rows(
+        db,
+        &sql,
         13,
         settlements,
         |settlement, values| {

@@ -1,19 +1,25 @@
-//! Looking again at what waits for the end of a person's quiet hours or pause, when those have changed.
+//! What changes for open occurrences when their person changes: what waits for the end of quiet hours or a pause is looked at
+//! again, and who has other addresses has refused nothing.
 
 use jiff::Timestamp;
+use punctual_core::occurrence::READDRESSED;
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
 use punctual_core::wake::PUT_OFF;
+use rusqlite::types::ToSql;
 use rusqlite::{Connection, params};
 
 use super::create;
 use super::read::{self, collect};
-use super::row::{get, instant, micros};
+use super::row::{broken, get, instant, micros};
 
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
 pub(super) fn put_user(db: &Connection, user: &User) -> Result<Vec<Timestamp>, StoreError> {
     let before = read::user(db, &user.id)?;
     create::put_user(db, user)?;
+    if before.as_ref().map_or(&[][..], |before| &before.addresses) != user.addresses {
+        readdress(db, THEIRS, &user.id)?;
+    }
     match before {
         Some(before) if before.is_disturbed_unlike(user) => wake(db, &user.id, user.updated_at),
         _ => Ok(Vec::new()),
@@ -23,9 +29,27 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<Vec<Timestamp>, S
 /// Removes a user's entry. `None`: there was none.
 pub(super) fn delete_user(db: &Connection, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
     match create::delete(db, "DELETE FROM user WHERE id = ?1", id)? {
-        true => wake(db, id, now).map(Some),
+        true => {
+            readdress(db, THEIRS, id)?;
+            wake(db, id, now).map(Some)
+        }
         false => Ok(None),
     }
+}
+
+/// The occurrences of a user's that are sent to the user's own addresses.
+const THEIRS: &str = "reminder_id IN (SELECT id FROM reminder WHERE user = ?1 AND route IS NULL)";
+
+/// Forgets which addresses the open occurrences of `whose` have tried and been refused by. One that is being sent just now is
+/// marked, so that it forgets when its lease ends.
+pub(super) fn readdress(db: &Connection, whose: &str, key: impl ToSql) -> Result<(), StoreError> {
+    let sql = format!(
+        "UPDATE occurrence SET refused = 0, position = CASE state WHEN 'processing' THEN {READDRESSED} ELSE 0 END \
+         WHERE {whose} AND (wake_at IS NOT NULL OR state = 'paused') \
+         AND (refused <> 0 OR position <> 0 OR state = 'processing')"
+    );
+    db.prepare_cached(&sql).map_err(broken)?.execute([key]).map_err(broken)?;
+    Ok(())
 }
 
 /// Makes what was put off due for a look now, which decides again.

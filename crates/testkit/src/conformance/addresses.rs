@@ -1,9 +1,11 @@
 //! Addresses that are dead, and what the platform calls what was sent there.
 
+use punctual_core::change::{Change, Patch};
 use punctual_core::channel::SendError;
-use punctual_core::occurrence::AttemptStatus;
+use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::store::DeadAddress;
+use punctual_core::user::User;
 
 use super::desk::{Desk, at, failed, once, run, taken};
 use super::rules;
@@ -14,6 +16,9 @@ rules!(
     dead_addresses_are_marked_listed_and_revived,
     what_the_platform_calls_it_is_noted_while_it_is_under_way,
     a_note_needs_the_lease_and_an_attempt_under_way,
+    another_address_has_refused_nothing,
+    another_address_of_the_person_has_refused_nothing,
+    what_is_learnt_about_an_old_address_is_forgotten,
 );
 
 fn gone() -> Result<punctual_core::channel::Receipt, SendError> {
@@ -115,4 +120,79 @@ async fn a_note_needs_the_lease_and_an_attempt_under_way(desk: Desk) {
     assert_eq!(desk.trail(id).await, before);
     desk.settle(&second, taken(), 26).await;
     assert!(!desk.store.note_sent(id, second.lease, 2, "late").await.expect("the store works"), "it has ended");
+}
+
+fn refused() -> Result<punctual_core::channel::Receipt, SendError> {
+    Err(SendError::Refused("no".into()))
+}
+
+fn phones(names: &[&str]) -> Vec<Address> {
+    names.iter().map(|name| Address::new("phone", *name)).collect()
+}
+
+fn sent_to(names: &[&str]) -> Change {
+    Change::Update(Box::new(Patch { to: Some(phones(names)), ..Patch::default() }))
+}
+
+async fn another_address_has_refused_nothing(desk: Desk) {
+    let reminder = Reminder { to: phones(&["a", "b"]), ..once(1, 10) };
+    desk.create(&[&reminder]).await;
+    desk.settle(&desk.claim_one(10).await, refused(), 10).await;
+    desk.settle(&desk.claim_one(10).await, failed(), 10).await;
+    let renamed = Patch { name: Some(Some("tea".into())), to: Some(phones(&["a", "b"])), ..Patch::default() };
+    desk.change(reminder.id, Change::Update(Box::new(renamed)), 11).await;
+    let tries = desk.trail(run(&reminder, 1)).await.occurrence.tries;
+    assert_eq!((tries.refused, tries.position), (1, 1), "the same addresses still know what they know");
+    desk.change(reminder.id, sent_to(&["c"]), 12).await;
+    let third = desk.claim_one(100).await;
+    assert_eq!(third.to(), &Address::new("phone", "c"));
+    desk.settle(&third, taken(), 100).await;
+    assert_eq!(desk.trail(run(&reminder, 1)).await.occurrence.state.kind(), StateKind::Delivered);
+}
+
+async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
+    let ann = |names: &[&str]| User {
+        id: "ann".into(),
+        timezone: None,
+        language: None,
+        addresses: phones(names),
+        quiet_hours: None,
+        paused_until: None,
+        admin: false,
+        created_at: at(0),
+        updated_at: at(0),
+    };
+    let put = async |names: &[&str]| desk.store.put_user(ann(names)).await.expect("the store works");
+    put(&["a", "b"]).await;
+    let theirs = Reminder { to: vec![], ..once(1, 10) };
+    let own = Reminder { to: phones(&["x", "y"]), ..once(2, 10) };
+    desk.create(&[&theirs, &own]).await;
+    for said in [refused, failed] {
+        for claimed in desk.claim(10).await.to_send {
+            desk.settle(&claimed, said(), 10).await;
+        }
+    }
+    put(&["c", "b"]).await;
+    let tries = async |reminder| desk.trail(run(reminder, 1)).await.occurrence.tries;
+    assert_eq!((tries(&theirs).await.refused, tries(&theirs).await.position), (0, 0));
+    assert_eq!(tries(&own).await.refused, 1, "it has addresses of its own");
+    let again = desk.claim_only(100, vec![theirs.id], 1).await.to_send.remove(0);
+    assert_eq!(again.to(), &Address::new("phone", "c"));
+    desk.settle(&again, refused(), 100).await;
+    assert_eq!(tries(&theirs).await.refused, 1);
+    desk.store.delete_user("ann", at(101)).await.expect("the store works");
+    assert_eq!(tries(&theirs).await.refused, 0, "and whoever is gone");
+}
+
+async fn what_is_learnt_about_an_old_address_is_forgotten(desk: Desk) {
+    let reminder = Reminder { to: phones(&["a", "b"]), ..once(1, 10) };
+    desk.create(&[&reminder]).await;
+    let first = desk.claim_one(10).await;
+    desk.change(reminder.id, sent_to(&["c", "d"]), 11).await;
+    let settled = desk.settle(&first, refused(), 12).await;
+    assert!(settled.lost.is_empty(), "the lease is still held");
+    let second = desk.claim_one(12).await;
+    assert_eq!(second.to(), &Address::new("phone", "c"));
+    desk.settle(&second, refused(), 12).await;
+    assert_eq!(desk.claim_one(12).await.to(), &Address::new("phone", "d"), "what is learnt about the new ones is kept");
 }
