@@ -6,13 +6,14 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::id::ReminderId;
+use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, Occurrence, State, StateKind};
 use crate::phrase::Lang;
 use crate::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::schedule::{Rule, Schedule};
 use crate::store::NewReminder;
 use crate::user::User;
+use crate::zone::Zone;
 
 /// What `created_via` says of an alert.
 pub const VIA: &str = "alert";
@@ -58,33 +59,68 @@ pub fn alerts(
             "user": reminder.user,
         });
         let metadata = serde_json::Map::from_iter([("about".to_owned(), about)]);
-        let reminder = Reminder {
-            id: ReminderId::imported(VIA, &key, occurrence.due_at),
-            user: admin.to_owned(),
-            name: None,
-            message,
-            schedule: Schedule::new(Rule::Once { at: now }),
-            timezone,
-            priority: Priority::Critical,
-            to: Vec::new(),
-            ack: None,
-            snooze_allowed: true,
-            retries_max: RETRIES_MAX,
-            misfire: Misfire::default(),
-            on_unknown: OnUnknown::Auto,
-            created_via: VIA.to_owned(),
-            original_text: None,
-            metadata: Metadata::new(&metadata),
-            status: ReminderStatus::Active,
-            created_at: now,
-            updated_at: now,
-        };
+        let id = ReminderId::imported(VIA, &key, occurrence.due_at);
+        let plain = plain(id, admin.to_owned(), message, now);
+        let reminder = Reminder { timezone, metadata: Metadata::new(&metadata), ..plain };
         NewReminder { reminder, first_due_at: now }
     };
     if admins.is_empty() {
         return vec![alert(NOBODY, None)];
     }
     admins.iter().map(|admin| alert(&admin.id, Some(admin))).collect()
+}
+
+/// What could be read of a run that could not be read as a whole.
+#[derive(Debug, Clone)]
+pub struct Unreadable {
+    /// Which run.
+    pub id: OccurrenceId,
+    /// Whom it is for.
+    pub user: String,
+    /// What it says.
+    pub message: String,
+    /// How much it matters.
+    pub priority: Priority,
+    /// Where its reminder came from.
+    pub created_via: String,
+    /// When it was due.
+    pub due_at: Timestamp,
+    /// What cannot be read.
+    pub error: String,
+}
+
+/// The reminders that tell `admins` of a run that was set aside as failed because it cannot be read.
+pub fn alerts_of_unreadable(run: &Unreadable, admins: &[User], now: Timestamp) -> Vec<NewReminder> {
+    let plain = plain(run.id.reminder, run.user.clone(), run.message.clone(), now);
+    let reminder = Reminder { priority: run.priority, created_via: run.created_via.clone(), ..plain };
+    let state = State::Failed { at: now, error: run.error.clone() };
+    let occurrence = Occurrence { state, ..Occurrence::scheduled(run.id, run.due_at) };
+    alerts(&reminder, &occurrence, &[], admins, now)
+}
+
+/// A critical reminder, due now, that says this.
+fn plain(id: ReminderId, user: String, message: String, now: Timestamp) -> Reminder {
+    Reminder {
+        id,
+        user,
+        name: None,
+        message,
+        schedule: Schedule::new(Rule::Once { at: now }),
+        timezone: Zone::utc(),
+        priority: Priority::Critical,
+        to: Vec::new(),
+        ack: None,
+        snooze_allowed: true,
+        retries_max: RETRIES_MAX,
+        misfire: Misfire::default(),
+        on_unknown: OnUnknown::Auto,
+        created_via: VIA.to_owned(),
+        original_text: None,
+        metadata: Metadata::default(),
+        status: ReminderStatus::Active,
+        created_at: now,
+        updated_at: now,
+    }
 }
 
 /// An address as others than its owner may see it: of a URL, which may be a secret as a whole, only the host.

@@ -108,6 +108,11 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
     }
 }
 
+/// What the moment of a run means whose person's addresses cannot be read, as `error` says: it fails, and its series goes on.
+pub fn unreachable(error: String, now: Timestamp) -> Wake {
+    end(State::Failed { at: now, error })
+}
+
 /// How the error of a retry begins that waits because its person must not be disturbed. Stores look for it, so it stays.
 pub const PUT_OFF: &str = "waits for the end of ";
 /// What follows, before the error that it had.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use punctual_core::store::Store;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{Options, SqliteStore};
-use punctual_testkit::conformance::exercise;
+use punctual_testkit::conformance::{exercise, exercise_poison};
 use punctual_testkit::servers::{PgBouncer, Postgres};
 
 async fn run(options: Options) {
@@ -57,4 +57,30 @@ async fn postgres_behind_pgbouncer() {
     let Some(server) = Postgres::start() else { return };
     let Some(bouncer) = PgBouncer::start(&server) else { return };
     run_postgres(&server, |database| bouncer.url(database)).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_stops_nobody_on_sqlite() {
+    let folder = tempfile::tempdir().expect("a place for temporary files");
+    let path = folder.path().join("p.db");
+    let store = SqliteStore::open(&path, Options::default()).expect("a new file opens");
+    exercise_poison(Arc::new(store), |table, set| {
+        let db = rusqlite::Connection::open(&path).expect("the file can be opened twice");
+        let sql = format!("UPDATE {table} SET {}", set.replace("{reminder}", "reminder"));
+        assert!(db.execute(&sql, []).expect("the table is there") > 0, "{sql}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_stops_nobody_on_postgres() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = PostgresStore::open(&server.url(&database)).await.expect("a new database can be used");
+    exercise_poison(Arc::new(store), |table, set| {
+        let table = if table == "user" { "app_user" } else { table };
+        server
+            .sql(&database, &format!("update punctual.{table} set {}", set.replace("{reminder}", "punctual.reminder")));
+    })
+    .await;
 }

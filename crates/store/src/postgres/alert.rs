@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use punctual_core::alarm;
-use punctual_core::alert::alerts;
+use punctual_core::alert::{Unreadable, alerts, alerts_of_unreadable};
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::Attempt;
 use punctual_core::store::NewReminder;
@@ -42,15 +42,21 @@ pub(super) async fn raise(
         let Some(found) = rows.first() else { continue };
         let (reminder, (occurrence, ..)) = (row::reminder(found, 0)?, row::occurrence(found, row::N_REMINDER)?);
         let attempts = attempts(db, &params).await?;
-        let mut new = alerts(&reminder, &occurrence, &attempts, &admins, now);
-        let ids: Vec<Uuid> = new.iter().map(|new| uuid(new.reminder.id)).collect();
-        let sql = "select r.id from punctual.reminder r where r.id = any($1)";
-        let there = read::each(&db.rows(sql, &[(&ids, Type::UUID_ARRAY)]).await?, |found| row::reminder_id(found, 0))?;
-        new.retain(|new| !there.contains(&new.reminder.id));
-        if !new.is_empty() {
-            write(db, *id, &new, now).await?;
-            due.extend(new.iter().map(|new| alarm::Entry::of(&new.reminder, new.first_due_at)));
-        }
+        due.extend(write(db, *id, alerts(&reminder, &occurrence, &attempts, &admins, now), now).await?);
+    }
+    Ok(due)
+}
+
+/// Tells the admins of runs that were set aside; returns what is due because of it.
+pub(super) async fn raise_unreadable(
+    db: &Connection<'_>,
+    runs: &[Unreadable],
+    now: Timestamp,
+) -> Result<Vec<alarm::Entry>, Fault> {
+    let mut due = Vec::new();
+    let admins = if runs.is_empty() { Vec::new() } else { keep::admins(db).await? };
+    for run in runs {
+        due.extend(write(db, run.id, alerts_of_unreadable(run, &admins, now), now).await?);
     }
     Ok(due)
 }
@@ -61,7 +67,22 @@ async fn attempts(db: &Connection<'_>, params: &[Param<'_>]) -> Result<Vec<Attem
     read::each(&db.rows(sql, params).await?, read::attempt)
 }
 
-async fn write(db: &Connection<'_>, about: OccurrenceId, new: &[NewReminder], now: Timestamp) -> Result<(), Fault> {
+async fn write(
+    db: &Connection<'_>,
+    about: OccurrenceId,
+    mut new: Vec<NewReminder>,
+    now: Timestamp,
+) -> Result<Vec<alarm::Entry>, Fault> {
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<Uuid> = new.iter().map(|new| uuid(new.reminder.id)).collect();
+    let sql = "select r.id from punctual.reminder r where r.id = any($1)";
+    let there = read::each(&db.rows(sql, &[(&ids, Type::UUID_ARRAY)]).await?, |found| row::reminder_id(found, 0))?;
+    new.retain(|new| !there.contains(&new.reminder.id));
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
     let reminders: Vec<_> = new.iter().map(|new| &new.reminder).collect();
     let firsts: Vec<_> = new.iter().map(NewReminder::first_run).collect();
     let planned: Vec<_> = firsts.iter().zip(reminders.iter().copied()).collect();
@@ -78,5 +99,6 @@ async fn write(db: &Connection<'_>, about: OccurrenceId, new: &[NewReminder], no
     let created = |id: Uuid| Entry { actor: "engine", action: "create", reminder: id, run: None, detail: None };
     let created = reminders.iter().map(|reminder| created(uuid(reminder.id)));
     let entries: Vec<Entry<'_>> = [told].into_iter().chain(created).collect();
-    audit(db, &entries, now).await
+    audit(db, &entries, now).await?;
+    Ok(new.iter().map(|new| alarm::Entry::of(&new.reminder, new.first_due_at)).collect())
 }

@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm;
-use punctual_core::alert::is_alarming;
+use punctual_core::alert::{Unreadable, is_alarming};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
-use punctual_core::reminder::{Address, Reminder, ReminderStatus};
+use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
 use punctual_core::user::Person;
-use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route};
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, unreachable};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::alert::raise;
+use super::alert::{raise, raise_unreadable};
 use super::batch::{
     BEGIN_BY_KEY, BEGIN_IN_ORDER, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences,
 };
@@ -47,7 +47,7 @@ struct Due {
 struct Known {
     reminder: Arc<Reminder>,
     series: Series,
-    users: Vec<Address>,
+    users: Result<Vec<Address>, StoreError>,
     person: Arc<Person>,
 }
 
@@ -128,7 +128,7 @@ pub(super) async fn claim(
                     taken_over.push(id);
                 }
                 let due_at = due.occurrence.due_at;
-                let route = route(&known.reminder, &known.users, &claim.fallback);
+                let route = known.route(claim);
                 claims.to_send.push(Claimed {
                     before: due.occurrence,
                     lease: due.lease + 1,
@@ -153,9 +153,10 @@ pub(super) async fn claim(
             wake @ Wake::Wait { .. } => ended.put_off(due.occurrence, known, wake, claim.now, &mut claims),
         }
     }
-    set_aside(db, &unreadable, claim.now).await?;
+    let left = set_aside(db, &unreadable, &mut ended, claim.now, &mut claims).await?;
     ended.write(db, claim.now).await?;
-    let alerts = raise(db, &alarming, claim.now).await?;
+    let mut alerts = raise(db, &alarming, claim.now).await?;
+    alerts.extend(raise_unreadable(db, &left, claim.now).await?);
     let mut moments: Vec<(u8, Timestamp)> = ended.moments().collect();
     moments.extend(alerts.iter().map(|entry| (shard_of(&entry.user), entry.at)));
     claims.wakes.extend(alerts.iter().map(|entry| entry.at));
@@ -211,13 +212,24 @@ impl Due {
     }
 }
 
+impl Known {
+    fn route(&self, claim: &Claim) -> Vec<Address> {
+        route(&self.reminder, self.users.as_deref().unwrap_or_default(), &claim.fallback)
+    }
+}
+
 fn wake(due: &Due, known: &Known, claim: &Claim) -> Wake {
+    if let Err(error) = &known.users
+        && known.reminder.to.is_empty()
+    {
+        return unreachable(error.to_string(), claim.now);
+    }
     on_wake(&Moment {
         reminder: &known.reminder,
         series: &known.series,
         occurrence: &due.occurrence,
         person: &known.person,
-        route: &route(&known.reminder, &known.users, &claim.fallback),
+        route: &known.route(claim),
         holding: &claim.holding,
         now: claim.now,
     })
@@ -299,11 +311,12 @@ async fn reminders(
     );
     let rows = db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?;
     let known = |row: &Row| {
+        let reminder = row::reminder(row, 0)?;
         Ok(Known {
-            reminder: Arc::new(row::reminder(row, 0)?),
             series: row::series(row, row::N_REMINDER)?,
-            users: row::addresses(get(row, row::N_REMINDER + 3)?)?,
-            person: Arc::new(row::person(row, row::N_REMINDER + 4)?),
+            users: get(row, row::N_REMINDER + 3).and_then(row::addresses),
+            person: Arc::new(row::person_of(&reminder.user, row, row::N_REMINDER + 4)),
+            reminder: Arc::new(reminder),
         })
     };
     Ok(rows.iter().map(|row| Ok((row::reminder_id(row, 0)?, known(row)))).collect::<Result<_, StoreError>>()?)
@@ -334,7 +347,9 @@ async fn hold_people(
     let rows = db.rows(&sql, &[(&users, Type::TEXT_ARRAY)]).await?;
     let mut people: HashMap<String, Arc<Person>> = HashMap::with_capacity(rows.len());
     for row in &rows {
-        people.insert(get(row, row::N_PERSON)?, Arc::new(row::person(row, 0)?));
+        let user: String = get(row, row::N_PERSON)?;
+        let person = Arc::new(row::person_of(&user, row, 0));
+        people.insert(user, person);
     }
     let mut busy = HashSet::new();
     for id in waiting {
@@ -350,18 +365,23 @@ async fn hold_people(
     Ok(busy)
 }
 
-/// Fails occurrences that cannot be read, visibly, so that they do not stop all the others.
+/// Fails occurrences that cannot be read, visibly, so that they do not stop all the others. A series goes on if it can be read;
+/// returns what is left of each, for telling the admins.
 async fn set_aside(
     db: &Connection<'_>,
     unreadable: &[(OccurrenceId, StoreError)],
+    ended: &mut Ended,
     now: Timestamp,
-) -> Result<(), Fault> {
+    claims: &mut Claims,
+) -> Result<Vec<Unreadable>, Fault> {
     if unreadable.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     for (occurrence, error) in unreadable {
         tracing::error!(%occurrence, %error, "an occurrence cannot be read; it is set aside as failed");
     }
+    claims.n_taken += unreadable.len();
+    claims.ended.extend(unreadable.iter().map(|_| StateKind::Failed));
     let ids: Ids = unreadable.iter().map(|(id, _)| *id).collect();
     let errors: Vec<String> = unreadable.iter().map(|(_, error)| error.to_string()).collect();
     db.execute(
@@ -383,7 +403,50 @@ async fn set_aside(
         detail: Some(error.to_string()),
     };
     let entries: Vec<Entry<'_>> = unreadable.iter().map(entry).collect();
-    audit(db, &entries, now).await
+    both(audit(db, &entries, now), cut_off(db, &ids, now)).await?;
+    // Nobody else may move these series on meanwhile.
+    let theirs = unreadable.iter().map(|(id, _)| id.reminder).collect();
+    let known = reminders(db, theirs, "order by r.id for update of r").await?;
+    for (id, _) in unreadable {
+        if let Some(Ok(known)) = known.get(&id.reminder) {
+            ended.go_on_without(*id, known, now, claims);
+        }
+    }
+    what_is_left(db, unreadable, now).await
+}
+
+/// What can be read of runs that cannot be read as a whole.
+async fn what_is_left(
+    db: &Connection<'_>,
+    unreadable: &[(OccurrenceId, StoreError)],
+    now: Timestamp,
+) -> Result<Vec<Unreadable>, Fault> {
+    let ids: Ids = unreadable.iter().map(|(id, _)| *id).collect();
+    let rows = db
+        .rows(
+            "select o.reminder_id, o.run, o.priority, o.due_at, r.user_id, r.message, r.created_via \
+             from unnest($1, $2) as v (reminder_id, run) \
+             join punctual.occurrence o on o.reminder_id = v.reminder_id and o.run = v.run \
+             left join punctual.reminder r on r.id = o.reminder_id",
+            &[(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY)],
+        )
+        .await?;
+    let left = |found: &Row| {
+        let id = row::occurrence_id(found, 0)?;
+        let text = |index| get::<Option<String>>(found, index).ok().flatten().unwrap_or_default();
+        let rank = get::<i16>(found, 2).ok().and_then(|rank| u8::try_from(rank).ok());
+        let error = unreadable.iter().find(|(of, _)| *of == id).map(|(_, error)| error.to_string());
+        Ok(Unreadable {
+            id,
+            user: text(4),
+            message: text(5),
+            priority: Priority::from_rank(rank.unwrap_or(u8::MAX)),
+            created_via: text(6),
+            due_at: row::instant(found, 3).unwrap_or(now),
+            error: error.unwrap_or_default(),
+        })
+    };
+    Ok(rows.iter().map(left).collect::<Result<_, StoreError>>()?)
 }
 
 /// Writes the leases.
@@ -515,6 +578,41 @@ impl Ended {
         self.entries.push((id, kind.as_str(), detail));
     }
 
+    /// Plans the run after one that was set aside, if that one carried the series.
+    fn go_on_without(&mut self, id: OccurrenceId, known: &Known, now: Timestamp, claims: &mut Claims) {
+        let reminder = &known.reminder;
+        let series = self.moved_on.get(&id.reminder).map_or(known.series, |moved| moved.series);
+        let state = State::Failed { at: now, error: String::new() };
+        let Some(next) = after_settle(reminder, &series, id.run, now, &state, now) else { return };
+        let planned = self.plan(id, series, reminder, next);
+        claims.next_runs.extend(planned.map(|at| alarm::Entry::of(reminder, at)));
+        claims.wakes.extend(planned);
+    }
+
+    /// Plans the run with which a series goes on, or ends it; returns when to look at it.
+    fn plan(
+        &mut self,
+        after: OccurrenceId,
+        series: Series,
+        reminder: &Arc<Reminder>,
+        next: Option<Timestamp>,
+    ) -> Option<Timestamp> {
+        let moved = self.moved_on.entry(after.reminder).or_insert(Moved { series, last_status: None, n_failed: 0 });
+        moved.series.carried_by = None;
+        let due_at = next?;
+        moved.series.last_run += 1;
+        moved.series.planned = moved.series.planned.saturating_add(1);
+        moved.series.carried_by = Some(moved.series.last_run);
+        let id = OccurrenceId { reminder: after.reminder, run: moved.series.last_run };
+        let mut planned = Occurrence::scheduled(id, due_at);
+        if reminder.status == ReminderStatus::Paused {
+            planned.state = State::Paused;
+        }
+        let wake_at = planned.state.wake_at(due_at);
+        self.planned.push((planned, reminder.clone()));
+        wake_at
+    }
+
     /// Puts one off, and plans the next run if its series goes on meanwhile.
     fn put_off(&mut self, mut occurrence: Occurrence, known: &Known, wake: Wake, now: Timestamp, claims: &mut Claims) {
         let Wake::Wait { state, due_at, why, moves_on, detail } = wake else { return };
@@ -526,20 +624,7 @@ impl Ended {
         // Another run of the same reminder may have moved the series on in this very claim.
         let series = self.moved_on.get(&id.reminder).map_or(known.series, |moved| moved.series);
         if moves_on && let Some(next) = after_settle(reminder, &series, id.run, was_due_at, &occurrence.state, now) {
-            let moved = self.moved_on.entry(id.reminder).or_insert(Moved { series, last_status: None, n_failed: 0 });
-            moved.series.carried_by = None;
-            if let Some(due_at) = next {
-                moved.series.last_run += 1;
-                moved.series.planned = moved.series.planned.saturating_add(1);
-                moved.series.carried_by = Some(moved.series.last_run);
-                let run = moved.series.last_run;
-                let mut planned = Occurrence::scheduled(OccurrenceId { reminder: id.reminder, run }, due_at);
-                if reminder.status == ReminderStatus::Paused {
-                    planned.state = State::Paused;
-                }
-                to_come.extend(planned.state.wake_at(due_at));
-                self.planned.push((planned, reminder.clone()));
-            }
+            to_come.extend(self.plan(id, series, reminder, next));
         }
         claims.ended.push(StateKind::Waiting);
         // A timer elsewhere holds one moment of a reminder: the first.
@@ -558,7 +643,7 @@ impl Ended {
     }
 
     async fn write(&self, db: &Connection<'_>, now: Timestamp) -> Result<(), Fault> {
-        if self.changed.is_empty() {
+        if self.changed.is_empty() && self.moved_on.is_empty() {
             return Ok(());
         }
         let ids: Ids = self.changed.iter().map(|o| o.id).collect();

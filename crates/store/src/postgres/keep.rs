@@ -1,7 +1,8 @@
 //! Users and keys.
 
+use punctual_core::reminder::Address;
 use punctual_core::store::StoreError;
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::{ApiKey, Person, User};
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -65,20 +66,28 @@ pub(super) async fn users(db: &Connection<'_>, after: Option<&str>, limit: usize
     Ok(rows.iter().map(read_user).collect::<Result<_, _>>()?)
 }
 
-/// Everybody who is told when a critical reminder fails.
+/// Everybody who is told when a critical reminder fails, without their addresses.
 pub(super) async fn admins(db: &Connection<'_>) -> Result<Vec<User>, Fault> {
     let rows = db.rows(&format!("{} where u.admin order by u.id", select_user()), &[]).await?;
-    Ok(rows.iter().map(read_user).collect::<Result<_, _>>()?)
+    // Whoever cannot be read as a whole must not keep the others, or themselves, from being told.
+    let admin = |found: &Row| {
+        let person = row::person_of(get(found, row::N_PERSON)?, found, 0);
+        user_of(found, person, Vec::new())
+    };
+    Ok(rows.iter().map(admin).collect::<Result<_, StoreError>>()?)
 }
 
 fn read_user(found: &Row) -> Result<User, StoreError> {
-    let person = row::person(found, 0)?;
+    user_of(found, row::person(found, 0)?, row::addresses(get(found, row::N_PERSON + 2)?)?)
+}
+
+fn user_of(found: &Row, person: Person, addresses: Vec<Address>) -> Result<User, StoreError> {
     let at = |offset: usize| row::N_PERSON + offset;
     Ok(User {
         id: get(found, at(0))?,
         timezone: person.timezone,
         language: get(found, at(1))?,
-        addresses: row::addresses(get(found, at(2))?)?,
+        addresses,
         quiet_hours: person.quiet,
         paused_until: person.paused_until,
         admin: get(found, at(3))?,

@@ -218,6 +218,15 @@ pub(super) fn person(row: &Row, first: usize) -> Result<Person, StoreError> {
     })
 }
 
+/// The same for `user`, of whom nothing is taken to be known when it cannot be read: that must not keep from them what is for
+/// them.
+pub(super) fn person_of(user: &str, row: &Row, first: usize) -> Person {
+    person(row, first).unwrap_or_else(|error| {
+        tracing::error!(user, %error, "a user cannot be read; they are reached as if they had no zone, quiet hours or pause");
+        Person::default()
+    })
+}
+
 /// Reads a JSON list of addresses; none is an empty list.
 pub(super) fn addresses(json: Option<&str>) -> Result<Vec<Address>, StoreError> {
     json.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))

@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use super::batch::BEGIN_BY_KEY;
 use super::fault::Fault;
-use super::flight::both;
 use super::keep;
 use super::pool::{Connection, Param};
 use super::row::{clean, get, instant, int, micros};
@@ -24,7 +23,18 @@ use super::tell::tell;
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
 pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> Result<Vec<Timestamp>, Fault> {
     // The row stays ours from here on.
-    let ((), before) = both(db.begin(BEGIN_BY_KEY), keep::user_for_update(db, &user.id)).await?;
+    db.begin(BEGIN_BY_KEY).await?;
+    let before = match keep::user_for_update(db, &user.id).await {
+        // Whoever cannot be read is mended by being written anew.
+        Err(Fault::Store(StoreError::Broken(_))) => {
+            keep::put_user(db, user).await?;
+            readdress(db, &theirs(db, &user.id).await?).await?;
+            let wakes = wake(db, own, &user.id, user.updated_at).await?;
+            db.commit().await?;
+            return Ok(wakes);
+        }
+        before => before?,
+    };
     keep::put_user(db, user).await?;
     if before.as_ref().map_or(&[][..], |before| &before.addresses) != user.addresses {
         readdress(db, &theirs(db, &user.id).await?).await?;

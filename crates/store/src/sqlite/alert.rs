@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
-use punctual_core::alert::alerts;
+use punctual_core::alert::{Unreadable, alerts, alerts_of_unreadable};
 use punctual_core::id::OccurrenceId;
-use punctual_core::store::{Create, StoreError};
+use punctual_core::store::{Create, NewReminder, StoreError};
 use rusqlite::Connection;
 
 use super::create::{audit, create};
@@ -16,16 +16,31 @@ pub(super) fn raise(db: &Connection, ended: &[OccurrenceId], now: Timestamp) -> 
     for id in ended {
         let Some(view) = read::reminder(db, id.reminder)? else { continue };
         let Some(trail) = read::occurrence(db, *id)? else { continue };
-        let mut new = alerts(&view.reminder, &trail.occurrence, &trail.attempts, &read::admins(db)?, now);
-        let existing = read::existing(db, &new.iter().map(|new| new.reminder.id).collect::<Vec<_>>())?;
-        new.retain(|new| existing.iter().all(|view| view.reminder.id != new.reminder.id));
-        if new.is_empty() {
-            continue;
-        }
-        let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
-        audit(db, now, "engine", "alert", id.reminder, Some(id.run), Some(&format!("told {}", users.join(", "))))?;
-        due.extend(new.iter().map(|new| Entry::of(&new.reminder, new.first_due_at)));
-        create(db, &Create { reminders: new, actor: "engine".into(), answered: None, now })?;
+        let new = alerts(&view.reminder, &trail.occurrence, &trail.attempts, &read::admins(db)?, now);
+        due.extend(write(db, *id, new, now)?);
     }
+    Ok(due)
+}
+
+/// Tells the admins of a run that was set aside; returns what is due because of it.
+pub(super) fn raise_unreadable(db: &Connection, run: &Unreadable, now: Timestamp) -> Result<Vec<Entry>, StoreError> {
+    write(db, run.id, alerts_of_unreadable(run, &read::admins(db)?, now), now)
+}
+
+fn write(
+    db: &Connection,
+    about: OccurrenceId,
+    mut new: Vec<NewReminder>,
+    now: Timestamp,
+) -> Result<Vec<Entry>, StoreError> {
+    let existing = read::existing(db, &new.iter().map(|new| new.reminder.id).collect::<Vec<_>>())?;
+    new.retain(|new| existing.iter().all(|view| view.reminder.id != new.reminder.id));
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
+    audit(db, now, "engine", "alert", about.reminder, Some(about.run), Some(&format!("told {}", users.join(", "))))?;
+    let due = new.iter().map(|new| Entry::of(&new.reminder, new.first_due_at)).collect();
+    create(db, &Create { reminders: new, actor: "engine".into(), answered: None, now })?;
     Ok(due)
 }

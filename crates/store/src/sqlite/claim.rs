@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
-use punctual_core::alert::is_alarming;
+use punctual_core::alert::{Unreadable, is_alarming};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
-use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
 use punctual_core::user::Person;
-use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route};
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, unreachable};
 use rusqlite::{Connection, Row, params};
 
-use super::alert::raise;
+use super::alert::{raise, raise_unreadable};
 use super::change::{cut_off, update_occurrence};
 use super::create::{audit, insert_occurrence};
+use super::read;
 use super::row::{self, broken, get, micros};
 use super::values::for_rows;
 
@@ -26,13 +27,13 @@ struct Due {
     wake_at: Timestamp,
     reminder: Reminder,
     series: Series,
-    users_addresses: Option<String>,
+    users: Result<Vec<Address>, StoreError>,
     person: Arc<Person>,
 }
 
 pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError> {
     let mut claims = Claims::default();
-    let mut found = due(db, claim, "")?;
+    let mut found = due(db, claim, "", &mut claims)?;
     if claim.only.is_some() {
         // Whoever asks for certain reminders waits for no other moments.
         found.retain(|due| !due.is_too_early(claim.now));
@@ -41,15 +42,14 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
         claims.not_before = not_before(db, claim)?;
         if found.len() == claim.limit {
             // What must be left alone would hide what is to be taken.
-            found = due(db, claim, "AND (wake_at <= ?4 OR state NOT IN ('processing', 'awaiting_ack'))")?;
+            found = due(db, claim, "AND (wake_at <= ?4 OR state NOT IN ('processing', 'awaiting_ack'))", &mut claims)?;
         }
         found.retain(|due| !due.is_too_early(claim.now));
     }
     let mut alarming = Vec::new();
     for due in found {
         claims.n_taken += 1;
-        let users = row::addresses(due.users_addresses.as_deref())?;
-        let route = route(&due.reminder, &users, &claim.fallback);
+        let route = route(&due.reminder, due.users.as_deref().unwrap_or_default(), &claim.fallback);
         let moment = Moment {
             reminder: &due.reminder,
             series: &due.series,
@@ -59,7 +59,11 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
             holding: &claim.holding,
             now: claim.now,
         };
-        match on_wake(&moment) {
+        let wake = match &due.users {
+            Err(error) if due.reminder.to.is_empty() => unreachable(error.to_string(), claim.now),
+            _ => on_wake(&moment),
+        };
+        match wake {
             Wake::Send { position } => {
                 let due_at = due.occurrence.due_at;
                 if matches!(due.occurrence.state, State::Processing { .. }) {
@@ -123,7 +127,7 @@ fn not_before(db: &Connection, claim: &Claim) -> Result<Vec<Timestamp>, StoreErr
     Ok(found)
 }
 
-fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreError> {
+fn due(db: &Connection, claim: &Claim, also: &str, claims: &mut Claims) -> Result<Vec<Due>, StoreError> {
     // One stretch of the index for each priority, most urgent first; the join then reads only what was chosen.
     let stretch = |rank: u8| {
         format!(
@@ -167,7 +171,7 @@ fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreErro
         }
     }
     for (reminder, run, error) in unreadable {
-        set_aside(db, reminder, run, &error, claim.now)?;
+        set_aside(db, OccurrenceId { reminder, run }, &error, claim.now, claims)?;
     }
     Ok(found)
 }
@@ -175,26 +179,29 @@ fn due(db: &Connection, claim: &Claim, also: &str) -> Result<Vec<Due>, StoreErro
 fn read_due(row: &Row<'_>) -> Result<Due, StoreError> {
     let (occurrence, lease, wake_at) = row::occurrence(row, 0)?;
     let after = row::N_OCCURRENCE + row::N_REMINDER;
+    let reminder = row::reminder(row, row::N_OCCURRENCE)?;
     Ok(Due {
         wake_at: wake_at.unwrap_or(occurrence.due_at),
         occurrence,
         lease,
-        reminder: row::reminder(row, row::N_OCCURRENCE)?,
         series: row::series(row, after)?,
-        users_addresses: get(row, after + 3)?,
-        person: Arc::new(row::person(row, after + 4)?),
+        users: get::<Option<String>>(row, after + 3).and_then(|json| row::addresses(json.as_deref())),
+        person: Arc::new(row::person_of(&reminder.user, row, after + 4)),
+        reminder,
     })
 }
 
-/// Fails an occurrence that cannot be read, visibly, so that it does not stop all the others.
+/// Fails an occurrence that cannot be read, visibly, so that it does not stop all the others. Its series goes on if that can be
+/// read, and the admins are told if it was critical.
 fn set_aside(
     db: &Connection,
-    reminder: ReminderId,
-    run: u32,
+    id: OccurrenceId,
     error: &StoreError,
     now: Timestamp,
+    claims: &mut Claims,
 ) -> Result<(), StoreError> {
-    tracing::error!(%reminder, run, %error, "an occurrence cannot be read; it is set aside as failed");
+    tracing::error!(occurrence = %id, %error, "an occurrence cannot be read; it is set aside as failed");
+    let OccurrenceId { reminder, run } = id;
     db.prepare_cached(
         "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ? \
          WHERE reminder_id = ? AND run = ?",
@@ -202,7 +209,65 @@ fn set_aside(
     .map_err(broken)?
     .execute(params![micros(now), error.to_string(), reminder.as_bytes(), run])
     .map_err(broken)?;
-    audit(db, now, "engine", "failed", reminder, Some(run), Some(&error.to_string()))
+    audit(db, now, "engine", "failed", reminder, Some(run), Some(&error.to_string()))?;
+    cut_off(db, id, now)?;
+    claims.n_taken += 1;
+    claims.ended.push(StateKind::Failed);
+    let mut planned: Vec<Entry> = go_on_without(db, id, now)?.into_iter().collect();
+    if let Some(unreadable) = what_is_left(db, id, error, now)? {
+        planned.extend(raise_unreadable(db, &unreadable, now)?);
+    }
+    claims.wakes.extend(planned.iter().map(|entry| entry.at));
+    claims.next_runs.extend(planned);
+    Ok(())
+}
+
+/// Plans the run after one that was set aside, if that one carried the series and its rule can be read.
+fn go_on_without(db: &Connection, id: OccurrenceId, now: Timestamp) -> Result<Option<Entry>, StoreError> {
+    let Ok(Some(view)) = read::reminder(db, id.reminder) else { return Ok(None) };
+    let Ok(mut series) = series(db, id.reminder) else { return Ok(None) };
+    let reminder = view.reminder;
+    let state = State::Failed { at: now, error: String::new() };
+    let Some(next) = after_settle(&reminder, &series, id.run, now, &state, now) else { return Ok(None) };
+    let planned = plan(db, &reminder, &mut series, next)?;
+    move_on(db, id.reminder, &series)?;
+    Ok(planned)
+}
+
+/// What can be read of a run that cannot be read as a whole.
+fn what_is_left(
+    db: &Connection,
+    id: OccurrenceId,
+    error: &StoreError,
+    now: Timestamp,
+) -> Result<Option<Unreadable>, StoreError> {
+    let mut statement = db
+        .prepare_cached(
+            "SELECT o.priority, o.due_at, r.user, r.message, r.created_via FROM occurrence o \
+             LEFT JOIN reminder r ON r.id = o.reminder_id WHERE o.reminder_id = ? AND o.run = ?",
+        )
+        .map_err(broken)?;
+    let mut rows = statement.query(params![id.reminder.as_bytes(), id.run]).map_err(broken)?;
+    let Some(found) = rows.next().map_err(broken)? else { return Ok(None) };
+    let text = |index| get::<Option<String>>(found, index).ok().flatten().unwrap_or_default();
+    Ok(Some(Unreadable {
+        id,
+        user: text(2),
+        message: text(3),
+        priority: Priority::from_rank(get(found, 0).unwrap_or(u8::MAX)),
+        created_via: text(4),
+        due_at: get(found, 1).and_then(row::instant).unwrap_or(now),
+        error: error.to_string(),
+    }))
+}
+
+/// Writes where a series stands.
+fn move_on(db: &Connection, id: ReminderId, series: &Series) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE reminder SET last_run = ?2, carried_by = ?3, planned = ?4 WHERE id = ?1")
+        .map_err(broken)?
+        .execute(params![id.as_bytes(), series.last_run, series.carried_by, series.planned])
+        .map_err(broken)?;
+    Ok(())
 }
 
 /// Writes the leases and the attempts that are about to begin.
@@ -259,10 +324,7 @@ fn wait(db: &Connection, due: Due, wake: Wake, now: Timestamp) -> Result<Vec<Ent
     let run = occurrence.id.run;
     if moves_on && let Some(next) = after_settle(&reminder, &series, run, was_due_at, &occurrence.state, now) {
         to_come.extend(plan(db, &reminder, &mut series, next)?);
-        db.prepare_cached("UPDATE reminder SET last_run = ?2, carried_by = ?3, planned = ?4 WHERE id = ?1")
-            .map_err(broken)?
-            .execute(params![reminder.id.as_bytes(), series.last_run, series.carried_by, series.planned])
-            .map_err(broken)?;
+        move_on(db, reminder.id, &series)?;
     }
     audit(db, now, "engine", why.as_str(), reminder.id, Some(run), Some(&detail))?;
     Ok(to_come)

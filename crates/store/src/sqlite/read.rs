@@ -2,12 +2,12 @@
 
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Attempt;
-use punctual_core::reminder::ReminderStatus;
+use punctual_core::reminder::{Address, ReminderStatus};
 use punctual_core::store::{
     Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
     Window,
 };
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::{ApiKey, Person, User};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
@@ -234,19 +234,29 @@ pub(super) fn users(db: &Connection, after: Option<&str>, limit: usize) -> Resul
     collect(db, &sql, params![after.unwrap_or(""), limit], read_user)
 }
 
-/// Everybody who is told when a critical reminder fails.
+/// Everybody who is told when a critical reminder fails, without their addresses.
 pub(super) fn admins(db: &Connection) -> Result<Vec<User>, StoreError> {
-    collect(db, &format!("{} WHERE u.admin ORDER BY u.id", select_user()), [], read_user)
+    let sql = format!("{} WHERE u.admin ORDER BY u.id", select_user());
+    // Whoever cannot be read as a whole must not keep the others, or themselves, from being told.
+    collect(db, &sql, [], |found| {
+        let id: String = get(found, row::N_PERSON)?;
+        let person = row::person_of(&id, found, 0);
+        user_of(found, person, Vec::new())
+    })
 }
 
 fn read_user(found: &Row<'_>) -> Result<User, StoreError> {
-    let person = row::person(found, 0)?;
+    let addresses = row::addresses(get::<Option<String>>(found, row::N_PERSON + 2)?.as_deref())?;
+    user_of(found, row::person(found, 0)?, addresses)
+}
+
+fn user_of(found: &Row<'_>, person: Person, addresses: Vec<Address>) -> Result<User, StoreError> {
     let at = |offset: usize| row::N_PERSON + offset;
     Ok(User {
         id: get(found, at(0))?,
         timezone: person.timezone,
         language: get(found, at(1))?,
-        addresses: row::addresses(get::<Option<String>>(found, at(2))?.as_deref())?,
+        addresses,
         quiet_hours: person.quiet,
         paused_until: person.paused_until,
         admin: get(found, at(3))?,

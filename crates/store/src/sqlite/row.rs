@@ -177,6 +177,15 @@ pub(super) fn person(row: &Row<'_>, first: usize) -> Result<Person, StoreError> 
     })
 }
 
+/// The same for `user`, of whom nothing is taken to be known when it cannot be read: that must not keep from them what is for
+/// them.
+pub(super) fn person_of(user: &str, row: &Row<'_>, first: usize) -> Person {
+    person(row, first).unwrap_or_else(|error| {
+        tracing::error!(user, %error, "a user cannot be read; they are reached as if they had no zone, quiet hours or pause");
+        Person::default()
+    })
+}
+
 /// Reads `last_run, carried_by, planned`, the first of which is at `first`.
 pub(super) fn series(row: &Row<'_>, first: usize) -> Result<Series, StoreError> {
     Ok(Series { last_run: get(row, first)?, carried_by: get(row, first + 1)?, planned: get(row, first + 2)? })

@@ -15,7 +15,15 @@ use super::row::{broken, get, instant, micros};
 
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
 pub(super) fn put_user(db: &Connection, user: &User) -> Result<Vec<Timestamp>, StoreError> {
-    let before = read::user(db, &user.id)?;
+    let before = match read::user(db, &user.id) {
+        // Whoever cannot be read is mended by being written anew.
+        Err(StoreError::Broken(_)) => {
+            create::put_user(db, user)?;
+            readdress(db, THEIRS, &user.id)?;
+            return wake(db, &user.id, user.updated_at);
+        }
+        before => before?,
+    };
     create::put_user(db, user)?;
     if before.as_ref().map_or(&[][..], |before| &before.addresses) != user.addresses {
         readdress(db, THEIRS, &user.id)?;

@@ -12,6 +12,7 @@ mod desk;
 mod keeping;
 mod leases;
 mod misfires;
+mod poison;
 mod quiet;
 mod reads;
 mod settles;
@@ -23,6 +24,7 @@ use punctual_core::clock::BoxFuture;
 use punctual_core::store::Store;
 
 use desk::Desk;
+pub use poison::exercise_poison;
 
 /// One rule: its name, and what shows it on an empty store.
 type Rule = (&'static str, fn(Desk) -> BoxFuture<()>);
