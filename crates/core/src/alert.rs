@@ -31,7 +31,7 @@ pub fn is_alarming(reminder: &Reminder, state: StateKind) -> bool {
 
 /// The same, as far as can be said without the reminder.
 pub fn is_alarming_end(priority: Priority, state: StateKind) -> bool {
-    priority == Priority::Critical && matches!(state, StateKind::Failed | StateKind::Unanswered)
+    priority == Priority::Critical && matches!(state, StateKind::Failed | StateKind::Unanswered | StateKind::Missed)
 }
 
 /// The reminders that tell `admins` what became of `occurrence`, which has ended after `attempts`.
@@ -145,6 +145,8 @@ struct Words {
     failed: [&'static str; 2],
     /// Before and after it, when nobody answered.
     unanswered: [&'static str; 2],
+    /// Before and after it, when it was left out for being late.
+    missed: [&'static str; 2],
     /// Around the message.
     quotes: [&'static str; 2],
     /// Before the instant.
@@ -157,6 +159,7 @@ impl Words {
     fn say(&self, reminder: &Reminder, occurrence: &Occurrence, attempts: &[Attempt], due: &str) -> String {
         let [before, after] = match occurrence.state {
             State::Unanswered { .. } => self.unanswered,
+            State::Missed { .. } => self.missed,
             _ => self.failed,
         };
         let [open, close] = self.quotes;
@@ -206,6 +209,7 @@ fn words(lang: Lang) -> Words {
         Lang::En => Words {
             failed: ["A critical reminder for", "was not delivered"],
             unanswered: ["A critical reminder for", "was never answered"],
+            missed: ["A critical reminder for", "was missed because nothing ran when it was due"],
             quotes: ["\"", "\""],
             due: "due",
             sent: "sent",
@@ -213,6 +217,7 @@ fn words(lang: Lang) -> Words {
         Lang::De => Words {
             failed: ["Eine kritische Erinnerung für", "wurde nicht zugestellt"],
             unanswered: ["Eine kritische Erinnerung für", "blieb ohne Antwort"],
+            missed: ["Eine kritische Erinnerung für", "wurde verpasst, weil nichts lief, als sie fällig war"],
             quotes: ["„", "“"],
             due: "fällig",
             sent: "gesendet",
@@ -220,6 +225,7 @@ fn words(lang: Lang) -> Words {
         Lang::Hr | Lang::Bs => Words {
             failed: ["Kritični podsjetnik za", "nije dostavljen"],
             unanswered: ["Kritični podsjetnik za", "ostao je bez odgovora"],
+            missed: ["Kritični podsjetnik za", "propušten je jer u to vrijeme ništa nije radilo"],
             quotes: ["„", "”"],
             due: "za",
             sent: "poslano",
@@ -227,6 +233,7 @@ fn words(lang: Lang) -> Words {
         Lang::Sr => Words {
             failed: ["Kritični podsetnik za", "nije isporučen"],
             unanswered: ["Kritični podsetnik za", "ostao je bez odgovora"],
+            missed: ["Kritični podsetnik za", "propušten je jer u to vreme ništa nije radilo"],
             quotes: ["„", "”"],
             due: "za",
             sent: "poslato",
@@ -234,6 +241,7 @@ fn words(lang: Lang) -> Words {
         Lang::SrCyrl => Words {
             failed: ["Критични подсетник за", "није испоручен"],
             unanswered: ["Критични подсетник за", "остао је без одговора"],
+            missed: ["Критични подсетник за", "пропуштен је јер у то време ништа није радило"],
             quotes: ["„", "”"],
             due: "за",
             sent: "послато",

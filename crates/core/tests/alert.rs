@@ -106,6 +106,17 @@ fn it_speaks_the_admins_language_and_zone() {
     ] {
         assert_eq!(text(Some(language), unanswered.clone(), &sent), expect);
     }
+    for (language, expect) in [
+        ("en", "A critical reminder for alice was missed because nothing ran when it was due: \"Take"),
+        ("de", "Eine kritische Erinnerung für alice wurde verpasst, weil nichts lief, als sie fällig war: „Take"),
+        ("hr", "Kritični podsjetnik za alice propušten je jer u to vrijeme ništa nije radilo: „Take"),
+        ("bs", "Kritični podsjetnik za alice propušten je jer u to vrijeme ništa nije radilo: „Take"),
+        ("sr", "Kritični podsetnik za alice propušten je jer u to vreme ništa nije radilo: „Take"),
+        ("sr-Cyrl", "Критични подсетник за alice пропуштен је јер у то време ништа није радило: „Take"),
+    ] {
+        let said = text(Some(language), State::Missed { at: at(600) }, &[]);
+        assert!(said.contains(expect), "{said}");
+    }
     assert!(text(Some("tlh"), failed(), &[]).starts_with("❗ A critical"), "whoever speaks another is told in English");
     let reminder = critical();
     let tokyo = [admin("root", None, Some("Asia/Tokyo"))];
@@ -160,10 +171,10 @@ fn only_what_is_critical_and_led_to_nothing_is_told_and_an_alert_raises_no_other
         |reminder: &Reminder, state: State| !alerts(reminder, &ended(reminder, state), &[], &root, at(60)).is_empty();
     assert!(told(&critical(), failed()));
     assert!(told(&critical(), State::Unanswered { at: at(60) }));
+    assert!(told(&critical(), State::Missed { at: at(60) }));
     for state in [
         State::Delivered { at: at(60) },
         State::Cancelled { at: at(60) },
-        State::Missed { at: at(60) },
         State::Dismissed { at: at(60) },
         State::PendingRetry { retry_at: at(60), error: "500".into() },
     ] {

@@ -4,7 +4,7 @@ use punctual_core::alert::{NOBODY, VIA};
 use punctual_core::change::Change;
 use punctual_core::channel::SendError;
 use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::{Address, OnUnknown, Priority, Reminder, ReminderStatus};
+use punctual_core::reminder::{Address, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::store::{ReminderQuery, ReminderView};
 use punctual_core::user::User;
 
@@ -15,6 +15,7 @@ rules!(
     a_critical_reminder_that_failed_is_told_to_each_admin,
     a_critical_reminder_that_nobody_answered_is_told,
     a_critical_reminder_that_is_held_is_told,
+    a_critical_reminder_that_was_missed_is_told,
     what_is_not_critical_or_not_over_is_not_told,
     an_alert_that_fails_raises_no_other,
     a_refused_result_raises_nothing,
@@ -111,6 +112,24 @@ async fn a_critical_reminder_that_is_held_is_told(desk: Desk) {
     let told = alerts(&desk).await;
     assert_eq!(told.len(), 1);
     assert!(told[0].reminder.message.contains("phone:ann: cut off in flight"), "{}", told[0].reminder.message);
+}
+
+async fn a_critical_reminder_that_was_missed_is_told(desk: Desk) {
+    put(&desk, admin("root", "en")).await;
+    let skip = Misfire { policy: MisfirePolicy::Skip, ..Misfire::default() };
+    let single = Reminder { misfire: skip, ..critical(1, 10) };
+    let series = Reminder { priority: Priority::Critical, ..every(2, 100) };
+    desk.create(&[&single, &series]).await;
+    let claims = desk.claim(450).await;
+    assert_eq!(claims.ended, [StateKind::Missed; 4]);
+    let told = alerts(&desk).await;
+    assert_eq!(told.len(), 2, "one for each, however many runs of a series were missed");
+    assert!(told.iter().all(|view| view.reminder.message.contains("was missed because")), "{told:?}");
+    assert_eq!(claims.wakes.iter().filter(|wake| **wake == at(450)).count(), 2);
+    let normal = Reminder { priority: Priority::High, ..single };
+    desk.create(&[&Reminder { id: once(3, 10).id, ..normal }]).await;
+    desk.claim_only(450, vec![once(3, 10).id], 1).await;
+    assert_eq!(alerts(&desk).await.len(), 2);
 }
 
 async fn what_is_not_critical_or_not_over_is_not_told(desk: Desk) {
