@@ -91,7 +91,8 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
         }
         // It was paused while an attempt was under way, which then failed.
         State::PendingRetry { .. } if reminder.status == ReminderStatus::Paused => return end(State::Paused),
-        State::Scheduled => {
+        // What waited was due at the end of the wait, so the wait itself makes nothing late.
+        State::Scheduled | State::Waiting { .. } => {
             if let Some(missed) = missed(reminder, series, occurrence, now) {
                 return missed;
             }
@@ -187,7 +188,10 @@ fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Ti
         Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
         _ => None,
     };
-    let recurring = series.carried_by == Some(occurrence.id.run) && from_answer.is_none();
+    let carries = series.carried_by == Some(occurrence.id.run);
+    // A run that waited through quiet hours is one of the schedule, too, though the series has gone on without it.
+    let waited = matches!(occurrence.state, State::Waiting { .. }) && reminder.schedule.is_recurring();
+    let recurring = (carries || waited) && from_answer.is_none();
     let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
     match reminder.misfire.policy {
         MisfirePolicy::Skip if late <= SKIP_AFTER => return None,
@@ -196,6 +200,14 @@ fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Ti
         _ if !recurring => return None,
         MisfirePolicy::All if late <= within => return None,
         MisfirePolicy::All | MisfirePolicy::Latest => {}
+    }
+
+    if waited && !carries {
+        // The run that carries the series stands for all later ones. Whether one of them is due is all that matters here.
+        let later = series.carried_by.and_then(|_| reminder.schedule.next_after(&reminder.timezone, due_at));
+        let is_replaced = reminder.misfire.policy == MisfirePolicy::Latest && later.is_some_and(|at| at <= now);
+        let is_missed = is_replaced || late > within || reminder.misfire.policy == MisfirePolicy::Skip;
+        return is_missed.then(|| end(State::Missed { at: now }));
     }
 
     // Only so many runs are left to be missed.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use common::{at, every, occurrence, once, reminder};
 use jiff::Timestamp;
-use punctual_core::occurrence::{Lease, Occurrence, State, Why};
+use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, Priority, Reminder};
 use punctual_core::user::{Except, Person, QuietHours};
 use punctual_core::wake::{Moment, PUT_OFF, Series, Wake, on_wake};
@@ -125,6 +125,57 @@ fn what_was_missed_is_missed_first() {
     series.misfire.policy = MisfirePolicy::Skip;
     let run = occurrence(&series, 1, at(60));
     assert!(matches!(meaning(&series, &run, &quiet(), at(600)), Wake::End { state: State::Missed { .. }, .. }));
+}
+
+/// What the misfire policy makes of a run that waited until second 3600, while the series went on every 600 seconds.
+fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<StateKind> {
+    let mut series = reminder(every(600));
+    series.misfire.policy = policy;
+    let run = Occurrence { state: State::Waiting { why: Why::Quiet }, ..occurrence(&series, 1, at(3600)) };
+    let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
+    let stands = Series { last_run: 7, carried_by, planned: 7 };
+    let moment = Moment {
+        reminder: &series,
+        series: &stands,
+        occurrence: &run,
+        person: &Person::default(),
+        route: &route,
+        holding: &holding,
+        now: at(3600 + late),
+    };
+    match on_wake(&moment) {
+        Wake::Send { .. } => None,
+        Wake::End { state, also_missed, next, .. } => {
+            assert!(also_missed.is_empty() && next.is_none(), "the series has gone on already");
+            Some(state.kind())
+        }
+        wait @ Wake::Wait { .. } => panic!("{wait:?}"),
+    }
+}
+
+#[test]
+fn what_waited_is_late_from_the_end_of_the_wait() {
+    use MisfirePolicy::{All, Latest, Skip};
+    let (day, missed) = (86_400, Some(StateKind::Missed));
+    for (policy, carried_by, late, expect) in [
+        (Latest, Some(7), 0, None),
+        (Latest, Some(7), 599, None),
+        (Latest, Some(7), 600, missed),
+        (Latest, Some(7), 3 * day, missed),
+        (Latest, None, 600, None),
+        (Latest, None, day, None),
+        (Latest, None, day + 1, missed),
+        (All, Some(7), 600, None),
+        (All, Some(7), day, None),
+        (All, Some(7), day + 1, missed),
+        (Skip, Some(7), 60, None),
+        (Skip, Some(7), 61, missed),
+    ] {
+        assert_eq!(waited(policy, carried_by, late), expect, "{policy} {carried_by:?} {late}");
+    }
+    let single = reminder(once());
+    let run = Occurrence { state: State::Waiting { why: Why::Paused }, ..occurrence(&single, 1, at(7200)) };
+    assert_eq!(put_off(&single, &run, &Person::default(), 30 * day), None, "late is better than not at all");
 }
 
 #[test]

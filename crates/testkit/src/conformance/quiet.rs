@@ -28,6 +28,7 @@ rules!(
     what_waits_can_be_cancelled_paused_skipped_and_put_off,
     what_waits_is_to_come,
     what_waited_and_was_given_back_waits_on,
+    what_waited_while_nothing_ran_is_missed_by_policy,
 );
 
 /// The desk's day begins at 22:13:20 UTC. Quiet from 22:15 (second 100) until 22:30 (second 1000).
@@ -334,4 +335,17 @@ async fn what_waited_and_was_given_back_waits_on(desk: Desk) {
     let trail = desk.trail(run(&reminder, 1)).await;
     assert_eq!(trail.occurrence.state, State::Waiting { why: Why::Quiet });
     desk.deliver(QUIET_TO).await;
+}
+
+async fn what_waited_while_nothing_ran_is_missed_by_policy(desk: Desk) {
+    put(&desk, quiet(Except::Critical), 0).await;
+    let reminder = every(1, 400);
+    desk.create(&[&reminder]).await;
+    puts_off(&desk, 400).await;
+    puts_off(&desk, 800).await;
+    let claims = puts_off(&desk, 3 * 86_400).await;
+    assert!(claims.ended.iter().all(|state| *state == StateKind::Missed), "{:?}", claims.ended);
+    let late = desk.claim(3 * 86_400).await.to_send;
+    assert_eq!(late.len(), 1, "the latest run alone is told");
+    assert_eq!(late[0].before.due_at, at(3 * 86_400));
 }
