@@ -34,7 +34,8 @@ pub fn is_alarming_end(priority: Priority, state: StateKind) -> bool {
     priority == Priority::Critical && matches!(state, StateKind::Failed | StateKind::Unanswered | StateKind::Missed)
 }
 
-/// The reminders that tell `admins` what became of `occurrence`, which has ended after `attempts`.
+/// The reminders that tell `admins` what became of `occurrence`, which has ended after `attempts`: those of them who have not
+/// asked for silence, or else all.
 ///
 /// Their ids follow from the occurrence, how it ended and the admin: however often they are made, they are the same.
 pub fn alerts(
@@ -67,7 +68,10 @@ pub fn alerts(
     if admins.is_empty() {
         return vec![alert(NOBODY, None)];
     }
-    admins.iter().map(|admin| alert(&admin.id, Some(admin))).collect()
+    let is_paused = |admin: &&User| admin.paused_until.is_some_and(|until| until > now);
+    let all_are = admins.iter().all(|admin| is_paused(&admin));
+    let told = admins.iter().filter(|admin| all_are || !is_paused(admin));
+    told.map(|admin| alert(&admin.id, Some(admin))).collect()
 }
 
 /// What could be read of a run that could not be read as a whole.

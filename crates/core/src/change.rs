@@ -347,6 +347,7 @@ impl Work {
         }
         occurrence.due_at = until;
         occurrence.state = State::Snoozed;
+        occurrence.at_once = false;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
         self.respond(&occurrence, "snooze", actor, Some(until));
         self.out.write.push(occurrence);
@@ -358,7 +359,7 @@ impl Work {
             return Err(not_now("it is cancelled"));
         }
         let run = self.next_run();
-        self.out.insert.push(Occurrence::scheduled(run, self.now));
+        self.out.insert.push(Occurrence { at_once: true, ..Occurrence::scheduled(run, self.now) });
         Ok(())
     }
 

@@ -29,12 +29,14 @@ pub struct Occurrence {
     pub state: State,
     /// What has been tried so far.
     pub tries: Tries,
+    /// Somebody asked for it by hand: until it has reached its person it waits for no quiet hours and no pause.
+    pub at_once: bool,
 }
 
 impl Occurrence {
     /// A new occurrence, due at `due_at`.
     pub fn scheduled(id: OccurrenceId, due_at: Timestamp) -> Self {
-        Self { id, due_at, state: State::Scheduled, tries: Tries::default() }
+        Self { id, due_at, state: State::Scheduled, tries: Tries::default(), at_once: false }
     }
 }
 

@@ -8,13 +8,19 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::AmbiguousOffset;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::alert;
 use crate::occurrence::Why;
 use crate::reminder::{Priority, Reminder};
 use crate::user::{Except, Person, QuietHours};
 use crate::zone::Zone;
 
 /// Until when nothing of `reminder` may be sent to its person at `at`, and why. `None`: it may be sent.
+///
+/// An alert always may: it is for an admin who has asked for no silence, or there is none.
 pub fn holds_back(person: &Person, reminder: &Reminder, at: Timestamp) -> Option<(Timestamp, Why)> {
+    if reminder.created_via == alert::VIA {
+        return None;
+    }
     if let Some(until) = person.paused_until.filter(|until| *until > at) {
         return Some((until, Why::Paused));
     }

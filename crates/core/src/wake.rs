@@ -123,6 +123,9 @@ impl Moment<'_> {
     /// What it means when its person must not be disturbed at the moment of the send, which may be a little ahead.
     fn wait(&self) -> Option<Wake> {
         let occurrence = self.occurrence;
+        if occurrence.at_once && occurrence.tries.reached == 0 {
+            return None;
+        }
         let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
         let at = self.now.max(occurrence.due_at).max(wake_at);
         let (until, why) = holds_back(self.person, self.reminder, at)?;

@@ -93,12 +93,14 @@ pub(super) async fn update_occurrences(db: &Connection<'_>, changed: &[&Occurren
     let refused: Vec<i64> = changed.iter().map(|o| o.tries.refused as i64).collect();
     let asks: Vec<i32> = changed.iter().map(|o| int(o.tries.asks)).collect();
     let reached: Vec<i32> = changed.iter().map(|o| int(o.tries.reached)).collect();
+    let at_once: Vec<bool> = changed.iter().map(|o| o.at_once).collect();
     db.execute(
         "update punctual.occurrence o set due_at = v.due_at, state = v.state, wake_at = v.wake_at, \
          node = case when v.state = 'processing' then o.node end, at = v.at, error = v.error, attempts = v.attempts, \
-         rounds = v.rounds, position = v.position, refused = v.refused, asks = v.asks, reached = v.reached \
-         from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as v (reminder_id, run, due_at, state, \
-         wake_at, at, error, attempts, rounds, position, refused, asks, reached) \
+         rounds = v.rounds, position = v.position, refused = v.refused, asks = v.asks, reached = v.reached, \
+         at_once = v.at_once \
+         from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as v (reminder_id, run, due_at, state, \
+         wake_at, at, error, attempts, rounds, position, refused, asks, reached, at_once) \
          where o.reminder_id = v.reminder_id and o.run = v.run",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
@@ -114,6 +116,7 @@ pub(super) async fn update_occurrences(db: &Connection<'_>, changed: &[&Occurren
             (&refused, Type::INT8_ARRAY),
             (&asks, Type::INT4_ARRAY),
             (&reached, Type::INT4_ARRAY),
+            (&at_once, Type::BOOL_ARRAY),
         ],
     )
     .await?;
@@ -132,9 +135,10 @@ pub(super) async fn insert_occurrences(db: &Connection<'_>, planned: &[(&Occurre
     let ats: Vec<Option<At>> = planned.iter().map(|(o, _)| o.state.at().map(micros)).collect();
     let priorities: Vec<i16> = planned.iter().map(|(_, r)| i16::from(r.priority.rank())).collect();
     let shards: Vec<i16> = planned.iter().map(|(_, r)| i16::from(shard_of(&r.user))).collect();
+    let at_once: Vec<bool> = planned.iter().map(|(o, _)| o.at_once).collect();
     db.execute(
-        "insert into punctual.occurrence (reminder_id, run, due_at, state, wake_at, at, priority, shard) \
-         select * from unnest($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into punctual.occurrence (reminder_id, run, due_at, state, wake_at, at, priority, shard, at_once) \
+         select * from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
             (&ids.runs, Type::INT4_ARRAY),
@@ -144,6 +148,7 @@ pub(super) async fn insert_occurrences(db: &Connection<'_>, planned: &[(&Occurre
             (&ats, Type::TIMESTAMPTZ_ARRAY),
             (&priorities, Type::INT2_ARRAY),
             (&shards, Type::INT2_ARRAY),
+            (&at_once, Type::BOOL_ARRAY),
         ],
     )
     .await?;

@@ -25,6 +25,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/8.sql"),
     include_str!("migrations/9.sql"),
     include_str!("migrations/10.sql"),
+    include_str!("migrations/11.sql"),
 ];
 /// "punc" in ASCII, the name of the lock that nodes which start at once take turns with.
 const LOCK: i64 = 0x7075_6e63;

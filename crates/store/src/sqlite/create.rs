@@ -148,7 +148,8 @@ pub(super) fn update_reminder(db: &Connection, reminder: &Reminder, series: &Ser
 /// Writes an occurrence that was planned just now.
 pub(super) fn insert_occurrence(db: &Connection, occurrence: &Occurrence, priority: u8) -> Result<(), StoreError> {
     db.prepare_cached(
-        "INSERT INTO occurrence (reminder_id, run, due_at, state, wake_at, priority, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrence (reminder_id, run, due_at, state, wake_at, priority, at, at_once) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .map_err(broken)?
     .execute(params![
@@ -159,6 +160,7 @@ pub(super) fn insert_occurrence(db: &Connection, occurrence: &Occurrence, priori
         occurrence.state.wake_at(occurrence.due_at).map(micros),
         priority,
         occurrence.state.at().map(micros),
+        occurrence.at_once,
     ])
     .map_err(broken)?;
     Ok(())

@@ -16,6 +16,7 @@ rules!(
     a_critical_reminder_that_nobody_answered_is_told,
     a_critical_reminder_that_is_held_is_told,
     a_critical_reminder_that_was_missed_is_told,
+    an_admin_who_is_paused_is_told_if_nobody_else_can_be,
     what_is_not_critical_or_not_over_is_not_told,
     an_alert_that_fails_raises_no_other,
     a_refused_result_raises_nothing,
@@ -130,6 +131,27 @@ async fn a_critical_reminder_that_was_missed_is_told(desk: Desk) {
     desk.create(&[&Reminder { id: once(3, 10).id, ..normal }]).await;
     desk.claim_only(450, vec![once(3, 10).id], 1).await;
     assert_eq!(alerts(&desk).await.len(), 2);
+}
+
+async fn an_admin_who_is_paused_is_told_if_nobody_else_can_be(desk: Desk) {
+    let paused = |id| User { paused_until: Some(at(9000)), ..admin(id, "en") };
+    put(&desk, paused("root")).await;
+    put(&desk, admin("ops", "en")).await;
+    desk.create(&[&critical(1, 10), &critical(2, 20)]).await;
+    let fail = async |now| {
+        let claimed = desk.claim_one(now).await;
+        desk.settle(&claimed, failed(), now).await;
+        let told = desk.claim(now).await.to_send;
+        for claimed in &told {
+            desk.settle(claimed, taken(), now).await;
+        }
+        let mut users: Vec<_> = told.iter().map(|claimed| claimed.reminder.user.clone()).collect();
+        users.sort();
+        users
+    };
+    assert_eq!(fail(10).await, ["ops"], "root has asked for silence");
+    put(&desk, paused("ops")).await;
+    assert_eq!(fail(20).await, ["ops", "root"], "and somebody must be told");
 }
 
 async fn what_is_not_critical_or_not_over_is_not_told(desk: Desk) {

@@ -29,6 +29,7 @@ rules!(
     what_waits_is_to_come,
     what_waited_and_was_given_back_waits_on,
     what_waited_while_nothing_ran_is_missed_by_policy,
+    what_is_asked_for_by_hand_is_sent_at_once,
 );
 
 /// The desk's day begins at 22:13:20 UTC. Quiet from 22:15 (second 100) until 22:30 (second 1000).
@@ -348,4 +349,29 @@ async fn what_waited_while_nothing_ran_is_missed_by_policy(desk: Desk) {
     let late = desk.claim(3 * 86_400).await.to_send;
     assert_eq!(late.len(), 1, "the latest run alone is told");
     assert_eq!(late[0].before.due_at, at(3 * 86_400));
+}
+
+async fn what_is_asked_for_by_hand_is_sent_at_once(desk: Desk) {
+    let reminder = asking(every(1, 50_000), 1);
+    desk.create(&[&reminder]).await;
+    for (second, person) in [(200, quiet(Except::Critical)), (300, paused(QUIET_TO))] {
+        put(&desk, person, second).await;
+        let fired = desk.change(reminder.id, Change::Fire, second).await.occurrence.expect("a run was added");
+        let first = desk.claim_one(second).await;
+        assert_eq!(first.before.id, fired.id);
+        desk.settle(&first, failed(), second).await;
+        let again = desk.claim_one(second + 70).await;
+        assert_eq!(again.before.id, fired.id, "and so is its retry");
+        desk.settle(&again, taken(), second + 70).await;
+    }
+    // Asking again at night is not what was asked for.
+    assert_eq!(puts_off(&desk, 900).await.ended, [StateKind::Waiting]);
+    let other = every(2, 50_000);
+    desk.create(&[&other]).await;
+    let fired = desk.change(other.id, Change::Fire, 910).await.occurrence.expect("a run was added");
+    desk.settle(&desk.claim_one(910).await, taken(), 910).await;
+    desk.change(other.id, Change::Snooze { until: at(920) }, 911).await;
+    puts_off(&desk, 920).await;
+    let state = desk.trail(fired.id).await.occurrence.state;
+    assert_eq!(state, State::Waiting { why: Why::Paused }, "nor is what was put off since");
 }

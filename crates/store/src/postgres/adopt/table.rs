@@ -108,6 +108,7 @@ pub(super) const OCCURRENCE: Table = Table {
         same("position", Int),
         same("asks", Int),
         same("reached", Int),
+        same("at_once", Bool),
         other("occurrence.priority", "priority", Small),
         other("reminder.user", "shard", Shard),
         same("state", Text),
@@ -131,6 +132,7 @@ pub(super) const ATTEMPT: Table = Table {
         same("ended_at", At),
         same("error", Text),
         same("message_id", Text),
+        same("key", Text),
     ],
 };
 
