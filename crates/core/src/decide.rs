@@ -44,7 +44,7 @@ pub fn decide(
         occurrence: claimed.before.id,
         lease: claimed.lease,
         attempt: claimed.attempt(),
-        ended: Some(AttemptEnd { status, begun_at, at: now, error, message_id, gone }),
+        ended: Some(AttemptEnd { status, begun_at, at: now, error, message_id, gone, key: None }),
         state,
         tries,
         due_at: claimed.before.due_at,

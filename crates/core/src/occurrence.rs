@@ -329,6 +329,8 @@ pub struct Attempt {
     pub error: Option<String>,
     /// The platform's own id of the message.
     pub message_id: Option<String>,
+    /// The key that it was sent under, where that is not its own: it went out in one message with others.
+    pub key: Option<String>,
 }
 
 /// What became of an attempt.

@@ -136,6 +136,9 @@ pub trait Store: Send + Sync + 'static {
     /// Counts for people and dashboards. It may cost a scan of what is pending; callers cache it.
     async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError>;
 
+    /// How many runs have ended as `failed` since then, on whichever node and for whatever reason, counted up to `limit`.
+    async fn failed_since(&self, since: Timestamp, limit: usize) -> Result<usize, StoreError>;
+
     /// Whether a write works now: it writes and commits one row.
     async fn probe(&self) -> Result<(), StoreError>;
 
@@ -593,6 +596,8 @@ pub struct AttemptEnd {
     pub message_id: Option<String>,
     /// The platform says that the address is dead.
     pub gone: bool,
+    /// The key that it was sent under, where that is not its own: it went out in one message with others.
+    pub key: Option<String>,
 }
 
 /// An address that its platform calls dead.

@@ -35,6 +35,7 @@ fn attempt(number: u32, address: &str, error: Option<&str>) -> Attempt {
         ended_at: Some(at(1)),
         error: error.map(str::to_owned),
         message_id: None,
+        key: None,
     }
 }
 

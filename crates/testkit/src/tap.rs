@@ -240,6 +240,10 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "stats", self.store.stats(now))
     }
 
+    async fn failed_since(&self, since: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        pass!(self, "failed_since", self.store.failed_since(since, limit))
+    }
+
     async fn probe(&self) -> Result<(), StoreError> {
         pass!(self, "probe", self.store.probe())
     }

@@ -114,8 +114,9 @@ fn attempt_line(attempt: &Value, context: &Context) -> String {
     let status = attempt["status"].as_str().unwrap_or_default();
     let status = context.paint.with(of_status(status), status);
     let id = attempt["message_id"].as_str().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
+    let together = if attempt["digest"].as_bool() == Some(true) { " in one message with others" } else { "" };
     let error = attempt["error"].as_str().map(|error| format!(": {}", neutral(error))).unwrap_or_default();
-    format!("{status} to {}{id}{error}", address(attempt))
+    format!("{status} to {}{id}{together}{error}", address(attempt))
 }
 
 fn address(value: &Value) -> String {

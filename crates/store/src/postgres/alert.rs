@@ -62,7 +62,7 @@ pub(super) async fn raise_unreadable(
 }
 
 async fn attempts(db: &Connection<'_>, params: &[Param<'_>]) -> Result<Vec<Attempt>, Fault> {
-    let sql = "select run, number, channel, address, status, started_at, ended_at, error, message_id \
+    let sql = "select run, number, channel, address, status, started_at, ended_at, error, message_id, key \
         from punctual.attempt where reminder_id = $1 and run = $2 order by number";
     read::each(&db.rows(sql, params).await?, read::attempt)
 }

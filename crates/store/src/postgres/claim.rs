@@ -489,7 +489,8 @@ async fn insert_attempts(db: &Connection<'_>, taken: &[Claimed], now: Timestamp)
         "insert into punctual.attempt (reminder_id, run, number, channel, address, status, started_at) \
          select v.*, 'sending', $6 from unnest($1, $2, $3, $4, $5) as v \
          on conflict (reminder_id, run, number) do update set channel = excluded.channel, address = excluded.address, \
-         status = excluded.status, started_at = excluded.started_at, ended_at = null, error = null, message_id = null",
+         status = excluded.status, started_at = excluded.started_at, ended_at = null, error = null, message_id = null, \
+         key = null",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
             (&ids.runs, Type::INT4_ARRAY),

@@ -344,6 +344,10 @@ impl Store for PostgresStore {
         read!(self, db => read::stats(&db))
     }
 
+    async fn failed_since(&self, since: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        read!(self, db => read::failed_since(&db, since, limit))
+    }
+
     async fn probe(&self) -> Result<(), StoreError> {
         // What it writes means nothing.
         on!(self, Normal, reads: true, db => read::probe(&db))

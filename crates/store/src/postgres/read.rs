@@ -127,7 +127,7 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
     let occurrences = format!("select {} from punctual.occurrence o where {which}", row::OCCURRENCE);
     let of_these = format!("reminder_id = $1 and run in (select o.run from punctual.occurrence o where {which})");
     let attempts = format!(
-        "select run, number, channel, address, status, started_at, ended_at, error, message_id \
+        "select run, number, channel, address, status, started_at, ended_at, error, message_id, key \
          from punctual.attempt where {of_these} order by run, number"
     );
     let responses =
@@ -163,6 +163,7 @@ pub(super) fn attempt(found: &Row) -> Result<Attempt, StoreError> {
         ended_at: optional_instant(found, 6)?,
         error: get(found, 7)?,
         message_id: get(found, 8)?,
+        key: get(found, 9)?,
     })
 }
 
@@ -274,6 +275,21 @@ pub(super) async fn stats(db: &Connection<'_>) -> Result<StoreStats, Fault> {
         }
     }
     Ok(StoreStats { pending: number(found, 0)?, oldest_at: optional_instant(found, 1)?, reminders })
+}
+
+/// How many runs have failed since then; by the index of what has ended, whatever the statistics say.
+pub(super) async fn failed_since(db: &Connection<'_>, since: jiff::Timestamp, limit: usize) -> Result<usize, Fault> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let since = micros(since);
+    let params: [Param<'_>; 2] = [(&since, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
+    let failed = db.rows(
+        "select count(*) from (select from punctual.occurrence where wake_at is null and at >= $1 and state = 'failed' \
+         limit $2) as failed",
+        &params,
+    );
+    let ((), failed, ()) = all3(db.begin(BEGIN_READ_IN_ORDER), failed, db.commit()).await?;
+    let n_failed: i64 = failed.first().map_or(Ok(0), |found| get(found, 0))?;
+    Ok(usize::try_from(n_failed).unwrap_or(usize::MAX))
 }
 
 /// Whether a write works: updates one row.

@@ -171,10 +171,11 @@ async fn end_attempts(db: &Connection<'_>, ended: &[&Settlement]) -> Result<(), 
         ended.iter().map(|s| s.ended.as_ref().and_then(|end| end.error.as_deref()).map(clean)).collect();
     let messages: Vec<_> =
         ended.iter().map(|s| s.ended.as_ref().and_then(|end| end.message_id.as_deref()).map(clean)).collect();
+    let keys: Vec<Option<&str>> = ended.iter().map(|s| s.ended.as_ref().and_then(|end| end.key.as_deref())).collect();
     db.execute(
         "update punctual.attempt a set status = v.status, started_at = v.begun_at, ended_at = v.at, error = v.error, \
-         message_id = coalesce(v.message_id, a.message_id) from unnest($1, $2, $3, $4, $5, $6, $7, $8) \
-         as v (reminder_id, run, number, status, begun_at, at, error, message_id) \
+         message_id = coalesce(v.message_id, a.message_id), key = v.key from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         as v (reminder_id, run, number, status, begun_at, at, error, message_id, key) \
          where a.reminder_id = v.reminder_id and a.run = v.run and a.number = v.number",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
@@ -185,6 +186,7 @@ async fn end_attempts(db: &Connection<'_>, ended: &[&Settlement]) -> Result<(), 
             (&ats, Type::TIMESTAMPTZ_ARRAY),
             (&errors, Type::TEXT_ARRAY),
             (&messages, Type::TEXT_ARRAY),
+            (&keys, Type::TEXT_ARRAY),
         ],
     )
     .await?;

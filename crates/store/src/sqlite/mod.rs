@@ -262,6 +262,10 @@ impl Store for SqliteStore {
         self.read(read::stats).await
     }
 
+    async fn failed_since(&self, since: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.read(move |db| read::failed_since(db, since, limit)).await
+    }
+
     async fn probe(&self) -> Result<(), StoreError> {
         self.write(Urgency::Normal, |db| {
             db.prepare_cached("UPDATE probe SET value = value + 1")

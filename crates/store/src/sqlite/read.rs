@@ -134,7 +134,7 @@ fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> 
     let id = occurrence.id;
     let attempts = collect(
         db,
-        "SELECT number, channel, address, status, started_at, ended_at, error, message_id FROM attempt \
+        "SELECT number, channel, address, status, started_at, ended_at, error, message_id, key FROM attempt \
          WHERE reminder_id = ? AND run = ? ORDER BY number",
         params![id.reminder.as_bytes(), id.run],
         |found| {
@@ -147,6 +147,7 @@ fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> 
                 ended_at: optional_instant(found, 5)?,
                 error: get(found, 6)?,
                 message_id: get(found, 7)?,
+                key: get(found, 8)?,
             })
         },
     )?;
@@ -303,4 +304,12 @@ pub(super) fn stats(db: &Connection) -> Result<StoreStats, StoreError> {
         .map_err(broken)?;
     let reminders = by_status.into_iter().zip(counts).filter(|(_, n)| *n > 0).collect();
     Ok(StoreStats { pending, oldest_at: oldest.map(instant).transpose()?, reminders })
+}
+
+/// How many runs have failed since then; by the index of what has ended.
+pub(super) fn failed_since(db: &Connection, since: jiff::Timestamp, limit: usize) -> Result<usize, StoreError> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM occurrence INDEXED BY occurrence_ended \
+        WHERE wake_at IS NULL AND at >= ?1 AND state = 'failed' LIMIT ?2)";
+    let mut statement = db.prepare_cached(sql).map_err(broken)?;
+    statement.query_row(params![micros(since), limit], |found| found.get(0)).map_err(broken)
 }

@@ -119,10 +119,11 @@ fn take_back(db: &Connection, withdrawn: &[Settlement]) -> Result<(), StoreError
 fn end_attempts(db: &Connection, ended: &[Settlement]) -> Result<(), StoreError> {
     for_rows(
         db,
-        "WITH v (reminder_id, run, number, status, begun_at, at, error, message_id) AS (VALUES {values}) UPDATE attempt SET \
-         status = v.status, started_at = v.begun_at, ended_at = v.at, error = v.error, message_id = coalesce(v.message_id, attempt.message_id) FROM v \
+        "WITH v (reminder_id, run, number, status, begun_at, at, error, message_id, key) AS (VALUES {values}) \
+         UPDATE attempt SET status = v.status, started_at = v.begun_at, ended_at = v.at, error = v.error, \
+         message_id = coalesce(v.message_id, attempt.message_id), key = v.key FROM v \
          WHERE attempt.reminder_id = v.reminder_id AND attempt.run = v.run AND attempt.number = v.number",
-        8,
+        9,
         ended,
         |settlement, values| {
             let end = settlement.ended.as_ref();
@@ -134,6 +135,7 @@ fn end_attempts(db: &Connection, ended: &[Settlement]) -> Result<(), StoreError>
             values.push(end.map(|end| micros(end.at)));
             values.push(end.and_then(|end| end.error.as_deref()));
             values.push(end.and_then(|end| end.message_id.as_deref()));
+            values.push(end.and_then(|end| end.key.as_deref()));
         },
         |_| Ok(()),
     )

@@ -2,12 +2,12 @@
 
 use jiff::civil::time;
 use punctual_core::change::Change;
-use punctual_core::reminder::{Address, ReminderStatus};
+use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::store::StoreStats;
 use punctual_core::user::{ApiKey, Except, QuietHours, User};
 use punctual_core::zone::Zone;
 
-use super::desk::{Desk, at, every, once};
+use super::desk::{Desk, at, every, failed, once};
 use super::rules;
 
 rules!(
@@ -15,6 +15,7 @@ rules!(
     keys_are_found_by_their_hash,
     old_history_goes_and_the_rest_stays,
     counts_are_right,
+    what_failed_lately_is_counted,
     a_probe_writes_and_queries_are_counted,
 );
 
@@ -118,4 +119,17 @@ async fn a_probe_writes_and_queries_are_counted(desk: Desk) {
     let before = desk.store.queries();
     desk.store.probe().await.expect("the store works");
     assert!(desk.store.queries() > before);
+}
+
+async fn what_failed_lately_is_counted(desk: Desk) {
+    let of = |number| Reminder { retries_max: 0, ..once(number, 10 * i64::from(number)) };
+    let all = [of(1), of(2), of(3)];
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    for second in [10, 20] {
+        desk.settle(&desk.claim_one(second).await, failed(), second).await;
+    }
+    desk.deliver(30).await;
+    let since = async |second, limit| desk.store.failed_since(at(second), limit).await.expect("the store works");
+    assert_eq!((since(0, 100).await, since(11, 100).await, since(20, 100).await), (2, 1, 1));
+    assert_eq!((since(21, 100).await, since(0, 1).await), (0, 1), "and no more than was asked for");
 }

@@ -26,6 +26,7 @@ rules!(
     paused_while_it_is_sent_the_next_run_is_paused,
     a_schedule_changed_while_it_is_sent_holds_for_the_next_run,
     the_next_run_is_told_with_whom_it_is_for,
+    an_attempt_keeps_the_key_it_was_sent_under,
 );
 
 async fn a_single_reminder_is_over_when_it_was_delivered(desk: Desk) {
@@ -201,4 +202,20 @@ async fn the_next_run_is_told_with_whom_it_is_for(desk: Desk) {
     desk.create(&[&missed]).await;
     let claims = desk.claim_only(100_000, vec![missed.id], 10).await;
     assert_eq!(claims.next_runs, [Entry::of(&missed, at(100_100))], "what a claim plans is told, too");
+}
+
+async fn an_attempt_keeps_the_key_it_was_sent_under(desk: Desk) {
+    let (alone, together) = (once(1, 10), once(2, 10));
+    desk.create(&[&alone, &together]).await;
+    let claimed = desk.claim(10).await.to_send;
+    let settlements = claimed.iter().map(|claimed| {
+        let mut settlement = Desk::settlement(claimed, taken(), 10);
+        if let Some(end) = settlement.ended.as_mut().filter(|_| claimed.before.id.reminder == together.id) {
+            end.key = Some("k-d01020304".into());
+        }
+        settlement
+    });
+    desk.write(settlements.collect(), 10).await;
+    let key = async |reminder| desk.trail(run(reminder, 1)).await.attempts.remove(0).key;
+    assert_eq!((key(&alone).await, key(&together).await.as_deref()), (None, Some("k-d01020304")));
 }

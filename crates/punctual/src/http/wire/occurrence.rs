@@ -43,10 +43,14 @@ struct AttemptJson {
     ended_at: Option<Timestamp>,
     error: Option<String>,
     message_id: Option<String>,
-    /// The same for every attempt to say the same thing at the same address.
+    /// The same for every attempt to say the same thing at the same address. One message for several has one key.
     idempotency_key: String,
-    /// This attempt's alone.
-    attempt_key: String,
+    /// This attempt's alone. One that went out in another's message has none: it has the other's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt_key: Option<String>,
+    /// Whether it went out in one message with others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    digest: bool,
 }
 
 #[derive(Serialize)]
@@ -117,7 +121,10 @@ fn attempts_json(id: OccurrenceId, attempts: Vec<Attempt>) -> Vec<AttemptJson> {
     let mut reached = 0;
     let json = |attempt: Attempt| {
         let address = Address { channel: attempt.channel, address: attempt.address };
-        let keys = (id.idempotency_key(&address, reached), id.attempt_key(&address, attempt.number));
+        let own = id.idempotency_key(&address, reached);
+        // A digest has the key of its first, and more.
+        let leads = attempt.key.as_ref().is_none_or(|key| key.starts_with(&own));
+        let attempt_key = leads.then(|| id.attempt_key(&address, attempt.number));
         reached += u32::from(matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered));
         AttemptJson {
             number: attempt.number,
@@ -128,8 +135,9 @@ fn attempts_json(id: OccurrenceId, attempts: Vec<Attempt>) -> Vec<AttemptJson> {
             ended_at: attempt.ended_at,
             error: attempt.error,
             message_id: attempt.message_id,
-            idempotency_key: keys.0,
-            attempt_key: keys.1,
+            digest: attempt.key.is_some(),
+            idempotency_key: attempt.key.unwrap_or(own),
+            attempt_key,
         }
     };
     attempts.into_iter().map(json).collect()
