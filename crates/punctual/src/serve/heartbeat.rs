@@ -2,6 +2,9 @@
 //!
 //! Silence is the alarm. So the monitor is not called while the store fails, while something is overdue, while a receiver only
 //! fails, and after a delivery was given up: whoever watches then learns of it even if this process can tell nobody.
+//!
+//! All nodes of a team call one monitor, so a node that works must not speak over one that does not. What is overdue and what was
+//! given up is therefore asked of the store, where it is the same for all.
 
 use std::time::Duration;
 
@@ -10,7 +13,6 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::shard::Shards;
 use punctual_core::store::Window;
 use punctual_engine::Engine;
-use punctual_engine::metrics::OccurrenceLabels;
 use reqwest::Client;
 use tokio::sync::watch;
 
@@ -18,6 +20,11 @@ use crate::config::HeartbeatConfig;
 
 /// How overdue something may be before it is no longer on its way.
 const OVERDUE_AFTER: SignedDuration = SignedDuration::from_secs(30);
+/// For how many beats nothing is said after a delivery was given up. Nodes beat at different moments, and monitors forgive one
+/// beat or two.
+const SILENT_BEATS: u32 = 3;
+/// No more than so many that were given up are counted.
+const GIVEN_UP_MAX: usize = 1000;
 /// How long one call may take.
 const CALL_FOR: Duration = Duration::from_secs(10);
 
@@ -30,9 +37,8 @@ pub(super) async fn run(engine: Engine, config: HeartbeatConfig, mut stopping: w
             return;
         }
     };
-    let mut pulse = Pulse::of(&engine);
     loop {
-        match pulse.problem(&engine).await {
+        match problem(&engine, config.every).await {
             None => call(&client, &config).await,
             Some(problem) => tracing::warn!(%problem, "the monitor is not told that everything works"),
         }
@@ -57,32 +63,25 @@ async fn call(client: &Client, config: &HeartbeatConfig) {
     }
 }
 
-/// What was known at the last beat.
-struct Pulse {
-    n_given_up: u64,
-}
-
-impl Pulse {
-    fn of(engine: &Engine) -> Self {
-        Self { n_given_up: n_given_up(engine) }
+/// Why not everything that is due is being delivered, if that is so.
+async fn problem(engine: &Engine, every: Duration) -> Option<String> {
+    if let Some(error) = engine.health().store_error {
+        return Some(error);
     }
-
-    /// Why not everything that is due is being delivered, if that is so.
-    async fn problem(&mut self, engine: &Engine) -> Option<String> {
-        let n_given_up = n_given_up(engine);
-        let before = std::mem::replace(&mut self.n_given_up, n_given_up);
-        if let Some(error) = engine.health().store_error {
-            return Some(error);
-        }
-        match overdue_since(engine, engine.clock().now()).await {
-            Err(error) => return Some(error.to_string()),
-            Ok(Some(since)) => return Some(format!("something has been overdue since {since}")),
-            Ok(None) => {}
-        }
-        if let Some((channel, gate)) = broken(engine) {
-            return Some(format!("{channel} only fails at {gate}"));
-        }
-        (n_given_up > before).then(|| format!("{} deliveries were given up", n_given_up - before))
+    let now = engine.clock().now();
+    match overdue_since(engine, now).await {
+        Err(error) => return Some(error.to_string()),
+        Ok(Some(since)) => return Some(format!("something has been overdue since {since}")),
+        Ok(None) => {}
+    }
+    if let Some((channel, gate)) = broken(engine) {
+        return Some(format!("{channel} only fails at {gate}"));
+    }
+    let since = now.checked_sub(every.saturating_mul(SILENT_BEATS)).unwrap_or(Timestamp::MIN);
+    match engine.store().failed_since(since, GIVEN_UP_MAX).await {
+        Err(error) => Some(error.to_string()),
+        Ok(0) => None,
+        Ok(n_given_up) => Some(format!("{n_given_up} deliveries were given up since {since}")),
     }
 }
 
@@ -97,12 +96,6 @@ fn broken(engine: &Engine) -> Option<(String, String)> {
         let gate = channel.closed.into_iter().find(|gate| gate.why == "broken")?;
         Some((channel.name, gate.to))
     })
-}
-
-fn n_given_up(engine: &Engine) -> u64 {
-    let vias = ["timer", "redis", "peer", "fallback", "recovery", "manual"];
-    let count = |via| engine.metrics().occurrences.get_or_create(&OccurrenceLabels { state: "failed", via }).get();
-    vias.into_iter().map(count).sum()
 }
 
 /// Starts it, if there is a monitor.
