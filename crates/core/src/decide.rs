@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::channel::{Receipt, SendError};
-use crate::occurrence::{AttemptStatus, State, Tries};
+use crate::occurrence::{AttemptStatus, Lease, State, Tries};
 use crate::reminder::OnUnknown;
 use crate::retry::{DELAY_MAX, RetryPolicy};
 use crate::store::{AttemptEnd, Claimed, Settlement};
@@ -55,6 +55,10 @@ pub fn decide(
 /// Gives a lease back as if the occurrence had never been claimed: its send never began.
 pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
     let state = match &claimed.before.state {
+        // What the platform has stays to be asked about.
+        State::Processing { lease } if claimed.noted.is_some() => {
+            State::Processing { lease: Lease { until: now, ..*lease } }
+        }
         // The lease it was taken over from is gone; what remains is that it must be tried again.
         State::Processing { .. } => State::PendingRetry { retry_at: now, error: "cut off in flight".into() },
         state => state.clone(),
@@ -73,6 +77,9 @@ pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
 
 /// Gives a lease back until `retry_at`, because its turn cannot come before; `why` says so. No attempt is lost.
 pub fn postpone(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settlement {
+    if claimed.noted.is_some() {
+        return withdraw(claimed, retry_at);
+    }
     Settlement { state: State::PendingRetry { retry_at, error: why }, ..withdraw(claimed, retry_at) }
 }
 

@@ -546,18 +546,30 @@ pub struct Claimed {
     pub position: u32,
     /// Whether its channel does not repeat what may have arrived, unless the reminder says otherwise.
     pub holds_unknown: bool,
+    /// The platform's own id of what another process sent and did not see the end of. It must not be sent again: this lease
+    /// goes on with the same attempt, and asks the channel what became of it.
+    pub noted: Option<String>,
 }
 
 impl Claimed {
     /// The number of the attempt that was written down for it.
     pub fn attempt(&self) -> u32 {
-        self.before.tries.attempts + 1
+        self.before.tries.attempts + u32::from(self.noted.is_none())
     }
 
     /// Where to send now.
     pub fn to(&self) -> &Address {
         &self.route[self.position as usize]
     }
+}
+
+/// What is known of a send that was cut off when the platform had it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The platform's own id of the message.
+    pub message_id: String,
+    /// Where it was sent.
+    pub to: Address,
 }
 
 /// The end of one lease.

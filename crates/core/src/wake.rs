@@ -12,6 +12,7 @@ use crate::occurrence::{Occurrence, State, Why};
 use crate::quiet::holds_back;
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use crate::schedule::{Anchor, Rule};
+use crate::store::Noted;
 use crate::user::Person;
 
 /// The most missed runs that are written down one by one; more are counted in the audit entry.
@@ -42,6 +43,11 @@ pub enum Wake {
         /// What to write down about it.
         detail: String,
     },
+    /// Ask what became of what was sent to the address at this position of the route. That disturbs nobody.
+    Follow {
+        /// Which address.
+        position: u32,
+    },
     /// Change the occurrence without a send.
     End {
         /// The state it ends in; or that it is paused.
@@ -70,6 +76,8 @@ pub struct Moment<'a> {
     pub route: &'a [Address],
     /// The channels on which what may have arrived is held by default.
     pub holding: &'a BTreeSet<String>,
+    /// What is known of its last attempt, if that was cut off when the platform had it.
+    pub noted: Option<&'a Noted>,
     /// The present, which may be a little before the moment.
     pub now: Timestamp,
 }
@@ -84,6 +92,8 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
                 return end(State::Unanswered { at: now });
             }
         }
+        // What the platform has can be asked about, which is better than to send it again, and than to give it up.
+        State::Processing { .. } if let Some(position) = moment.noted_at() => return Wake::Follow { position },
         // Before it is due no send has begun, so there is nothing unknown about it.
         State::Processing { .. } if now >= occurrence.due_at && moment.is_held() => {
             let error = "held, because the send was cut off in flight and it may have arrived".to_owned();
@@ -142,6 +152,13 @@ impl Moment<'_> {
             detail.push_str("; runs of the series until then are left out");
         }
         Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, detail })
+    }
+
+    /// The position of the address that has what was cut off, if it is still one of them.
+    fn noted_at(&self) -> Option<u32> {
+        let noted = self.noted?;
+        let position = self.route.iter().position(|address| *address == noted.to)?;
+        u32::try_from(position).ok()
     }
 
     /// Whether a send that was cut off is not repeated.

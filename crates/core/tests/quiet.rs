@@ -28,7 +28,16 @@ fn paused() -> Person {
 fn meaning(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: Timestamp) -> Wake {
     let series = Series::begun(reminder.schedule.is_recurring());
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
-    on_wake(&Moment { reminder, series: &series, occurrence, person, route: &route, holding: &holding, now })
+    on_wake(&Moment {
+        reminder,
+        series: &series,
+        occurrence,
+        person,
+        route: &route,
+        holding: &holding,
+        noted: None,
+        now,
+    })
 }
 
 /// The state and the instant it is put off to; `None`: it is sent.
@@ -141,6 +150,7 @@ fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<S
         person: &Person::default(),
         route: &route,
         holding: &holding,
+        noted: None,
         now: at(3600 + late),
     };
     match on_wake(&moment) {

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use punctual_core::occurrence::{Lease, Occurrence, State, StateKind};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use punctual_core::schedule::Anchor;
+use punctual_core::store::Noted;
 use punctual_core::user::Person;
 use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, text};
 
@@ -25,7 +26,16 @@ fn meaning_of(
 ) -> Wake {
     let route: Vec<_> = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
     let (person, holding) = (Person::default(), BTreeSet::new());
-    on_wake(&Moment { reminder, series, occurrence, person: &person, route: &route, holding: &holding, now })
+    on_wake(&Moment {
+        reminder,
+        series,
+        occurrence,
+        person: &person,
+        route: &route,
+        holding: &holding,
+        noted: None,
+        now,
+    })
 }
 
 /// A run due at second 60 of a series that runs every minute, looked at `late` seconds later.
@@ -228,5 +238,33 @@ fn over_an_hour_late_says_so() {
         (3 * 86_400, "[Late 3d] water the plants"),
     ] {
         assert_eq!(text(&late, at(0), at(seconds)), expected);
+    }
+}
+
+#[test]
+fn what_the_platform_has_is_asked_about_whatever_else_there_is() {
+    let holding = BTreeSet::from(["webhook".to_owned()]);
+    let route: Vec<_> = (0..2).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
+    // Nobody is disturbed by a question to the platform.
+    let person = Person { paused_until: Some(at(9000)), ..Person::default() };
+    let mut reminder = reminder(once());
+    let mut run = occurrence(&reminder, 1, at(0));
+    run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
+    for on_unknown in [OnUnknown::Hold, OnUnknown::Resend, OnUnknown::Auto] {
+        reminder.on_unknown = on_unknown;
+        for (to, expect) in [(route[1].clone(), true), (Address::new("webhook", "https://old.example"), false)] {
+            let noted = Noted { message_id: "CA1".into(), to };
+            let wake = on_wake(&Moment {
+                reminder: &reminder,
+                series: &Series::begun(false),
+                occurrence: &run,
+                person: &person,
+                route: &route,
+                holding: &holding,
+                noted: Some(&noted),
+                now: at(20),
+            });
+            assert_eq!(wake == Wake::Follow { position: 1 }, expect, "{on_unknown}: {wake:?}");
+        }
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
         reminder: Arc::new(reminder),
         person: Arc::default(),
         holds_unknown: false,
+        noted: None,
         route,
         position: 0,
     }

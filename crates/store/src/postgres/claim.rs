@@ -13,7 +13,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Claim, Claimed, Claims, StoreError};
+use punctual_core::store::{Claim, Claimed, Claims, Noted, StoreError};
 use punctual_core::user::Person;
 use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, unreachable};
 use tokio_postgres::Row;
@@ -41,6 +41,7 @@ struct Due {
     occurrence: Occurrence,
     lease: u64,
     wake_at: Timestamp,
+    noted: Option<Noted>,
 }
 
 /// A reminder with all that decides what happens to its runs.
@@ -88,10 +89,11 @@ pub(super) async fn claim(
     }
     let ids: HashSet<ReminderId> = found.iter().map(|due| due.occurrence.id.reminder).collect();
     let ((), mut known) = both(db.batch(BY_KEY), reminders(db, ids, "")).await?;
+    note(db, &mut found).await?;
     let ends = |due: &Due, known: &HashMap<ReminderId, Result<Known, StoreError>>| {
         let known = known.get(&due.occurrence.id.reminder)?.as_ref().ok()?;
         let wake = wake(due, known, claim);
-        (!matches!(wake, Wake::Send { .. })).then_some(due.occurrence.id.reminder)
+        (!matches!(wake, Wake::Send { .. } | Wake::Follow { .. })).then_some(due.occurrence.id.reminder)
     };
     let ending: HashSet<ReminderId> = found.iter().filter_map(|due| ends(due, &known)).collect();
     if !ending.is_empty() {
@@ -122,9 +124,11 @@ pub(super) async fn claim(
             }
         };
         claims.n_taken += 1;
-        match wake(&due, known, claim) {
-            Wake::Send { position } => {
-                if matches!(due.occurrence.state, State::Processing { .. }) {
+        let wake = wake(&due, known, claim);
+        let followed = matches!(wake, Wake::Follow { .. });
+        match wake {
+            Wake::Send { position } | Wake::Follow { position } => {
+                if matches!(due.occurrence.state, State::Processing { .. }) && !followed {
                     taken_over.push(id);
                 }
                 let due_at = due.occurrence.due_at;
@@ -140,6 +144,7 @@ pub(super) async fn claim(
                     holds_unknown: claim.holds_at(&route, position),
                     route,
                     position,
+                    noted: due.noted.filter(|_| followed).map(|noted| noted.message_id),
                 });
             }
             wake @ Wake::End { .. } => {
@@ -231,6 +236,7 @@ fn wake(due: &Due, known: &Known, claim: &Claim) -> Wake {
         person: &known.person,
         route: &known.route(claim),
         holding: &claim.holding,
+        noted: due.noted.as_ref(),
         now: claim.now,
     })
 }
@@ -287,12 +293,40 @@ async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Read<Vec<
     for row in db.rows(&sql, &params).await? {
         match row::occurrence(&row, 0) {
             Ok((occurrence, lease, wake_at)) => {
-                found.push(Due { wake_at: wake_at.unwrap_or(occurrence.due_at), occurrence, lease });
+                found.push(Due { wake_at: wake_at.unwrap_or(occurrence.due_at), occurrence, lease, noted: None });
             }
             Err(error) => unreadable.push((row::occurrence_id(&row, 0)?, error)),
         }
     }
     Ok((found, unreadable))
+}
+
+/// Reads what is known of attempts that were cut off when the platform had them.
+async fn note(db: &Connection<'_>, found: &mut [Due]) -> Result<(), Fault> {
+    let taken_over = |due: &&Due| matches!(due.occurrence.state, State::Processing { .. });
+    let ids: Ids = found.iter().filter(taken_over).map(|due| due.occurrence.id).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let numbers: Vec<i32> = found.iter().filter(taken_over).map(|due| int(due.occurrence.tries.attempts)).collect();
+    let rows = db
+        .rows(
+            "select a.reminder_id, a.run, a.message_id, a.channel, a.address \
+             from unnest($1, $2, $3) as v (reminder_id, run, number) join punctual.attempt a \
+             on a.reminder_id = v.reminder_id and a.run = v.run and a.number = v.number \
+             where a.status = 'sending' and a.message_id is not null",
+            &[(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY), (&numbers, Type::INT4_ARRAY)],
+        )
+        .await?;
+    let mut noted = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        let to = Address { channel: get(row, 3)?, address: get(row, 4)? };
+        noted.insert(row::occurrence_id(row, 0)?, Noted { message_id: get(row, 2)?, to });
+    }
+    for due in found {
+        due.noted = noted.remove(&due.occurrence.id);
+    }
+    Ok(())
 }
 
 /// The reminders with these ids, those that cannot be read with why. `lock` is the end of the statement.
@@ -457,10 +491,11 @@ async fn lease(db: &Connection<'_>, claim: &Claim, taken: &[Claimed]) -> Result<
     let ids: Ids = taken.iter().map(|claimed| claimed.before.id).collect();
     let leases: Vec<i64> = taken.iter().map(|claimed| claimed.lease as i64).collect();
     let positions: Vec<i32> = taken.iter().map(|claimed| int(claimed.position)).collect();
+    let attempts: Vec<i32> = taken.iter().map(|claimed| int(claimed.attempt())).collect();
     db.execute(
         "update punctual.occurrence o set state = 'processing', wake_at = $5, node = $6, at = null, error = null, \
-         attempts = o.attempts + 1, lease = v.lease, position = v.position \
-         from unnest($1, $2, $3, $4) as v (reminder_id, run, lease, position) \
+         attempts = v.attempts, lease = v.lease, position = v.position \
+         from unnest($1, $2, $3, $4, $7) as v (reminder_id, run, lease, position, attempts) \
          where o.reminder_id = v.reminder_id and o.run = v.run",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
@@ -469,6 +504,7 @@ async fn lease(db: &Connection<'_>, claim: &Claim, taken: &[Claimed]) -> Result<
             (&positions, Type::INT4_ARRAY),
             (&micros(claim.lease_until), Type::TIMESTAMPTZ),
             (&claim.node, Type::TEXT),
+            (&attempts, Type::INT4_ARRAY),
         ],
     )
     .await?;
@@ -477,6 +513,8 @@ async fn lease(db: &Connection<'_>, claim: &Claim, taken: &[Claimed]) -> Result<
 
 /// Writes the attempts that are about to begin.
 async fn insert_attempts(db: &Connection<'_>, taken: &[Claimed], now: Timestamp) -> Result<(), Fault> {
+    // What is followed goes on with the attempt that it has.
+    let taken: Vec<&Claimed> = taken.iter().filter(|claimed| claimed.noted.is_none()).collect();
     if taken.is_empty() {
         return Ok(());
     }

@@ -149,7 +149,8 @@ async fn take_back(db: &Connection<'_>, withdrawn: &[&Settlement]) -> Result<(),
     let numbers: Vec<i32> = withdrawn.iter().map(|s| int(s.attempt)).collect();
     db.execute(
         "delete from punctual.attempt a using unnest($1, $2, $3) as v (reminder_id, run, number) \
-         where a.reminder_id = v.reminder_id and a.run = v.run and a.number = v.number and a.status = 'sending'",
+         where a.reminder_id = v.reminder_id and a.run = v.run and a.number = v.number and a.status = 'sending' \
+         and a.message_id is null",
         &[(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY), (&numbers, Type::INT4_ARRAY)],
     )
     .await?;

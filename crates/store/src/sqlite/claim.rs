@@ -8,10 +8,10 @@ use punctual_core::alert::{Unreadable, is_alarming};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
-use punctual_core::store::{Claim, Claimed, Claims, StoreError};
+use punctual_core::store::{Claim, Claimed, Claims, Noted, StoreError};
 use punctual_core::user::Person;
 use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, unreachable};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::alert::{raise, raise_unreadable};
 use super::change::{cut_off, update_occurrence};
@@ -49,6 +49,10 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
     let mut alarming = Vec::new();
     for due in found {
         claims.n_taken += 1;
+        let noted = match due.occurrence.state {
+            State::Processing { .. } => noted(db, &due.occurrence)?,
+            _ => None,
+        };
         let route = route(&due.reminder, due.users.as_deref().unwrap_or_default(), &claim.fallback);
         let moment = Moment {
             reminder: &due.reminder,
@@ -57,16 +61,18 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
             person: &due.person,
             route: &route,
             holding: &claim.holding,
+            noted: noted.as_ref(),
             now: claim.now,
         };
         let wake = match &due.users {
             Err(error) if due.reminder.to.is_empty() => unreachable(error.to_string(), claim.now),
             _ => on_wake(&moment),
         };
+        let followed = matches!(wake, Wake::Follow { .. });
         match wake {
-            Wake::Send { position } => {
+            Wake::Send { position } | Wake::Follow { position } => {
                 let due_at = due.occurrence.due_at;
-                if matches!(due.occurrence.state, State::Processing { .. }) {
+                if matches!(due.occurrence.state, State::Processing { .. }) && !followed {
                     cut_off(db, due.occurrence.id, claim.now)?;
                 }
                 claims.to_send.push(Claimed {
@@ -80,6 +86,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
                     holds_unknown: claim.holds_at(&route, position),
                     route,
                     position,
+                    noted: noted.filter(|_| followed).map(|noted| noted.message_id),
                 });
             }
             wake @ Wake::Wait { .. } => {
@@ -270,15 +277,31 @@ fn move_on(db: &Connection, id: ReminderId, series: &Series) -> Result<(), Store
     Ok(())
 }
 
+/// What is known of the last attempt of an occurrence, if it was cut off when the platform had it.
+fn noted(db: &Connection, occurrence: &Occurrence) -> Result<Option<Noted>, StoreError> {
+    let mut statement = db
+        .prepare_cached(
+            "SELECT message_id, channel, address FROM attempt WHERE reminder_id = ? AND run = ? AND number = ? \
+             AND status = 'sending' AND message_id IS NOT NULL",
+        )
+        .map_err(broken)?;
+    let key = params![occurrence.id.reminder.as_bytes(), occurrence.id.run, occurrence.tries.attempts];
+    let noted = |found: &Row<'_>| {
+        let to = Address { channel: found.get(1)?, address: found.get(2)? };
+        Ok(Noted { message_id: found.get(0)?, to })
+    };
+    statement.query_row(key, noted).optional().map_err(broken)
+}
+
 /// Writes the leases and the attempts that are about to begin.
 fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreError> {
     let lease_until = micros(claim.lease_until);
     for_rows(
         db,
-        "WITH v (reminder_id, run, lease, position, lease_until) AS (VALUES {values}) UPDATE occurrence SET \
-         state = 'processing', wake_at = v.lease_until, node = 'local', at = NULL, error = NULL, attempts = attempts + 1, \
+        "WITH v (reminder_id, run, lease, position, lease_until, attempts) AS (VALUES {values}) UPDATE occurrence SET \
+         state = 'processing', wake_at = v.lease_until, node = 'local', at = NULL, error = NULL, attempts = v.attempts, \
          lease = v.lease, position = v.position FROM v WHERE occurrence.reminder_id = v.reminder_id AND occurrence.run = v.run",
-        5,
+        6,
         taken,
         |claimed, values| {
             values.push(claimed.before.id.reminder.as_bytes());
@@ -286,16 +309,19 @@ fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreE
             values.push(claimed.lease);
             values.push(claimed.position);
             values.push(lease_until);
+            values.push(claimed.attempt());
         },
         |_| Ok(()),
     )?;
     let started_at = micros(claim.now);
+    // What is followed goes on with the attempt that it has.
+    let begun: Vec<&Claimed> = taken.iter().filter(|claimed| claimed.noted.is_none()).collect();
     for_rows(
         db,
         // REPLACE, because one row that is there and should not be must not stop every claim from now on.
         "INSERT OR REPLACE INTO attempt (reminder_id, run, number, channel, address, status, started_at) VALUES {values}",
         7,
-        taken,
+        &begun,
         |claimed, values| {
             values.push(claimed.before.id.reminder.as_bytes());
             values.push(claimed.before.id.run);

@@ -107,7 +107,7 @@ fn end_leases(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<Occ
 /// Removes attempts that never began.
 fn take_back(db: &Connection, withdrawn: &[Settlement]) -> Result<(), StoreError> {
     let mut statement = db
-        .prepare_cached("DELETE FROM attempt WHERE reminder_id = ? AND run = ? AND number = ? AND status = 'sending'")
+        .prepare_cached("DELETE FROM attempt WHERE reminder_id = ? AND run = ? AND number = ? AND status = 'sending' AND message_id IS NULL")
         .map_err(broken)?;
     for settlement in withdrawn {
         let id = settlement.occurrence;

@@ -20,6 +20,7 @@ rules!(
     what_never_began_is_given_back_without_a_trace,
     what_was_taken_over_and_never_began_is_tried_again,
     what_a_dead_process_left_is_looked_at_at_once,
+    what_the_platform_has_is_asked_about_and_not_sent_again,
 );
 
 async fn an_expired_lease_is_taken_over_and_its_attempt_unknown(desk: Desk) {
@@ -158,4 +159,39 @@ async fn what_a_dead_process_left_is_looked_at_at_once(desk: Desk) {
     assert_eq!(desk.store.rescue("desk", at(12)).await.expect("the store works"), 1);
     assert_eq!(desk.claim_one(12).await.attempt(), 2);
     assert_eq!(desk.states(waiting.id).await, [(StateKind::Scheduled, 500)]);
+}
+
+async fn what_the_platform_has_is_asked_about_and_not_sent_again(desk: Desk) {
+    let held = Reminder { on_unknown: OnUnknown::Hold, ..once(1, 10) };
+    let resent = once(2, 10);
+    let moved = Reminder { on_unknown: OnUnknown::Hold, ..once(3, 10) };
+    desk.create(&[&held, &resent, &moved]).await;
+    for claimed in desk.claim(10).await.to_send {
+        let noted = desk.store.note_sent(claimed.before.id, claimed.lease, 1, "CA1").await;
+        assert!(noted.expect("the store works"));
+    }
+    let patch = Patch { to: Some(vec![Address::new("phone", "other")]), ..Patch::default() };
+    desk.change(moved.id, Change::Update(Box::new(patch)), 11).await;
+    let claims = desk.claim(25).await;
+    assert_eq!(claims.ended, [StateKind::Failed], "nobody can be asked at another address");
+    assert_eq!(claims.to_send.len(), 2);
+    let sending = (AttemptStatus::Sending, Some("CA1".to_owned()));
+    for claimed in &claims.to_send {
+        assert_eq!((claimed.noted.as_deref(), claimed.attempt(), claimed.position), (Some("CA1"), 1, 0));
+        // Given back, it is still to be asked about.
+        desk.write(vec![withdraw(claimed, at(26))], 26).await;
+        let trail = desk.trail(claimed.before.id).await;
+        let attempts: Vec<_> = trail.attempts.into_iter().map(|a| (a.status, a.message_id)).collect();
+        assert_eq!(attempts, std::slice::from_ref(&sending));
+    }
+    let again = desk.claim(26).await.to_send;
+    assert_eq!(again.len(), 2);
+    for claimed in &again {
+        assert_eq!((claimed.noted.as_deref(), claimed.attempt()), (Some("CA1"), 1));
+        assert_eq!(claimed.lease, 3, "by a lease of its own");
+        assert!(desk.settle(claimed, taken(), 27).await.lost.is_empty());
+        let trail = desk.trail(claimed.before.id).await;
+        assert_eq!((trail.occurrence.state.kind(), trail.attempts.len()), (StateKind::Delivered, 1));
+        assert_eq!(trail.attempts[0].status, AttemptStatus::Sent);
+    }
 }
