@@ -138,14 +138,34 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     }
 
     let message = message(inner, &flight, &along, begun_at);
-    let (said, fate) = match within_time(inner, channel.send(&message)).await {
+    let (said, fate) = send_or_follow(inner, &flight, &**channel, &message).await;
+    log(&message, &said);
+    if let Err(SendError::Gone(reason)) = &said {
+        inner.dead.note(&message.to, reason, begun_at);
+    }
+    settle(inner, &flight, &along, said, begun_at, begun_at);
+    fate
+}
+
+/// What became of a message, and what its gates should learn from that.
+async fn send_or_follow(
+    inner: &Inner,
+    flight: &Flight,
+    channel: &dyn Channel,
+    message: &Message,
+) -> (Result<Receipt, SendError>, Option<(Fate, Held)>) {
+    if let Some(id) = &flight.claimed.noted {
+        // Another process sent it and did not see the end.
+        return (follow(inner, channel, id.clone(), FOLLOW_FOR).await, None);
+    }
+    match within_time(inner, channel.send(message)).await {
         Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
             // The platform has answered; what becomes of the message, such as that nobody picks up, is not about it.
             lanes::learn(inner, &message.to, (Fate::Answered, Held::Receiver));
-            note_id(inner, &flight, &id).await;
-            (follow(inner, &**channel, id, FOLLOW_FOR).await, None)
+            note_id(inner, flight, &id).await;
+            (follow(inner, channel, id, FOLLOW_FOR).await, None)
         }
-        Err(error @ SendError::Throttled { .. }) if lanes::is_too_long(inner, &flight, inner.clock.now()) => {
+        Err(error @ SendError::Throttled { .. }) if lanes::is_too_long(inner, flight, inner.clock.now()) => {
             let fate = fate_of(&error);
             let why = format!("it has done nothing but ask to wait for a whole day: {error}");
             (Err(SendError::Unavailable(why)), Some(fate))
@@ -154,13 +174,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
             let fate = fate(&said);
             (said, Some(fate))
         }
-    };
-    log(&message, &said);
-    if let Err(SendError::Gone(reason)) = &said {
-        inner.dead.note(&message.to, reason, begun_at);
     }
-    settle(inner, &flight, &along, said, begun_at, begun_at);
-    fate
 }
 
 /// Ends a flight that was not sent with why, as if it had been tried. If it is to be tried again after a while, then not before
