@@ -154,8 +154,13 @@ impl Twilio {
 
     fn failure(&self, answer: &Answer, message: &Message) -> SendError {
         let code = answer.json()["code"].as_u64();
+        let status = answer.status.as_u16();
+        // Twilio says of a 500 that the message may have been taken; only a 503 says that it was not.
+        if status >= 500 && status != 503 {
+            return SendError::Unknown(format!("{}; it may have been taken", self.said(answer)));
+        }
         let wait = answer.retry_after(message.sent_at).unwrap_or(WAIT);
-        named(code::class(code, answer.status.as_u16()), self.said(answer), wait)
+        named(code::class(code, status), self.said(answer), wait)
     }
 }
 
@@ -215,10 +220,8 @@ impl Channel for Twilio {
         // That the question fails says nothing about the message.
         let Ok(answer) = self.http.ask(request, "Twilio").await else { return Ok(Followed::AskAgain(ASK_EVERY)) };
         if !answer.status.is_success() {
-            return match answer.status.as_u16() {
-                429 | 500.. => Ok(Followed::AskAgain(WAIT)),
-                _ => Err(SendError::Unknown(format!("{}; it was taken before", self.said(&answer)))),
-            };
+            tracing::debug!("{}; it is asked again what became of an SMS", self.said(&answer));
+            return Ok(Followed::AskAgain(WAIT));
         }
         let json = answer.json();
         match json["status"].as_str().unwrap_or_default() {

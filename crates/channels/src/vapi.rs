@@ -149,6 +149,8 @@ impl Vapi {
             // The key, the account's money, the URL: for the operator to mend.
             401..=404 | 408 => SendError::Unavailable(said),
             405..=499 => SendError::Refused(said),
+            // Only a 503 says that no call was made.
+            500..=502 | 504.. => SendError::Unknown(format!("{said}; it may be calling")),
             _ => SendError::Unavailable(said),
         }
     }
@@ -186,13 +188,13 @@ impl Channel for Vapi {
         // That the question fails says nothing about the call.
         let Ok(answer) = self.http.ask(request, "Vapi").await else { return Ok(Followed::AskAgain(TALKS_EVERY)) };
         if !answer.status.is_success() {
-            return match answer.status.as_u16() {
-                429 | 500.. => Ok(Followed::AskAgain(WAIT)),
-                _ => Err(SendError::Unknown(format!("{}; the call was taken before", self.said(&answer)))),
-            };
+            tracing::debug!("{}; it is asked again what became of a call", self.said(&answer));
+            return Ok(Followed::AskAgain(WAIT));
         }
         let call = answer.json();
-        match call["status"].as_str().unwrap_or_default() {
+        // Something before Vapi may answer with success and know nothing of the call.
+        let Some(status) = call["status"].as_str() else { return Ok(Followed::AskAgain(WAIT)) };
+        match status {
             "ended" => outcome(&call),
             "scheduled" | "queued" | "ringing" => Ok(Followed::AskAgain(RINGS_EVERY)),
             "in-progress" | "forwarding" => Ok(Followed::AskAgain(TALKS_EVERY)),
