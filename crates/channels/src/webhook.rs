@@ -37,6 +37,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
 
 use crate::common::fields::Fields;
+use crate::common::http::IDLE_MAX;
 use crate::event;
 use crate::setup::Server;
 use guard::{Guard, GuardedResolver};
@@ -46,10 +47,6 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
-/// How long an unused connection is kept. Many servers close theirs after five seconds, and a request
-/// written into a closing connection is cut off: shorter than that, and it seldom happens.
-const IDLE_MAX: Duration = Duration::from_secs(4);
 
 /// How webhooks are sent.
 #[derive(Debug, Clone)]

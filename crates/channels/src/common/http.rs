@@ -19,8 +19,9 @@ use crate::webhook::{answer, failure};
 const BODY_BYTES_MAX: usize = 256 * 1024;
 /// How long one request may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
-/// How long an unused connection is kept.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+/// How long an unused connection is kept. Many servers close theirs after five seconds, and a request
+/// written into a closing connection is cut off: shorter than that, and it seldom happens.
+pub(crate) const IDLE_MAX: Duration = Duration::from_secs(4);
 
 /// Makes requests to one platform.
 #[derive(Debug, Clone)]
