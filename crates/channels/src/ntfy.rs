@@ -23,7 +23,7 @@ use punctual_core::reminder::Priority;
 use reqwest::RequestBuilder;
 use serde::Serialize;
 
-use crate::common::buttons::{buttons, question};
+use crate::common::buttons::buttons;
 use crate::common::fields::Fields;
 use crate::common::fit::{Unit, fit};
 use crate::common::http::{Answer, Http, TIMEOUT, origin};
@@ -31,6 +31,7 @@ use crate::common::links::Links;
 use crate::common::template::{Template, plain};
 use crate::common::texts::texts;
 use crate::common::token::Token;
+use crate::common::whole::whole;
 use crate::setup::Server;
 
 /// A longer message becomes an attachment, or is refused.
@@ -113,20 +114,15 @@ struct Action {
 
 impl Ntfy {
     fn body(&self, message: &Message) -> String {
-        let question = question(message).filter(|question| *question != message.text);
-        let render = |text: &str| {
-            let said = self.template.render_with(message, "", text);
-            question.as_ref().map_or(said.clone(), |question| format!("{said}\n\n{question}"))
-        };
         let title = match &self.title {
             Some(title) => title.render(message, "").replace(['\r', '\n'], " "),
             None => message.reminder.name.clone().unwrap_or_else(|| texts(message.language).reminder.to_owned()),
         };
         let title = fit(&title, TITLE_CHARS_MAX, Unit::Chars, message.language, str::to_owned);
-        let publish = |said: String| {
+        let publish = |said: &str| {
             let publish = Publish {
                 topic: &message.to.address,
-                message: said,
+                message: said.to_owned(),
                 title: title.clone(),
                 priority: priority(message.reminder.priority),
                 tags: ["alarm_clock"],
@@ -134,11 +130,9 @@ impl Ntfy {
             };
             serde_json::to_string(&publish).expect("texts and numbers are always JSON")
         };
-        let body = publish(fit(&message.text, MESSAGE_BYTES_MAX, Unit::Bytes, message.language, render));
-        if body.len() <= BODY_BYTES_MAX {
-            return body;
-        }
-        fit(&message.text, BODY_BYTES_MAX, Unit::Bytes, message.language, |text| publish(render(text)))
+        // What a body has beyond a message's bytes must fit into what it may have beyond them.
+        let count = |said: &str| said.len().max(publish(said).len().saturating_sub(BODY_BYTES_MAX - MESSAGE_BYTES_MAX));
+        publish(&whole(&self.template, message, "", MESSAGE_BYTES_MAX, count))
     }
 
     fn actions(&self, message: &Message) -> Vec<Action> {

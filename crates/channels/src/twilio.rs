@@ -17,14 +17,15 @@ use punctual_core::channel::{Channel, Followed, Held, Limits, Message, Rate, Rec
 use punctual_core::invalid::Invalid;
 
 use self::code::Class;
-use crate::common::buttons::{Verb, question};
+use crate::common::buttons::Verb;
 use crate::common::fields::Fields;
-use crate::common::fit::{Unit, fit};
+use crate::common::fit::Unit;
 use crate::common::http::{Answer, Http, TIMEOUT, form, origin};
 use crate::common::links::Links;
 use crate::common::phone;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
+use crate::common::whole::whole;
 use crate::setup::Server;
 
 /// How long a text may be. Twilio says characters; an emoji is two, as in the SMS itself.
@@ -125,16 +126,12 @@ fn valid_for(fields: &mut Fields) -> Result<Duration, Invalid> {
 
 impl Twilio {
     fn body(&self, message: &Message) -> String {
-        let mut after = String::new();
-        if let Some(question) = question(message).filter(|question| *question != message.text) {
-            after = format!("\n{question}");
-            if let Some(links) = &self.links {
-                after = format!("{after} {}", links.link(Verb::Ack, message.occurrence));
-            }
-        }
-        fit(&message.text, BODY_MAX, Unit::Utf16, message.language, |text| {
-            format!("{}{after}", self.template.render_with(message, "", text))
-        })
+        let link = match (&self.links, &message.reminder.ack) {
+            (Some(links), Some(_)) => format!(" {}", links.link(Verb::Ack, message.occurrence)),
+            _ => String::new(),
+        };
+        let max = BODY_MAX.saturating_sub(Unit::Utf16.count(&link));
+        whole(&self.template, message, "", max, |text| Unit::Utf16.count(text)) + &link
     }
 
     fn messages(&self) -> String {

@@ -19,25 +19,47 @@ pub(crate) fn whole(
     max: usize,
     count: impl Fn(&str) -> usize,
 ) -> String {
-    let fits = |said: &String| count(said) <= max;
-    let lang = message.language;
-    let under = question_under(template, message)
-        .map(|question| {
-            let short = |said: &String| count(said) <= max / QUESTION_SHARE;
-            fit_with(&question, lang, short, |question| format!("\n{}", template.escape(question)))
-        })
-        .unwrap_or_default();
-    let said = fit_with(&message.text, lang, fits, |text| template.render_with(message, mention, text) + &under);
-    if fits(&said) && !said.trim().is_empty() {
-        return said;
-    }
-    fit_with(&message.text, lang, fits, |text| template.escape(text) + &under)
+    whole_with(template, message, mention, max, count, |said, question| format!("{said}\n{question}"))
 }
 
-/// The question, unless the template asks it by itself.
+/// The same where the question does not stand on a line of its own: `join` puts it behind what is said.
+pub(crate) fn whole_with(
+    template: &Template,
+    message: &Message,
+    mention: &str,
+    max: usize,
+    count: impl Fn(&str) -> usize,
+    join: impl Fn(&str, &str) -> String,
+) -> String {
+    let fits = |said: &String| count(said) <= max;
+    let lang = message.language;
+    let question = question_under(template, message).map(|question| {
+        let short = |said: &String| count(said) <= max / QUESTION_SHARE;
+        fit_with(&question, lang, short, |question| template.escape(question))
+    });
+    let asking = |said: String| match &question {
+        Some(question) => join(&said, question),
+        None => said,
+    };
+    if !says_nothing(template, message, mention) {
+        let render = |text: &str| asking(template.render_with(message, mention, text));
+        let said = fit_with(&message.text, lang, fits, render);
+        if fits(&said) {
+            return said;
+        }
+    }
+    fit_with(&message.text, lang, fits, |text| asking(template.escape(text)))
+}
+
+/// Whether all that the template names is empty: an empty message reminds of nothing.
+pub(crate) fn says_nothing(template: &Template, message: &Message, mention: &str) -> bool {
+    template.render(message, mention).is_empty()
+}
+
+/// The question, unless the template asks it by itself or the message is the question.
 pub(crate) fn question_under(template: &Template, message: &Message) -> Option<String> {
     let asked = template.names("prompt") && message.reminder.ack.as_ref().is_some_and(|ack| ack.prompt.is_some());
-    question(message).filter(|_| !asked)
+    question(message).filter(|question| !asked && *question != message.text)
 }
 
 #[cfg(test)]
@@ -61,6 +83,9 @@ mod tests {
         assert_eq!(said("{message} {prompt}", &message, 100), "Take your \"medicine\"\nDone?");
         sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Taken?")));
         assert_eq!(said("{message} {prompt}", &message, 100), "Take your \"medicine\" Taken?");
+        assert_eq!(said("{name}", &message, 100), "Take your \"medicine\"\nTaken?", "a question alone is no message");
+        message.text = "Taken?".into();
+        assert_eq!(said("{message}", &message, 100), "Taken?");
     }
 
     #[test]

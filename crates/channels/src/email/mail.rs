@@ -6,11 +6,12 @@ use lettre::message::{Mailbox, MultiPart, SinglePart};
 use punctual_core::channel::{Message, SendError};
 use punctual_core::reminder::Priority;
 
-use crate::common::buttons::{buttons, question};
+use crate::common::buttons::buttons;
 use crate::common::fit::{Unit, fit};
 use crate::common::links::Links;
 use crate::common::template::Template;
 use crate::common::texts::texts;
+use crate::common::whole::{question_under, says_nothing};
 
 /// How long a subject may be: more is not shown anywhere.
 const SUBJECT_CHARS_MAX: usize = 120;
@@ -34,8 +35,12 @@ struct Answer {
 impl Composer {
     /// The mail for `message`, ready to be sent. The same message makes the same bytes.
     pub(super) fn compose(&self, message: &Message, to: &Address) -> Result<String, SendError> {
-        let said = self.template.render(message, "").replace("\r\n", "\n").replace('\r', "\n");
-        let question = question(message).filter(|question| *question != message.text).map(|text| one_line(&text));
+        let said = match says_nothing(&self.template, message, "") {
+            true => message.text.clone(),
+            false => self.template.render(message, ""),
+        };
+        let said = said.replace("\r\n", "\n").replace('\r', "\n");
+        let question = question_under(&self.template, message).map(|text| one_line(&text));
         let answers = self.answers(message);
         let parts = MultiPart::alternative()
             .boundary(format!("punctual-{}", message.idempotency_key))
@@ -70,7 +75,7 @@ impl Composer {
         let fitted = |text: &str, render: &dyn Fn(&str) -> String| {
             fit(&one_line(text), SUBJECT_CHARS_MAX, Unit::Chars, message.language, render)
         };
-        match &self.subject {
+        match self.subject.as_ref().filter(|template| !says_nothing(template, message, "")) {
             Some(template) => fitted(&template.render(message, ""), &str::to_owned),
             None => fitted(&message.text, &|text| format!("{}: {text}", texts(message.language).reminder)),
         }

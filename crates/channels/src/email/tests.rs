@@ -181,6 +181,22 @@ async fn a_long_subject_is_cut_visibly_and_the_mail_is_whole() {
 }
 
 #[tokio::test]
+async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_said() {
+    let receiver = Receiver::start().await;
+    let mut message = sample::message(TO);
+    sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Did you?")));
+    for (template, expect) in [
+        ("{message} {prompt}", "Take your \"medicine\" Did you?\r\n\r\nDone: "),
+        ("{name}", "Take your \"medicine\"\r\n\r\nDid you?\r\n\r\nDone: "),
+    ] {
+        channel(&receiver, &[("template", template), ("subject", "{name}")]).send(&message).await.unwrap();
+        let mail = receiver.mails().pop().unwrap().text;
+        assert!(part(&mail, "text/plain").starts_with(expect), "{mail}");
+        assert_eq!(header(&mail, "Subject"), "Reminder: Take your \"medicine\"");
+    }
+}
+
+#[tokio::test]
 async fn connections_are_used_again_also_after_a_no() {
     let receiver = Receiver::start().await;
     let channel = channel(&receiver, &[("username", "alice"), ("password", "s3cret")]);

@@ -52,7 +52,7 @@ async fn a_message_is_what_ntfy_publishes() {
     assert_eq!(request.header("authorization"), "Bearer tk_s3cret");
     let body = request.json();
     let link = sample::server().links.unwrap().link(Verb::Snooze, asking().occurrence);
-    assert_eq!(body["message"], "Take your \"medicine\"\n\nDid you take it?");
+    assert_eq!(body["message"], "Take your \"medicine\"\nDid you take it?");
     assert_eq!((&body["title"], &body["priority"]), (&json!("Reminder"), &json!(4)));
     assert_eq!(
         body["actions"][1],
@@ -138,6 +138,28 @@ async fn long_messages_fit_and_say_what_is_missing() {
     // What JSON has to escape takes more room in the body than in the message.
     let cut = sent("\u{1}".repeat(MESSAGE_BYTES_MAX)).await;
     assert!(cut.ends_with(" characters)"), "{cut:?}");
+    let mut message = asking();
+    sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack(&"Really? ".repeat(256))));
+    message.text = "\"\u{1}\" ".repeat(MESSAGE_BYTES_MAX);
+    platform.then(200, taken());
+    channel.send(&message).await.unwrap();
+    let request = platform.take().remove(0);
+    let said = request.json()["message"].as_str().unwrap().to_owned();
+    assert!(request.body.len() <= BODY_BYTES_MAX && said.len() <= MESSAGE_BYTES_MAX, "{}", request.body.len());
+    assert!(said.starts_with('"') && said.contains("Really?"), "{said:?}");
+}
+
+#[tokio::test]
+async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_said() {
+    let (platform, url) = Platform::start().await;
+    for (template, expect) in [
+        ("{message} {prompt}", "Take your \"medicine\" Did you take it?"),
+        ("{name}", "Take your \"medicine\"\nDid you take it?"),
+    ] {
+        platform.then(200, taken());
+        channel(&url, &[("template", template)]).send(&asking()).await.unwrap();
+        assert_eq!(platform.take().remove(0).json()["message"], expect);
+    }
 }
 
 #[tokio::test]
@@ -213,7 +235,16 @@ async fn a_server_that_was_stopped_and_started_is_found_again() {
     let (running, _) = platform.serve_at(&address.to_string());
     platform.then(200, taken());
     send().await.unwrap();
-    assert_eq!(platform.take().len(), 2);
+    // Stopped and started while nothing was sent: the connection that was kept is dead. Mostly nobody notices; a message that is
+    // written into it before its end is seen may have arrived, for all we know, and the next one does arrive.
+    stop(running).await;
+    let (running, _) = platform.serve_at(&address.to_string());
+    platform.then(200, taken());
+    if let Err(failed) = send().await {
+        assert!(matches!(failed, SendError::Unknown(_)), "{failed}");
+        send().await.unwrap();
+    }
+    assert_eq!(platform.take().len(), 3);
     stop(running).await;
 }
 

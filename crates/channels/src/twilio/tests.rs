@@ -122,6 +122,30 @@ async fn long_texts_fit_and_say_what_is_missing() {
 }
 
 #[tokio::test]
+async fn whatever_the_template_is_the_question_is_asked_once_and_fits() {
+    let (platform, url) = Platform::start().await;
+    let sent = async |template: &str, text: &str, prompt: &str| {
+        let mut message = sample::message(TO);
+        message.text = text.into();
+        sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack(prompt)));
+        platform.then(201, taken());
+        channel(&url, &[("from", "PILLS"), ("template", template)]).send(&message).await.unwrap();
+        let pairs = pairs(&platform.take().remove(0));
+        check_form(&pairs);
+        let link = sample::server().links.unwrap().link(Verb::Ack, message.occurrence);
+        pairs["Body"].strip_suffix(&format!(" {link}")).unwrap().to_owned()
+    };
+    assert_eq!(sent("{message}", "pills", "Taken?").await, "pills\nTaken?");
+    assert_eq!(sent("{message} {prompt}", "pills", "Taken?").await, "pills Taken?");
+    assert_eq!(sent("{name}", "pills", "Taken?").await, "pills\nTaken?", "an empty text is none");
+    assert_eq!(sent("{message}", "Taken?", "Taken?").await, "Taken?");
+    for text in ["pills", &"pills ".repeat(500)] {
+        let said = sent("{message}", text, &"Really? ".repeat(256)).await;
+        assert!(said.starts_with("pills") && said.contains("Really?") && said.contains("… (+"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn every_code_has_a_class() {
     let (platform, url) = Platform::start().await;
     let channel = channel(&url, &[("from", "+14155552345")]);
