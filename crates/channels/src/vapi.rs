@@ -21,14 +21,13 @@ use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
 use self::reason::Ended;
-use crate::common::buttons::question;
 use crate::common::fields::Fields;
-use crate::common::fit::{Unit, fit};
-use crate::common::http::{Answer, Http, TIMEOUT, origin};
+use crate::common::fit::Unit;
+use crate::common::http::{self, Answer, Http, TIMEOUT, origin};
 use crate::common::phone;
 use crate::common::template::{Template, plain};
-use crate::common::texts::texts;
 use crate::common::token::Token;
+use crate::common::whole::whole_with;
 use crate::setup::Server;
 
 /// How long the first thing said may be: about a minute. Vapi publishes no limit; listeners have one.
@@ -47,7 +46,9 @@ pub struct Vapi {
     api_key: Token,
     assistant_id: String,
     phone_number_id: String,
-    template: Option<Template>,
+    /// Whether calls find out by themselves that a mailbox picked up; else as the assistant is set.
+    detects_voicemail: bool,
+    template: Template,
     limits: Limits,
     http: Http,
 }
@@ -56,12 +57,16 @@ pub struct Vapi {
 pub(crate) fn make(fields: &mut Fields, _: &Server) -> Result<Arc<dyn Channel>, Invalid> {
     // As many calls as an account may have at once, unless it bought more.
     let defaults = Limits { concurrency: 10, ..Limits::default() };
+    let api_url = fields.url("api_url", "https://api.vapi.ai")?;
+    let api_key = fields.needed_secret("api_key", "the private key from the dashboard")?;
+    http::check_header("api_key", &api_key)?;
     Ok(Arc::new(Vapi {
-        api_url: fields.url("api_url", "https://api.vapi.ai")?,
-        api_key: fields.needed_secret("api_key", "the private key from the dashboard")?,
+        api_url,
+        api_key,
         assistant_id: fields.needed("assistant_id", "the id of the assistant that makes the call")?,
         phone_number_id: fields.needed("phone_number_id", "the id of the number that calls")?,
-        template: fields.template("template", plain)?,
+        detects_voicemail: fields.boolean("voicemail_detection")?.unwrap_or(true),
+        template: fields.template("template", plain)?.unwrap_or_else(|| Template::fixed("{word}: {message}", plain)),
         limits: fields.limits(defaults)?,
         http: Http::new(fields.span("timeout")?.unwrap_or(TIMEOUT))?,
     }))
@@ -70,24 +75,18 @@ pub(crate) fn make(fields: &mut Fields, _: &Server) -> Result<Arc<dyn Channel>, 
 impl Vapi {
     /// What the assistant says first.
     fn first_words(&self, message: &Message) -> String {
-        fit(&message.text, SAID_CHARS_MAX, Unit::Chars, message.language, |text| {
-            if let Some(template) = &self.template {
-                return template.render_with(message, "", text);
-            }
-            let said = format!("{}: {text}", texts(message.language).reminder);
-            match question(message).filter(|question| *question != message.text) {
-                // A pause between them.
-                Some(question) if said.ends_with(['.', '!', '?', ':']) => format!("{said} {question}"),
-                Some(question) => format!("{said}. {question}"),
-                None => said,
-            }
+        let count = |text: &str| Unit::Chars.count(text);
+        whole_with(&self.template, message, "", SAID_CHARS_MAX, count, |said, question| {
+            // A pause between them.
+            let pause = if said.ends_with(['.', '!', '?', ':']) { " " } else { ". " };
+            format!("{said}{pause}{question}")
         })
     }
 
     fn call(&self, message: &Message) -> Value {
         let reminder = &*message.reminder;
         let ack = reminder.ack.as_ref();
-        json!({
+        let mut call = json!({
             "name": reminder.id.to_string(),
             "assistantId": self.assistant_id,
             "phoneNumberId": self.phone_number_id,
@@ -115,7 +114,12 @@ impl Vapi {
                     "punctual_attempt_key": message.attempt_key,
                 },
             },
-        })
+        });
+        // Off at Vapi unless asked for; a mailbox that hangs up would then look like a person who has heard it.
+        if self.detects_voicemail {
+            call["assistantOverrides"]["voicemailDetection"] = json!({ "provider": "vapi" });
+        }
+        call
     }
 
     /// What an answer says; Vapi's `message` is a text or several.

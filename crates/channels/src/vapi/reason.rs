@@ -80,14 +80,18 @@ pub(super) fn ended(reason: &str) -> Option<Ended> {
 
 /// Whole families: faults of Vapi, of the telephone network, of the models and voices, and of the account.
 fn by_beginning(reason: &str) -> Option<Ended> {
-    const FAULTS: [&str; 6] = [
-        "pipeline-error-",
-        "call.in-progress.error-",
+    // These come in the middle of a call, too, when all was said already.
+    const DURING_CALLS: [&str; 2] = ["pipeline-error-", "call.in-progress.error-"];
+    const BEFORE_CALLS: [&str; 4] = [
         "call.start.",
         // These are about calls that come in.
         "call.ringing.",
         "assistant-request-",
         "phone-call-provider-",
     ];
-    FAULTS.iter().any(|fault| reason.starts_with(fault)).then_some(Ended::NotHeard)
+    let is_of = |family: &[&str]| family.iter().any(|beginning| reason.starts_with(beginning));
+    if is_of(&DURING_CALLS) {
+        return Some(Ended::HeardIfTalked);
+    }
+    is_of(&BEFORE_CALLS).then_some(Ended::NotHeard)
 }

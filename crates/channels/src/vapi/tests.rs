@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use punctual_core::phrase::Lang;
 
 use super::*;
+use crate::common::texts::texts;
 use crate::sample;
 use crate::spec::{Platform, assert_valid, published, schema};
 
@@ -72,6 +73,17 @@ async fn a_call_is_what_vapi_publishes() {
     assert_eq!(overrides["metadata"]["punctual_idempotency_key"], message.idempotency_key);
     assert_eq!(overrides["metadata"]["punctual_attempt_key"], message.attempt_key);
     check_request(&body);
+    // The slim document leaves this part out.
+    let detection = &overrides["voicemailDetection"];
+    assert_eq!(*detection, json!({"provider": "vapi"}));
+    if let Some(document) = published("vapi/openapi.call.trimmed.json") {
+        let pointer = "#/components/schemas/AssistantOverrides/properties/voicemailDetection";
+        assert_valid(&schema(document, pointer), detection);
+    }
+    let as_the_assistant_is_set = super::tests::channel(&url, &[("voicemail_detection", "false")]);
+    platform.then(201, taken());
+    as_the_assistant_is_set.send(&message).await.unwrap();
+    assert_eq!(platform.take().remove(0).json()["assistantOverrides"].get("voicemailDetection"), None);
     if let Some(document) = published(SPEC) {
         assert_valid(&schema(document, "#/components/schemas/Call"), &taken());
     }
@@ -102,6 +114,24 @@ async fn every_shape_of_call_is_what_vapi_publishes() {
     channel(&url, &[("template", "Hello {user}, {message}!")]).send(&sample::message(TO)).await.unwrap();
     let said = &platform.take().remove(0).json()["assistantOverrides"]["variableValues"]["first_words"];
     assert_eq!(said, "Hello alice, Take your \"medicine\"!");
+}
+
+#[tokio::test]
+async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_said() {
+    let (platform, url) = Platform::start().await;
+    let said = async |template: &str, prompt: &str| {
+        let mut message = sample::message(TO);
+        sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack(prompt)));
+        platform.then(201, taken());
+        channel(&url, &[("template", template)]).send(&message).await.unwrap();
+        let body = platform.take().remove(0).json();
+        body["assistantOverrides"]["variableValues"]["first_words"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said("Hello, {message}!", "Taken?").await, "Hello, Take your \"medicine\"! Taken?");
+    assert_eq!(said("{message}: {prompt}", "Taken?").await, "Take your \"medicine\": Taken?");
+    assert_eq!(said("{name}", "Taken?").await, "Take your \"medicine\". Taken?");
+    let long = said("{message}", &"Really? ".repeat(256)).await;
+    assert!(long.chars().count() <= SAID_CHARS_MAX && long.starts_with("Take your") && long.contains("… (+"), "{long}");
 }
 
 fn class(failed: &SendError) -> &'static str {
@@ -186,6 +216,11 @@ async fn a_call_is_followed_to_its_end() {
     assert_eq!(class(&follow(200, ended("silence-timed-out")).await.unwrap_err()), "unavailable");
     let talked = json!({"endedReason": "silence-timed-out", "messages": [{"role": "bot"}, {"role": "user"}]});
     assert_eq!(follow(200, call("ended", talked)).await, Ok(Followed::Reached));
+    // A fault in the middle of a call says nothing about what was heard before it.
+    let fault = "pipeline-error-openai-llm-failed";
+    assert_eq!(class(&follow(200, ended(fault)).await.unwrap_err()), "unavailable");
+    let talked = json!({"endedReason": fault, "messages": [{"role": "bot"}, {"role": "user"}]});
+    assert_eq!(follow(200, call("ended", talked)).await, Ok(Followed::Reached));
     let why = json!({"endedReason": "twilio-reported-customer-misdialed", "endedMessage": "no\nsuch number"});
     let refused = follow(200, call("ended", why)).await.unwrap_err();
     let said = "the call ended: twilio-reported-customer-misdialed (no such number)";
@@ -211,20 +246,14 @@ fn every_reason_is_decided_on_purpose() {
     let reasons = document["components"]["schemas"]["Call"]["properties"]["endedReason"]["enum"].as_array().unwrap();
     let reasons: BTreeSet<&str> = reasons.iter().map(|reason| reason.as_str().unwrap()).collect();
     assert_eq!(reasons.len(), 595);
-    let (mut n_not_heard, mut by_word) = (0, Vec::new());
-    for reason in reasons {
-        match reason::ended(reason).unwrap_or_else(|| panic!("{reason} is new: decide what it means")) {
-            Ended::NotHeard => n_not_heard += 1,
-            other => by_word.push((other, reason)),
-        }
-    }
-    assert_eq!(n_not_heard + by_word.len(), 595);
+    let decide = |reason| reason::ended(reason).unwrap_or_else(|| panic!("{reason} is new: decide what it means"));
+    let decided: Vec<_> = reasons.into_iter().map(|reason| (decide(reason), reason)).collect();
     // Nothing that says error counts as heard, but for transfers, which come after the first words.
-    for (ended, reason) in &by_word {
+    for (ended, reason) in &decided {
         assert!(*ended != Ended::Heard || !reason.contains("error") || reason.contains("transfer"), "{reason}");
     }
-    let n = |wanted: Ended| by_word.iter().filter(|(ended, _)| *ended == wanted).count();
-    assert_eq!((n(Ended::Heard), n(Ended::HeardIfTalked), n(Ended::Never)), (19, 8, 6));
+    let n = |wanted: Ended| decided.iter().filter(|(ended, _)| *ended == wanted).count();
+    assert_eq!([Ended::Heard, Ended::HeardIfTalked, Ended::NotHeard, Ended::Never].map(n), [19, 532, 38, 6]);
     assert_eq!(reason::ended("brand-new"), None);
     assert_eq!(reason::ended(""), None);
 }
@@ -235,6 +264,7 @@ fn settings_that_cannot_be_right_are_refused() {
         make(&mut sample::settings(pairs), &sample::server()).map(|_| ()).unwrap_err().to_string()
     };
     assert!(wrong(&[]).starts_with("api_key: is missing; write the private key from the dashboard"));
+    assert!(wrong(&[("api_key", "a\nb")]).starts_with("api_key: has a space or a line break within"));
     assert!(wrong(&[("api_key", "x")]).starts_with("assistant_id: is missing"));
     assert!(wrong(&[("api_key", "x"), ("assistant_id", "a")]).starts_with("phone_number_id: is missing"));
     assert!(wrong(&[("api_url", "vapi.ai")]).starts_with("api_url: is no http"));
