@@ -38,3 +38,12 @@ pub mod signatures;
 
 /// Requests to a platform.
 pub(crate) mod http;
+
+/// What a platform said, fit to be told.
+pub(crate) mod quote;
+
+/// How long a receiver asks to wait.
+pub(crate) mod retry_after;
+
+/// What it means when a request ends without an answer.
+pub(crate) mod failure;

@@ -215,16 +215,9 @@ impl Discord {
         if answer.status.is_success() {
             return Ok(answer);
         }
-        let redact = |said: String| {
-            let said = Token::new(secret).redact(&said);
-            self.token.as_ref().map_or_else(|| said.clone(), |token| token.redact(&said))
-        };
-        Err(match answer::name(&answer, sent_at) {
-            SendError::Gone(said) => SendError::Gone(redact(said)),
-            SendError::Refused(said) => SendError::Refused(redact(said)),
-            SendError::Unavailable(said) => SendError::Unavailable(redact(said)),
-            other => other,
-        })
+        let secret = Token::new(secret);
+        let secrets: Vec<&Token> = self.token.iter().chain([&secret]).collect();
+        Err(answer::name(&answer, &secrets, sent_at))
     }
 }
 

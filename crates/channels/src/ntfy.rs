@@ -26,7 +26,7 @@ use serde::Serialize;
 use crate::common::buttons::buttons;
 use crate::common::fields::Fields;
 use crate::common::fit::{Unit, fit};
-use crate::common::http::{Answer, Http, TIMEOUT, origin};
+use crate::common::http::{self, Answer, Http, TIMEOUT, origin};
 use crate::common::links::Links;
 use crate::common::template::{Template, plain};
 use crate::common::texts::texts;
@@ -83,7 +83,10 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
 fn login(fields: &mut Fields) -> Result<Login, Invalid> {
     match (fields.secret("token")?, fields.text("username"), fields.secret("password")?) {
         (None, None, None) => Ok(Login::Nobody),
-        (Some(token), None, None) => Ok(Login::Token(token)),
+        (Some(token), None, None) => {
+            http::check_header("token", &token)?;
+            Ok(Login::Token(token))
+        }
         (None, Some(user), Some(password)) => Ok(Login::Password { user, password }),
         (Some(_), _, _) => Err(Invalid::new("token", "is given, and so is a username or password; give one of them")),
         (None, None, Some(_)) => Err(Invalid::new("username", "is missing; it belongs to the password")),
@@ -157,11 +160,11 @@ impl Ntfy {
 
     /// What an answer says, without what was said to it.
     fn said(&self, answer: &Answer) -> String {
-        let said = format!("ntfy {}", answer.said());
-        match &self.login {
-            Login::Nobody => said,
-            Login::Token(secret) | Login::Password { password: secret, .. } => secret.redact(&said),
-        }
+        let secrets: &[&Token] = match &self.login {
+            Login::Nobody => &[],
+            Login::Token(secret) | Login::Password { password: secret, .. } => &[secret],
+        };
+        format!("ntfy {}", answer.said(secrets))
     }
 }
 

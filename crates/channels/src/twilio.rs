@@ -23,6 +23,7 @@ use crate::common::fit::Unit;
 use crate::common::http::{Answer, Http, TIMEOUT, form, origin};
 use crate::common::links::Links;
 use crate::common::phone;
+use crate::common::quote::told;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
 use crate::common::whole::whole;
@@ -140,13 +141,12 @@ impl Twilio {
 
     fn said(&self, answer: &Answer) -> String {
         let json = answer.json();
-        let said = match (json["code"].as_u64(), json["message"].as_str()) {
+        match (json["code"].as_u64(), json["message"].as_str()) {
             (Some(code), Some(message)) => {
-                format!("Twilio answered {code}: {}", crate::webhook::answer::quote(message))
+                format!("Twilio answered {code}: {}", told(message, &[&self.auth_token]))
             }
-            _ => format!("Twilio {}", answer.said()),
-        };
-        self.auth_token.redact(&said)
+            _ => format!("Twilio {}", answer.said(&[&self.auth_token])),
+        }
     }
 
     fn failure(&self, answer: &Answer, message: &Message) -> SendError {
@@ -226,9 +226,9 @@ impl Channel for Twilio {
             "sent" | "delivered" | "read" | "partially_delivered" => Ok(Followed::Reached),
             status @ ("failed" | "undelivered" | "canceled") => {
                 let code = json["error_code"].as_u64();
-                let why = json["error_message"].as_str().unwrap_or("no reason given");
+                let why = told(json["error_message"].as_str().unwrap_or("no reason given"), &[&self.auth_token]);
                 let said = format!("Twilio took it, then: {status}, {}: {why}", code.unwrap_or_default());
-                Err(named(code::class(code, 500), self.auth_token.redact(&said), WAIT))
+                Err(named(code::class(code, 500), said, WAIT))
             }
             _ => Ok(Followed::AskAgain(ASK_EVERY)),
         }

@@ -25,6 +25,7 @@ use crate::common::fields::Fields;
 use crate::common::fit::Unit;
 use crate::common::http::{self, Answer, Http, TIMEOUT, origin};
 use crate::common::phone;
+use crate::common::quote::{quote, told};
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
 use crate::common::whole::whole_with;
@@ -127,10 +128,9 @@ impl Vapi {
         let message = match &answer.json()["message"] {
             Value::String(text) => text.clone(),
             Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; "),
-            _ => return self.api_key.redact(&format!("Vapi {}", answer.said())),
+            _ => return format!("Vapi {}", answer.said(&[&self.api_key])),
         };
-        let quote = crate::webhook::answer::quote(&message);
-        self.api_key.redact(&format!("Vapi answered {}: {quote}", answer.status))
+        format!("Vapi answered {}: {}", answer.status, told(&message, &[&self.api_key]))
     }
 
     fn failure(&self, answer: &Answer, message: &Message) -> SendError {
@@ -225,7 +225,7 @@ impl Channel for Vapi {
 
 fn outcome(call: &Value) -> Result<Followed, SendError> {
     let reason = call["endedReason"].as_str().unwrap_or_default();
-    let detail = call["endedMessage"].as_str().map(crate::webhook::answer::quote).filter(|text| !text.is_empty());
+    let detail = call["endedMessage"].as_str().map(quote).filter(|text| !text.is_empty());
     let said = match detail {
         Some(detail) => format!("the call ended: {reason} ({detail})"),
         None => format!("the call ended: {reason}"),

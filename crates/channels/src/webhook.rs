@@ -20,8 +20,8 @@ pub mod address;
 /// Signing, so that a receiver can tell our requests from forged ones.
 pub mod signature;
 
-pub(crate) mod answer;
-pub(crate) mod failure;
+mod answer;
+mod failure;
 mod guard;
 mod redirect;
 #[cfg(test)]

@@ -29,6 +29,7 @@ use crate::common::buttons::{Verb, buttons};
 use crate::common::fields::Fields;
 use crate::common::fit::{Unit, fit};
 use crate::common::http::{self, Http};
+use crate::common::phone;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
 use crate::common::whole::whole;
@@ -198,14 +199,7 @@ impl Channel for Whatsapp {
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
-        let digits = address.strip_prefix('+').unwrap_or_default();
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
-        if (7..=15).contains(&digits.len()) && is_number {
-            return Ok(());
-        }
-        let right =
-            "is no phone number; write it with + and the country first and nothing but digits, such as +4915112345678";
-        Err(Invalid::new("address", right))
+        phone::check("address", address)
     }
 
     fn limits(&self) -> Limits {

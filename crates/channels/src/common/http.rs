@@ -12,8 +12,10 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
 use serde_json::Value;
 
+use super::failure;
+use super::quote::told;
+use super::retry_after::retry_after;
 use super::token::Token;
-use crate::webhook::{answer, failure};
 
 /// How much of an answer is read.
 const BODY_BYTES_MAX: usize = 256 * 1024;
@@ -92,9 +94,9 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 
-    /// What was answered, on one short line.
-    pub(crate) fn said(&self) -> String {
-        match answer::quote(&String::from_utf8_lossy(&self.body)) {
+    /// What was answered, on one short line and without the `secrets`.
+    pub(crate) fn said(&self, secrets: &[&Token]) -> String {
+        match told(&String::from_utf8_lossy(&self.body), secrets) {
             quote if quote.is_empty() => format!("answered {}", self.status),
             quote => format!("answered {}: {quote}", self.status),
         }
@@ -102,7 +104,7 @@ impl Answer {
 
     /// How long `Retry-After` asks to wait.
     pub(crate) fn retry_after(&self, sent_at: Timestamp) -> Option<Duration> {
-        answer::retry_after(&self.headers, sent_at)
+        retry_after(&self.headers, sent_at)
     }
 
     /// What the status alone means, where a platform says no more: 429 and 503 with a wait are throttled, other 5xx and 408

@@ -7,7 +7,8 @@ use punctual_core::channel::{Held, SendError};
 use serde_json::Value;
 
 use crate::common::http::Answer;
-use crate::webhook::answer::quote;
+use crate::common::quote::told;
+use crate::common::token::Token;
 
 /// The shortest and the longest wait that is obeyed; after the longest, Discord is asked again.
 const WAIT_MIN: Duration = Duration::from_millis(100);
@@ -16,9 +17,9 @@ const WAIT_MAX: Duration = Duration::from_secs(3600);
 /// Names an answer that is no success by what to do next.
 ///
 /// A token that is not accepted is the operator's to mend, and no fault of the address: the message is kept and tried again.
-pub(super) fn name(answer: &Answer, sent_at: Timestamp) -> SendError {
+pub(super) fn name(answer: &Answer, secrets: &[&Token], sent_at: Timestamp) -> SendError {
     let body = answer.json();
-    let said = said(answer, &body);
+    let said = said(answer, &body, secrets);
     if answer.status == 429 {
         return throttled(answer, &body, sent_at);
     }
@@ -58,9 +59,10 @@ fn wait(answer: &Answer, body: &Value, sent_at: Timestamp) -> Duration {
 }
 
 /// Such as `Discord answered 403: Missing Permissions (50013)`.
-fn said(answer: &Answer, body: &Value) -> String {
-    let Some(message) = body["message"].as_str() else { return format!("Discord {}", answer.said()) };
-    let details = body.get("errors").map(|errors| format!(": {}", quote(&errors.to_string()))).unwrap_or_default();
+fn said(answer: &Answer, body: &Value, secrets: &[&Token]) -> String {
+    let Some(message) = body["message"].as_str() else { return format!("Discord {}", answer.said(secrets)) };
+    let details =
+        body.get("errors").map(|errors| format!(": {}", told(&errors.to_string(), secrets))).unwrap_or_default();
     let code = body["code"].as_u64().unwrap_or_default();
-    format!("Discord answered {}: {} ({code}){details}", answer.status.as_u16(), quote(message))
+    format!("Discord answered {}: {} ({code}){details}", answer.status.as_u16(), told(message, secrets))
 }

@@ -15,7 +15,8 @@ use std::time::Duration;
 use lettre::transport::smtp::Error;
 use punctual_core::channel::{Held, SendError};
 
-use crate::webhook::answer::quote;
+use crate::common::quote::told;
+use crate::common::token::Token;
 
 /// How long to leave a server alone that says it is too much: they do not say how long.
 const WAIT: Duration = Duration::from_secs(60);
@@ -46,8 +47,9 @@ impl Step {
     }
 }
 
-/// Names what went wrong at `step`. `receiver` is the server.
-pub(super) fn name(error: &Error, step: Step, receiver: &str) -> SendError {
+/// Names what went wrong at `step`. `receiver` is the server; one that repeats the `secrets` must not make us repeat them.
+pub(super) fn name(error: &Error, step: Step, receiver: &str, secrets: &[&Token]) -> SendError {
+    let quote = |text: &str| told(text, secrets);
     let why = error.source().map(ToString::to_string).unwrap_or_default();
     let Some(code) = error.status().map(u16::from) else {
         return match step {

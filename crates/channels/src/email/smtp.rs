@@ -22,6 +22,9 @@ use crate::common::token::Token;
 /// A connection that was not used for longer is not trusted: servers hang up, and firewalls forget. They wait for minutes.
 const IDLE_MAX: SignedDuration = SignedDuration::from_secs(60);
 
+/// How long a server may take to forget a mail that it said no to. What it said counts, however long this takes.
+const RESET_MAX: Duration = Duration::from_secs(2);
+
 /// The way to one server.
 #[derive(Debug)]
 pub(super) struct Smtp {
@@ -50,13 +53,33 @@ pub(super) enum Security {
 #[derive(Default)]
 pub(super) struct Idle(Mutex<Vec<(AsyncSmtpConnection, Timestamp)>>);
 
+/// Why a mail was not taken.
+struct Failed {
+    error: SendError,
+    /// A server that said no to this mail takes the next one, once it has forgotten this one.
+    connection: Option<Box<AsyncSmtpConnection>>,
+}
+
+impl From<SendError> for Failed {
+    fn from(error: SendError) -> Self {
+        Self { error, connection: None }
+    }
+}
+
 impl Smtp {
     /// Sends one mail to one person. It is taken, or the error says how far it came.
     #[expect(clippy::disallowed_methods, reason = "the network's time is real")]
     pub(super) async fn send(&self, from: &Address, to: &Address, mail: &str, now: Timestamp) -> Result<(), SendError> {
         let under_way = AtomicBool::new(false);
         match tokio::time::timeout(self.timeout, self.send_once(from, to, mail, now, &under_way)).await {
-            Ok(sent) => sent,
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Failed { error, connection: None })) => Err(error),
+            Ok(Err(Failed { error, connection: Some(mut connection) })) => {
+                if let Ok(Ok(_)) = tokio::time::timeout(RESET_MAX, connection.command(Rset)).await {
+                    self.keep(*connection, now);
+                }
+                Err(error)
+            }
             Err(_) if under_way.load(Ordering::Relaxed) => Err(SendError::Unknown(format!(
                 "no answer from {} within {:?}; it may have arrived",
                 self.receiver(),
@@ -73,7 +96,7 @@ impl Smtp {
         mail: &str,
         now: Timestamp,
         under_way: &AtomicBool,
-    ) -> Result<(), SendError> {
+    ) -> Result<(), Failed> {
         let mut connection = self.ready(from, to, now).await?;
         let sent = async {
             connection.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(|error| (error, Step::Recipient))?;
@@ -88,12 +111,12 @@ impl Smtp {
                 self.keep(connection, now);
                 Ok(())
             }
-            Err((error, step)) => Err(self.failed(connection, &error, step, now).await),
+            Err((error, step)) => Err(self.failed(connection, &error, step)),
         }
     }
 
     /// A connection that has taken the sender: one that was kept, if it is still good, else a new one.
-    async fn ready(&self, from: &Address, to: &Address, now: Timestamp) -> Result<AsyncSmtpConnection, SendError> {
+    async fn ready(&self, from: &Address, to: &Address, now: Timestamp) -> Result<AsyncSmtpConnection, Failed> {
         let (mut connection, mut is_new) = match self.idle.take(now) {
             Some(connection) => (connection, false),
             None => (self.connect().await?, true),
@@ -103,7 +126,8 @@ impl Smtp {
             if beyond_ascii && !connection.server_info().supports_feature(Extension::SmtpUtfEight) {
                 self.keep(connection, now);
                 let receiver = self.receiver();
-                return Err(SendError::Refused(format!("{receiver} takes no addresses with letters beyond ASCII")));
+                let problem = format!("{receiver} takes no addresses with letters beyond ASCII");
+                return Err(SendError::Refused(problem).into());
             }
             let parameters = match beyond_ascii {
                 // The address stands in the mail, too, and a server that knows the one knows the other.
@@ -114,7 +138,7 @@ impl Smtp {
                 Ok(_) => return Ok(connection),
                 // It had said good-bye before it was asked. Nothing is sent yet, so another one is tried.
                 Err(error) if !is_new && error.status().is_none_or(|code| u16::from(code) == 421) => {}
-                Err(error) => return Err(self.failed(connection, &error, Step::Sender, now).await),
+                Err(error) => return Err(self.failed(connection, &error, Step::Sender)),
             }
             (connection, is_new) = match self.idle.take(now) {
                 Some(connection) => (connection, false),
@@ -123,28 +147,15 @@ impl Smtp {
         }
     }
 
-    /// Names what went wrong, and keeps the connection if it is still good: a server that said no to this mail takes the next one.
-    async fn failed(
-        &self,
-        mut connection: AsyncSmtpConnection,
-        error: &Error,
-        step: Step,
-        now: Timestamp,
-    ) -> SendError {
+    /// Names what went wrong, and hands back the connection if it is still good.
+    fn failed(&self, connection: AsyncSmtpConnection, error: &Error, step: Step) -> Failed {
         // 421 says good-bye as well.
         let said_no = error.status().map(u16::from).is_some_and(|code| code != 421);
-        if said_no && connection.command(Rset).await.is_ok() {
-            self.keep(connection, now);
-        }
-        reply::name(error, step, &self.receiver())
+        Failed { error: self.name(error, step), connection: said_no.then(|| Box::new(connection)) }
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, SendError> {
-        self.try_connect().await.map_err(|error| match reply::name(&error, Step::Connect, &self.receiver()) {
-            // A server that repeats what it was told must not make us repeat the password.
-            SendError::Unavailable(said) => SendError::Unavailable(self.redact(&said)),
-            other => other,
-        })
+        self.try_connect().await.map_err(|error| self.name(&error, Step::Connect))
     }
 
     async fn try_connect(&self) -> Result<AsyncSmtpConnection, Error> {
@@ -165,8 +176,9 @@ impl Smtp {
         Ok(connection)
     }
 
-    fn redact(&self, said: &str) -> String {
-        self.login.as_ref().map_or_else(|| said.to_owned(), |(_, password)| password.redact(said))
+    fn name(&self, error: &Error, step: Step) -> SendError {
+        let secrets: Vec<_> = self.login.iter().map(|(_, password)| password).collect();
+        reply::name(error, step, &self.receiver(), &secrets)
     }
 
     fn keep(&self, connection: AsyncSmtpConnection, now: Timestamp) {

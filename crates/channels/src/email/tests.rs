@@ -292,6 +292,18 @@ async fn every_step_names_what_went_wrong() {
 }
 
 #[tokio::test]
+async fn what_the_server_said_counts_even_if_it_then_falls_silent() {
+    let receiver = Receiver::start().await;
+    receiver.instead(".", Instead::Say("550 5.7.1 spam"));
+    receiver.instead("RSET", Instead::Hang);
+    let channel = channel(&receiver, &[("timeout", "300ms")]);
+    let failed = channel.send(&sample::message(TO)).await.unwrap_err();
+    assert!(matches!(&failed, SendError::Refused(why) if why.contains("550 5.7.1 spam")), "{failed}");
+    channel.send(&sample::message(TO)).await.unwrap();
+    assert_eq!(receiver.n_connections(), 2, "the silent one is not used again");
+}
+
+#[tokio::test]
 async fn a_wrong_password_is_for_the_operator() {
     let receiver = Receiver::start().await;
     let failed = channel(&receiver, &[("username", "alice"), ("password", "wr0ng")]).send(&sample::message(TO)).await;

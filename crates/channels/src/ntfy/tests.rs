@@ -253,6 +253,7 @@ fn settings_and_addresses_that_cannot_be_right_are_refused() {
     assert_eq!(wrong(&[("username", "x")]), "password: is missing; it belongs to the username");
     assert_eq!(wrong(&[("password", "x")]), "username: is missing; it belongs to the password");
     assert!(wrong(&[("token", "x"), ("username", "y")]).starts_with("token: is given, and so is"));
+    assert!(wrong(&[("token", "a\nb")]).starts_with("token: has a space or a line break within"));
     assert!(wrong(&[("title", "{titel}")]).starts_with("title: has the unknown field {titel}"));
     let channel = channel("https://ntfy.sh/", &[("token", "tk_s3cret")]);
     for good in ["a", "my-reminders_x7", &"x".repeat(64)] {

@@ -7,8 +7,8 @@ use punctual_core::channel::{Held, Receipt, SendError};
 
 use crate::common::crowd::Crowd;
 use crate::common::http::Answer;
+use crate::common::quote::{quote, told};
 use crate::common::token::Token;
-use crate::webhook::answer::quote;
 
 /// How long to wait where Slack does not say.
 const WAIT: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Reading<'_> {
     /// Names an error by what to do next. What a token lacks is the operator's to mend, and no fault of the address: the message
     /// is kept and tried again.
     fn name(&self, answer: &Answer, error: &str, needed: &str) -> SendError {
-        let said = format!("Slack answered {}", quote(&self.secret.redact(error)));
+        let said = format!("Slack answered {}", told(error, &[self.secret]));
         match error {
             "is_archived" | "channel_is_archived" | "user_not_found" | "user_disabled" => SendError::Gone(said),
             // The webhook was removed, or its application.
@@ -99,7 +99,7 @@ impl Reading<'_> {
     }
 
     fn said(&self, answer: &Answer) -> String {
-        self.secret.redact(&answer.said())
+        answer.said(&[self.secret])
     }
 }
 

@@ -7,8 +7,8 @@ use punctual_core::channel::{Held, Receipt, SendError};
 
 use super::address::Chat;
 use crate::common::http::Answer;
+use crate::common::quote::told;
 use crate::common::token::Token;
-use crate::webhook::answer::quote;
 
 /// The longest wait that is obeyed; after it Telegram is asked again.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
@@ -49,8 +49,8 @@ pub(super) fn read(
     let code = body["error_code"].as_u64().unwrap_or_else(|| answer.status.as_u16().into());
     let words = body["description"].as_str().unwrap_or_default().to_lowercase();
     let said = match body["description"].as_str() {
-        Some(description) => format!("Telegram answered {code}: {}", quote(&token.redact(description))),
-        None => format!("Telegram {}", token.redact(&answer.said())),
+        Some(description) => format!("Telegram answered {code}: {}", told(description, &[token])),
+        None => format!("Telegram {}", answer.said(&[token])),
     };
     let says = |some: &[&str]| some.iter().any(|one| words.contains(one));
     Err(Said::Failed(match code {

@@ -7,8 +7,8 @@ use punctual_core::channel::{Held, Receipt, SendError};
 use serde_json::Value;
 
 use crate::common::http::Answer;
+use crate::common::quote::told;
 use crate::common::token::Token;
-use crate::webhook::answer::quote;
 
 /// What Meta said of a message that it did not take.
 #[derive(Debug)]
@@ -22,10 +22,10 @@ pub(super) enum Said {
 pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result<Receipt, Said> {
     let body = answer.json();
     let error = &body["error"];
+    let said = said(answer, error, token);
     if answer.status.is_success() && error.is_null() {
-        return Ok(body["messages"][0]["id"].as_str().map(Receipt::of).unwrap_or_default());
+        return taken(&body["messages"][0], said).map_err(Said::Failed);
     }
-    let said = token.redact(&said(answer, error));
     // Meta seldom says how long; what is here is what it publishes, or a guess that costs little.
     let throttled = |seconds, held| {
         let wait = answer.retry_after(sent_at).unwrap_or(Duration::from_secs(seconds));
@@ -58,12 +58,31 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
     }))
 }
 
+/// What became of a message that Meta answered with success.
+fn taken(message: &Value, said: String) -> Result<Receipt, SendError> {
+    // Something before Meta may answer with success, too, and know nothing of the message.
+    let Some(id) = message["id"].as_str() else {
+        return Err(SendError::Unknown(format!("{said}, but no message's id; it may have been taken")));
+    };
+    match message["message_status"].as_str() {
+        Some("accepted") | None => Ok(Receipt::of(id)),
+        Some("paused") => Err(SendError::Unavailable(
+            "WhatsApp has paused the template, so it is not delivered now; look at it in Meta's manager".into(),
+        )),
+        // Meta sends it, or drops it, when it has made up its mind; it tells a webhook which.
+        Some("held_for_quality_assessment") => {
+            Err(SendError::Unknown("WhatsApp holds the message to assess the template; it may arrive later".into()))
+        }
+        Some(new) => Err(SendError::Unknown(format!("WhatsApp took the message as {}, which is new", told(new, &[])))),
+    }
+}
+
 /// Such as `WhatsApp answered 131026: Message undeliverable (the number is not on WhatsApp)`.
-fn said(answer: &Answer, error: &Value) -> String {
+fn said(answer: &Answer, error: &Value, token: &Token) -> String {
     let (Some(code), Some(message)) = (error["code"].as_u64(), error["message"].as_str()) else {
-        return format!("WhatsApp {}", answer.said());
+        return format!("WhatsApp {}", answer.said(&[token]));
     };
     let details = error["error_data"]["details"].as_str();
-    let details = details.map(|details| format!(" ({})", quote(details))).unwrap_or_default();
-    format!("WhatsApp answered {code}: {}{details}", quote(message))
+    let details = details.map(|details| format!(" ({})", told(details, &[token]))).unwrap_or_default();
+    format!("WhatsApp answered {code}: {}{details}", told(message, &[token]))
 }

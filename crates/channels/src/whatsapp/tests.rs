@@ -100,9 +100,43 @@ async fn every_request_is_what_meta_publishes() {
 }
 
 #[tokio::test]
+async fn only_a_message_with_an_id_that_goes_out_now_is_sent() {
+    let (platform, whatsapp) = start(&[]).await;
+    let file = "whatsapp/business-messaging-api_v23.0.messages.repaired.json";
+    let statuses = crate::spec::published(file).map_or_else(
+        || json!(["accepted", "held_for_quality_assessment", "paused"]),
+        |document| document["components"]["schemas"]["MessageStatus"]["enum"].clone(),
+    );
+    for status in statuses.as_array().unwrap() {
+        let mut answer = taken();
+        answer["messages"][0]["message_status"] = status.clone();
+        platform.then(200, answer);
+        let expect = match status.as_str().unwrap() {
+            "accepted" => "sent",
+            "held_for_quality_assessment" => "unknown",
+            "paused" => "unavailable",
+            new => panic!("{new} is new: decide what it means"),
+        };
+        assert_eq!(class(&whatsapp.send(&sample::message(TO)).await), expect, "{status}");
+    }
+    for (answer, expect) in [
+        (json!({"messages": [{"id": "wamid.X"}]}), "sent"),
+        (json!({"messages": [{"id": "wamid.X", "message_status": "brand-new"}]}), "unknown"),
+        (json!({"messages": []}), "unknown"),
+        (json!("<html>Welcome to our network EAAs3cret</html>"), "unknown"),
+    ] {
+        platform.then(200, answer);
+        let sent = whatsapp.send(&sample::message(TO)).await;
+        assert_eq!(class(&sent), expect, "{sent:?}");
+        assert!(!format!("{sent:?}").contains("s3cret"), "{sent:?}");
+    }
+}
+
+#[tokio::test]
 async fn requests_in_full() {
     let (platform, whatsapp) = start(&[]).await;
     let mut message = sample::message(TO);
+    platform.then(200, taken());
     whatsapp.send(&message).await.unwrap();
     let key = message.idempotency_key.clone();
     let id = message.occurrence;
@@ -117,6 +151,7 @@ async fn requests_in_full() {
 
     sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Taken?")));
     message.language = Lang::Hr;
+    platform.then(200, taken());
     whatsapp.send(&message).await.unwrap();
     let reply = |verb: &str, title: &str| json!({"type": "reply", "reply": {"id": format!("punctual:{verb}:{id}"), "title": title}});
     let (ack, snooze, dismiss) =
@@ -127,12 +162,14 @@ async fn requests_in_full() {
     };
     assert_eq!(platform.take()[0].json(), frame(interactive(json!([ack, snooze, dismiss]))));
     sample::change(&mut message, |reminder| reminder.snooze_allowed = false);
+    platform.then(200, taken());
     whatsapp.send(&message).await.unwrap();
     assert_eq!(platform.take()[0].json(), frame(interactive(json!([ack, dismiss]))));
 
     let settings = [("template_name", "reminder"), ("template_buttons", "true"), ("template_language", "*=en_US")];
     let (platform, whatsapp) = start(&settings).await;
     message.text = "Take\nyour\t\tmedicine".into();
+    platform.then(200, taken());
     whatsapp.send(&message).await.unwrap();
     let button = |index: &str, verb: &str| {
         json!({"type": "button", "sub_type": "quick_reply", "index": index,
@@ -186,6 +223,7 @@ async fn a_length_at_the_limit_is_left_alone_and_one_more_is_cut_visibly() {
                 room -= "\nDone?".len();
             }
             message.text = format!("{}{}", "😀".repeat(room / 2), "x".repeat(room % 2 + more));
+            platform.then(200, taken());
             whatsapp.send(&message).await.unwrap();
             let body = platform.take()[0].json();
             let said = if with_buttons { &body["interactive"]["body"]["text"] } else { &body["text"]["body"] };
@@ -294,7 +332,7 @@ fn addresses_are_checked() {
         "+٤٩١٥١١٢٣",
     ] {
         let error = whatsapp.check_address(wrong).unwrap_err().to_string();
-        assert!(error.starts_with("address: is no phone number; write it with +"), "{wrong}: {error}");
+        assert!(error.starts_with("address: is no phone number: write +"), "{wrong}: {error}");
     }
 }
 
