@@ -92,7 +92,7 @@ impl Discord {
         let limits = fields.limits(defaults)?;
         let invalid_max = fields.number("invalid_requests_max", 1..=9_900)?.unwrap_or(invalid::INVALID_MAX);
         Ok(Self {
-            http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
+            http: Http::new(fields.timeout(http::TIMEOUT, 2)?)?,
             token,
             // Discord asks for this form.
             user_agent: format!(

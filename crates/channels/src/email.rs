@@ -62,7 +62,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         security,
         login: login(fields)?,
         hello: from.email.domain().to_owned(),
-        timeout: fields.span("timeout")?.unwrap_or(TIMEOUT),
+        timeout: fields.timeout(TIMEOUT, 1)?,
         idle_max: limits.concurrency,
         idle: Default::default(),
     };

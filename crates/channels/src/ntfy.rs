@@ -76,7 +76,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         title: fields.template("title", plain)?,
         links: server.links.clone(),
         limits: fields.limits(defaults)?,
-        http: Http::new(fields.span("timeout")?.unwrap_or(TIMEOUT))?,
+        http: Http::new(fields.timeout(TIMEOUT, 1)?)?,
     }))
 }
 

@@ -63,7 +63,7 @@ impl Slack {
         let token = fields.secret("token")?;
         token.iter().try_for_each(|token| http::check_header("token", token))?;
         Ok(Self {
-            http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
+            http: Http::new(fields.timeout(http::TIMEOUT, 1)?)?,
             api_url: fields.url("api_url", "https://slack.com/api")?,
             token,
             template: fields.template("template", plain)?.unwrap_or_else(|| Template::fixed(TEMPLATE, plain)),

@@ -75,7 +75,7 @@ impl Telegram {
         let limits = fields.limits(defaults)?;
         let is_set = fields.text("address_rate").is_some();
         Ok(Self {
-            http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
+            http: Http::new(fields.timeout(http::TIMEOUT, 2)?)?,
             api_url: fields.url("api_url", "https://api.telegram.org")?,
             token,
             template: fields

@@ -84,7 +84,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         template: fields.template("template", plain)?.unwrap_or_else(|| Template::fixed("{message}", plain)),
         links: server.links.clone().filter(|_| answer_link),
         limits: fields.limits(defaults)?,
-        http: Http::new(fields.span("timeout")?.unwrap_or(TIMEOUT))?,
+        http: Http::new(fields.timeout(TIMEOUT, 1)?)?,
     }))
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn make(fields: &mut Fields, _: &Server) -> Result<Arc<dyn Channel>, 
         detects_voicemail: fields.boolean("voicemail_detection")?.unwrap_or(true),
         template: fields.template("template", plain)?.unwrap_or_else(|| Template::fixed("{word}: {message}", plain)),
         limits: fields.limits(defaults)?,
-        http: Http::new(fields.span("timeout")?.unwrap_or(TIMEOUT))?,
+        http: Http::new(fields.timeout(TIMEOUT, 1)?)?,
     }))
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         allow_private: fields.boolean("allow_private")?.unwrap_or(defaults.allow_private),
         allow_private_by: "the channel's allow_private = true",
         public_url: server.public_url.clone(),
-        timeout: fields.span("timeout")?.unwrap_or(defaults.timeout),
+        timeout: fields.timeout(defaults.timeout, 1)?,
         concurrency: limits.concurrency,
         rate: limits.rate,
         address_rate: limits.address_rate,

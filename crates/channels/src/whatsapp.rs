@@ -109,8 +109,9 @@ impl Whatsapp {
             }
             _ => return Err(Invalid::new("mode", "is unknown; write template, session or auto")),
         };
+        let n_requests = if mode == Mode::Auto { 2 } else { 1 };
         Ok(Self {
-            http: Http::new(fields.span("timeout")?.unwrap_or(http::TIMEOUT))?,
+            http: Http::new(fields.timeout(http::TIMEOUT, n_requests)?)?,
             url: format!("{api_url}/{version}/{number}/messages"),
             token,
             template: fields.template("template", plain)?.unwrap_or_else(|| Template::fixed(TEMPLATE, plain)),

@@ -1,6 +1,7 @@
 //! A channel's settings, read one by one, with an error for what is wrong or unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -12,10 +13,13 @@ use reqwest::Url;
 use super::template::{Escape, Template};
 use super::token::Token;
 
+/// How long all requests of a send may take together: the engine gives up a send after 30 seconds.
+const SEND_MAX: Duration = Duration::from_secs(25);
+
 /// The settings of one channel, by name. Each value is the text that a person wrote.
 ///
 /// A channel reads what it knows; [`Fields::finish`] then refuses what nobody read.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Fields {
     values: BTreeMap<String, String>,
     read: BTreeSet<String>,
@@ -99,6 +103,23 @@ impl Fields {
         Ok(Some(span))
     }
 
+    /// How long one request may take, named `timeout`, where a send makes up to `n_requests`; else `default`, or what is left for
+    /// it. A send that took longer would be given up from outside, and nobody could say any more how far it had come.
+    pub fn timeout(&mut self, default: Duration, n_requests: u32) -> Result<Duration, Invalid> {
+        let max = Duration::from_secs(SEND_MAX.as_secs() / u64::from(n_requests.max(1)));
+        match self.span("timeout")? {
+            None => Ok(default.min(max)),
+            Some(timeout) if timeout <= max => Ok(timeout),
+            Some(_) => Err(Invalid::new(
+                "timeout",
+                format!(
+                    "must be at most {}s, because a send that takes longer is given up; write one such as 10s",
+                    max.as_secs()
+                ),
+            )),
+        }
+    }
+
     /// An http or https URL, without a slash at its end.
     pub fn url(&mut self, name: &str, default: &str) -> Result<String, Invalid> {
         let text = self.text(name).unwrap_or_else(|| default.to_owned());
@@ -149,6 +170,13 @@ impl Fields {
     }
 }
 
+impl fmt::Debug for Fields {
+    /// The names alone: any value may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.values.keys()).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,6 +201,26 @@ mod tests {
             (format!("{token:?}"), token.redact("no s3cret here")),
             ("Token(redacted)".into(), "no … here".into())
         );
+    }
+
+    #[test]
+    fn a_send_ends_before_it_is_given_up() {
+        let second = Duration::from_secs;
+        let timeout = |text: &str, n| fields(&[("timeout", text)]).timeout(second(15), n);
+        assert_eq!((timeout("25s", 1), timeout("12", 2)), (Ok(second(25)), Ok(second(12))));
+        assert_eq!(
+            (fields(&[]).timeout(second(15), 1), fields(&[]).timeout(second(15), 2)),
+            (Ok(second(15)), Ok(second(12)))
+        );
+        let wrong = |text: &str, n| timeout(text, n).unwrap_err().to_string();
+        let why = "because a send that takes longer is given up; write one such as 10s";
+        assert_eq!(wrong("26s", 1), format!("timeout: must be at most 25s, {why}"));
+        assert_eq!(wrong("1h", 2), format!("timeout: must be at most 12s, {why}"));
+    }
+
+    #[test]
+    fn settings_are_shown_by_their_names_alone() {
+        assert_eq!(format!("{:?}", fields(&[("token", "s3cret")])), r#"{"token"}"#);
     }
 
     #[test]
