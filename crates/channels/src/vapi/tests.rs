@@ -87,7 +87,7 @@ async fn a_call_is_what_vapi_publishes() {
     if let Some(document) = published(SPEC) {
         assert_valid(&schema(document, "#/components/schemas/Call"), &taken());
     }
-    assert!(channel.holds_unknown() && !channel.gathers().is_some());
+    assert!(channel.holds_unknown() && channel.gathers().is_none());
     assert_eq!((channel.limits().concurrency, channel.receiver(TO)), (10, url));
 }
 
