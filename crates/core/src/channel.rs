@@ -79,6 +79,9 @@ impl Default for Limits {
     }
 }
 
+/// The longest wait that is obeyed. Whoever asks for more is asked again after it.
+pub const WAIT_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// A limit that addresses share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {

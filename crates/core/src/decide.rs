@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::channel::{Receipt, SendError};
+use crate::channel::{Receipt, SendError, WAIT_MAX};
 use crate::occurrence::{AttemptStatus, Lease, State, Tries};
 use crate::reminder::OnUnknown;
-use crate::retry::{DELAY_MAX, RetryPolicy};
+use crate::retry::RetryPolicy;
 use crate::store::{AttemptEnd, Claimed, Settlement};
 
 /// Turns what the channel said into what is written: the attempt's end and the occurrence's next state.
@@ -126,7 +126,7 @@ fn failed(
     };
     let status = match &error {
         SendError::Throttled { wait, .. } if !has_other_way(claimed, *wait, policy) => {
-            let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), DELAY_MAX));
+            let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), WAIT_MAX));
             return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
         }
         SendError::Throttled { .. } => AttemptStatus::Failed,

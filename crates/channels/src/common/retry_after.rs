@@ -5,10 +5,9 @@ use std::time::Duration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::channel::WAIT_MAX;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// The longest wait a receiver can ask for; it is asked again then.
-const WAIT_MAX: Duration = Duration::from_secs(3600);
 /// The shortest wait: a receiver that says "0" would otherwise be asked without a pause.
 const WAIT_MIN: Duration = Duration::from_secs(1);
 
@@ -52,13 +51,14 @@ mod tests {
         check_wait(" 7 ", Some(7));
         check_wait("0", Some(1));
         check_wait("3600", Some(3600));
-        check_wait("86400", Some(3600));
-        check_wait("99999999999999999999999", Some(3600));
+        check_wait("86400", Some(86_400));
+        check_wait("86401", Some(86_400));
+        check_wait("99999999999999999999999", Some(86_400));
         check_wait("Mon, 02 Mar 2026 07:02:01 GMT", Some(119));
         check_wait("Monday, 02-Mar-26 07:02:01 GMT", Some(119));
         check_wait("Mon Mar  2 07:02:01 2026", Some(119));
         check_wait("Sun, 06 Nov 1994 08:49:37 GMT", Some(1));
-        check_wait("Wed, 02 Mar 2050 07:00:00 GMT", Some(3600));
+        check_wait("Wed, 02 Mar 2050 07:00:00 GMT", Some(86_400));
         check_wait("-5", None);
         check_wait("soon", None);
         check_wait("", None);

@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, SendError};
+use punctual_core::channel::{Held, SendError, WAIT_MAX};
 use serde_json::Value;
 
 use crate::common::http::Answer;
 use crate::common::quote::told;
 use crate::common::token::Token;
 
-/// The shortest and the longest wait that is obeyed; after the longest, Discord is asked again.
+/// The shortest wait: Discord counts in milliseconds.
 const WAIT_MIN: Duration = Duration::from_millis(100);
-const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 /// Names an answer that is no success by what to do next.
 ///

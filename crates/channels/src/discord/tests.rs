@@ -294,7 +294,7 @@ async fn every_documented_error_has_its_meaning() {
         (429, &[("x-ratelimit-scope", "global")], slow(1.0, true), "throttled 1s, receiver"),
         (429, &[("x-ratelimit-global", "true")], slow(2.0, false), "throttled 2s, receiver"),
         (429, &[], slow(0.0, false), "throttled 100ms, address"),
-        (429, &[], slow(86_400.0, false), "throttled 3600s, address"),
+        (429, &[], slow(90_000.0, false), "throttled 86400s, address"),
         (429, &[], slow(-1.0, false), "throttled 5s, address"),
         (429, &[("retry-after", "600")], json!("error code: 1015"), "throttled 600s, receiver"),
         (429, &[], error(20016, "slowmode"), "throttled 5s, receiver"),

@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Held, Receipt, SendError, WAIT_MAX};
 
 use super::address::Chat;
 use crate::common::http::Answer;
 use crate::common::quote::told;
 use crate::common::token::Token;
-
-/// The longest wait that is obeyed; after it Telegram is asked again.
-const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 /// What Telegram said of a message that it did not take.
 #[derive(Debug)]

@@ -184,7 +184,7 @@ async fn every_documented_error_has_its_meaning() {
     for (body, expect) in [
         (slow(35.into()), "throttled 35s, address"),
         (slow(0.into()), "throttled 1s, address"),
-        (slow(1_000_000.into()), "throttled 3600s, address"),
+        (slow(1_000_000.into()), "throttled 86400s, address"),
         (slow("x".into()), "throttled 5s, address"),
         (Value::Null, "throttled 5s, address"),
     ] {

@@ -175,7 +175,7 @@ async fn a_receiver_that_asks_for_a_pause_gets_it() {
         let base = answering(status, &[(header::RETRY_AFTER, "120")], "").await;
         assert_eq!(send(&format!("{base}/x")).await, throttled(120));
         let base = answering(status, &[(header::RETRY_AFTER, "86400")], "").await;
-        assert_eq!(send(&format!("{base}/x")).await, throttled(3600));
+        assert_eq!(send(&format!("{base}/x")).await, throttled(86_400));
         // The sample message is sent at 07:00:01.5.
         let date = "Mon, 02 Mar 2026 07:02:00 GMT";
         let base = answering(status, &[(header::RETRY_AFTER, date)], "").await;
