@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How many sends run at once to one broker.
-pub(crate) const CONCURRENCY: usize = 1024;
+pub(crate) const CONCURRENCY: usize = 512;
 
 /// How often something was heard on a connection. A message that nobody speaks of while others are heard of is that message's
 /// affair; where nothing is heard at all, the connection is dead.

@@ -91,7 +91,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         token: fields.secret("token")?,
         subject: fields.text("subject").unwrap_or(defaults.subject),
         public_url: server.public_url.clone(),
-        timeout: fields.timeout(defaults.timeout, 1)?,
+        timeout: fields.timeout(defaults.timeout, 2)?,
         connect_timeout: defaults.connect_timeout,
         limits: fields.limits(defaults.limits)?,
     };

@@ -87,7 +87,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         exchange: fields.text("exchange").unwrap_or(defaults.exchange),
         routing_key: fields.text("routing_key").unwrap_or(defaults.routing_key),
         public_url: server.public_url.clone(),
-        timeout: fields.timeout(defaults.timeout, 1)?,
+        timeout: fields.timeout(defaults.timeout, 2)?,
         connect_timeout: defaults.connect_timeout,
         limits: fields.limits(defaults.limits)?,
     };

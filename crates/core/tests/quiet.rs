@@ -45,7 +45,7 @@ fn put_off(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: i
     match meaning(reminder, occurrence, person, at(now)) {
         Wake::Wait { state, due_at, .. } => Some((state, due_at.as_second() - at(0).as_second())),
         Wake::Send { .. } => None,
-        end @ Wake::End { .. } => panic!("{end:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -159,7 +159,7 @@ fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<S
             assert!(also_missed.is_empty() && next.is_none(), "the series has gone on already");
             Some(state.kind())
         }
-        wait @ Wake::Wait { .. } => panic!("{wait:?}"),
+        other => panic!("{other:?}"),
     }
 }
 

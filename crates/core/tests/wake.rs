@@ -167,6 +167,7 @@ fn what_was_cut_off_is_held_by_itself_where_a_repeat_would_be_worse_than_silence
             person: &person,
             route: &route,
             holding: &holding,
+            noted: None,
             now: at(16),
         };
         on_wake(&moment)
