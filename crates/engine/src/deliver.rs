@@ -143,7 +143,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     if let Err(SendError::Gone(reason)) = &said {
         inner.dead.note(&message.to, reason, begun_at);
     }
-    settle(inner, &flight, &along, said, begun_at, begun_at);
+    settle(inner, &flight, &along, &message, said, begun_at);
     fate
 }
 
@@ -186,8 +186,9 @@ pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, back_a
     }
     let along = companions(inner, flight, now);
     let said = Err(error);
-    log(&message(inner, flight, &along, now), &said);
-    settle(inner, flight, &along, said, back_at, now);
+    let message = message(inner, flight, &along, now);
+    log(&message, &said);
+    settle(inner, flight, &along, &message, said, back_at);
 }
 
 /// Those that go out in the same message, begun. One whose lease has run out is given back.
@@ -213,19 +214,26 @@ fn settle(
     inner: &Arc<Inner>,
     flight: &Flight,
     along: &[Arc<Flight>],
+    message: &Message,
     said: Result<Receipt, SendError>,
     back_at: Timestamp,
-    begun_at: Timestamp,
 ) {
     let (policy, now) = (&inner.settings.retry, inner.clock.now());
     // The same for all, so that what goes out together is also tried again together.
     let jitter = inner.random.unit();
+    let settle = |flight: &Flight, said| {
+        let mut settlement = decide(&flight.claimed, said, policy, jitter, message.sent_at, now);
+        if let Some(end) = &mut settlement.ended
+            && !along.is_empty()
+        {
+            end.key = Some(message.idempotency_key.clone());
+        }
+        inner.settle_later(not_before(settlement, back_at, now), Some(flight));
+    };
     for other in along {
-        let settlement = decide(&other.claimed, said.clone(), policy, jitter, begun_at, now);
-        inner.settle_later(not_before(settlement, back_at, now), Some(other));
+        settle(other, said.clone());
     }
-    let settlement = decide(&flight.claimed, said, policy, jitter, begun_at, now);
-    inner.settle_later(not_before(settlement, back_at, now), Some(flight));
+    settle(flight, said);
 }
 
 /// What a channel says, or that it said nothing in time.

@@ -354,3 +354,21 @@ fn a_trial_takes_a_turn_and_is_learnt_from() {
     story.advance(seconds(120));
     assert_eq!(story.phone.all().len(), 2, "nobody calls while it is to be left alone");
 }
+
+#[test]
+fn a_call_whose_process_died_is_followed_by_the_next_one() {
+    let mut story = Story::default();
+    let reminders = burst(&story, "phone", 1, |number| number.to_string());
+    story.phone.then_answer(Ok(Receipt { pending: true, ..Receipt::of("call-7") }));
+    story.phone.then_follow(Ok(Followed::AskAgain(Duration::from_secs(60))));
+    story.advance(seconds(62));
+    story.crash();
+    story.start();
+    story.phone.then_follow(Ok(Followed::AskAgain(Duration::from_secs(5))));
+    story.advance(seconds(30));
+    assert_eq!(story.phone.all().len(), 1, "nobody is called twice");
+    let trail = story.runs(reminders[0].id).remove(0);
+    assert_eq!(trail.occurrence.state.kind(), StateKind::Delivered);
+    let told: Vec<_> = trail.attempts.iter().map(|attempt| (attempt.status, attempt.message_id.as_deref())).collect();
+    assert_eq!(told, [(AttemptStatus::Sent, Some("call-7"))]);
+}

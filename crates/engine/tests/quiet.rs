@@ -67,6 +67,10 @@ fn what_falls_into_quiet_hours_comes_as_one_message_at_their_end() {
     assert_eq!(digest.len(), 1);
     assert_eq!(digest[0].text, "Während der Ruhezeit (3):\n• task 1\n• task 2\n• task 3");
     assert_eq!(digest[0].sent_at, minute(60));
+    for reminder in &reminders {
+        let key = story.runs(reminder.id)[0].attempts[0].key.clone();
+        assert_eq!(key.as_ref(), Some(&digest[0].idempotency_key), "each tells the key it went out under");
+    }
     assert!(reminders.iter().all(|reminder| state(&story, reminder) == StateKind::Delivered));
 }
 
