@@ -1,6 +1,7 @@
 //! Counters for Prometheus.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -65,6 +66,15 @@ struct Standing {
     sending: Family<ChannelLabel, Gauge>,
     waiting: Family<ChannelLabel, Gauge>,
     closed: Family<ClosedLabel, Gauge>,
+    concurrency: Family<ChannelLabel, Gauge>,
+    rates: Family<RateLabel, Gauge<f64, AtomicU64>>,
+}
+
+/// Which channel, and which of its rates: to a whole receiver, or to each address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RateLabel {
+    channel: String,
+    of: &'static str,
 }
 
 /// Which channel, and why parts of it are left alone.
@@ -80,6 +90,13 @@ impl Standing {
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         self.sending.get_or_create(&label).set(number(channel.n_sending));
         self.waiting.get_or_create(&label).set(number(channel.n_waiting));
+        self.concurrency.get_or_create(&label).set(number(channel.limits.concurrency));
+        for (of, rate) in [("receiver", channel.limits.rate), ("address", channel.limits.address_rate)] {
+            if let Some(rate) = rate {
+                let label = RateLabel { channel: channel.name.clone(), of };
+                self.rates.get_or_create(&label).set(f64::from(rate.n) / rate.per.as_secs_f64());
+            }
+        }
         for why in ["throttled", "broken", "trying"] {
             let n_closed = channel.closed.iter().filter(|gate| gate.why == why).count();
             let label = ClosedLabel { channel: channel.name.clone(), why };
@@ -91,5 +108,9 @@ impl Standing {
         registry.register("punctual_channel_sending", "Sends under way, by channel", self.sending);
         registry.register("punctual_channel_waiting", "Messages that wait for their turn, by channel", self.waiting);
         registry.register("punctual_channel_closed", "Receivers and addresses that are left alone", self.closed);
+        let concurrency = "The most sends at once to one receiver, by channel";
+        registry.register("punctual_channel_concurrency", concurrency, self.concurrency);
+        let rates = "The most sends in a second, by channel, to a receiver and to an address";
+        registry.register("punctual_channel_rate", rates, self.rates);
     }
 }
