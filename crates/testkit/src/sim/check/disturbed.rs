@@ -2,6 +2,8 @@
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::alert::VIA;
+use punctual_core::id::OccurrenceId;
 use punctual_core::reminder::{Priority, Reminder};
 use punctual_core::user::{Except, User};
 
@@ -17,10 +19,18 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         // What was on its way may be there for long.
         return Vec::new();
     }
+    // What somebody asked for by hand, and what admins must know, is sent all the same.
+    let fired = |id: OccurrenceId| {
+        let mut of_it = evidence.rows.iter().filter(|row| row.view.reminder.id == id.reminder);
+        of_it.any(|row| row.audit.iter().any(|entry| entry.run == Some(id.run) && entry.action == "fire"))
+    };
     let book = evidence.ledger.read();
     let mut found = Vec::new();
     for sent in &book.sends {
         let reminder = &sent.message.reminder;
+        if reminder.created_via == VIA || fired(sent.message.occurrence) {
+            continue;
+        }
         let theirs = || book.people.iter().filter(|put| put.user.id == reminder.user && put.begun < sent.begun);
         let is_settled =
             theirs().all(|put| put.acknowledged.is_some_and(|moment| sent.begun.elapsed - moment.elapsed > ON_ITS_WAY));

@@ -27,8 +27,15 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         for trail in &row.trails {
             let kind = trail.occurrence.state.kind();
-            let expected =
-                reminder.priority == Priority::Critical && matches!(kind, StateKind::Failed | StateKind::Unanswered);
+            // Of runs that were missed together the first is told of, which is the one that the audit trail names.
+            let run = Some(trail.occurrence.id.run);
+            let is_named = || row.audit.iter().any(|entry| entry.run == run && entry.action == "missed");
+            let led_to_nothing = match kind {
+                StateKind::Failed | StateKind::Unanswered => true,
+                StateKind::Missed => is_named(),
+                _ => false,
+            };
+            let expected = reminder.priority == Priority::Critical && led_to_nothing;
             let n = alerts.get(&trail.occurrence.id.to_string()).copied().unwrap_or(0);
             if n != usize::from(expected) {
                 found.push(format!(
