@@ -547,6 +547,8 @@ async fn insert_attempts(db: &Connection<'_>, taken: &[Claimed], now: Timestamp)
 struct Ended {
     changed: Vec<Occurrence>,
     planned: Vec<(Occurrence, Arc<Reminder>)>,
+    /// The moments of what was put off ahead of them. Whoever may be disturbed again at once is still not told before.
+    ahead: Vec<(OccurrenceId, Timestamp)>,
     /// When what was put off must be looked at again.
     told: Vec<(u8, Timestamp)>,
     moved_on: HashMap<ReminderId, Moved>,
@@ -658,6 +660,9 @@ impl Ended {
         let (id, reminder) = (occurrence.id, &known.reminder);
         let was_due_at = std::mem::replace(&mut occurrence.due_at, due_at);
         occurrence.state = state;
+        if was_due_at > now {
+            self.ahead.push((id, was_due_at));
+        }
         let mut to_come: Vec<Timestamp> = occurrence.state.wake_at(due_at).into_iter().collect();
         self.told.extend(to_come.iter().map(|at| (shard_of(&reminder.user), *at)));
         // Another run of the same reminder may have moved the series on in this very claim.
@@ -702,7 +707,22 @@ impl Ended {
             insert_occurrences(db, &planned),
             self.move_on(db),
         );
-        both(rows, audit(db, &entries, now)).await?;
+        all3(rows, self.keep_moments(db), audit(db, &entries, now)).await?;
+        Ok(())
+    }
+
+    async fn keep_moments(&self, db: &Connection<'_>) -> Result<(), Fault> {
+        if self.ahead.is_empty() {
+            return Ok(());
+        }
+        let ids: Ids = self.ahead.iter().map(|(id, _)| *id).collect();
+        let moments: Vec<row::At> = self.ahead.iter().map(|(_, at)| micros(*at)).collect();
+        db.execute(
+            "update punctual.occurrence o set at = v.at from unnest($1, $2, $3) as v (reminder_id, run, at) \
+             where o.reminder_id = v.reminder_id and o.run = v.run and o.state = 'snoozed'",
+            &[(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY), (&moments, Type::TIMESTAMPTZ_ARRAY)],
+        )
+        .await?;
         Ok(())
     }
 

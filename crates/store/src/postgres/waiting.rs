@@ -93,7 +93,8 @@ pub(super) async fn readdress(db: &Connection<'_>, reminders: &[Uuid]) -> Result
 
 /// Makes what was put off due for a look now, which decides again.
 ///
-/// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it.
+/// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it. What was put off
+/// ahead of its moment has that moment beside it, and is not told before.
 async fn wake(db: &Connection<'_>, own: Shards, user: &str, now: Timestamp) -> Result<Vec<Timestamp>, Fault> {
     let (name, at, put_off) = (clean(user), micros(now), format!("{PUT_OFF}%"));
     let theirs = "select r.id, r.ack_timeout from punctual.reminder r where r.user_id = $1 order by r.id";
@@ -116,8 +117,9 @@ async fn wake(db: &Connection<'_>, own: Shards, user: &str, now: Timestamp) -> R
                  or o.state = 'pending_retry' and o.error like $4 \
                  or o.state = 'awaiting_ack' and o.wake_at > o.at + v.ack_timeout * interval '1 millisecond') \
                order by o.run for update of o) as o) \
-             update punctual.occurrence o set due_at = case o.state when 'snoozed' then $3 else o.due_at end, \
-               wake_at = case o.state when 'awaiting_ack' then greatest($3, w.asked_again) else $3 end \
+             update punctual.occurrence o set due_at = case o.state when 'snoozed' then greatest($3, o.at) else o.due_at end, \
+               wake_at = case o.state when 'awaiting_ack' then greatest($3, w.asked_again) \
+                 when 'snoozed' then greatest($3, o.at) else $3 end \
              from waiting w where o.reminder_id = w.reminder_id and o.run = w.run returning o.wake_at",
             &params,
         )

@@ -343,6 +343,13 @@ fn wait(db: &Connection, due: Due, wake: Wake, now: Timestamp) -> Result<Vec<Ent
     let was_due_at = std::mem::replace(&mut occurrence.due_at, due_at);
     occurrence.state = state;
     update_occurrence(db, &occurrence)?;
+    if was_due_at > now {
+        // Put off ahead of its moment. Whoever may be disturbed again at once is still not told before it.
+        db.prepare_cached("UPDATE occurrence SET at = ? WHERE reminder_id = ? AND run = ? AND state = 'snoozed'")
+            .map_err(broken)?
+            .execute(params![micros(was_due_at), occurrence.id.reminder.as_bytes(), occurrence.id.run])
+            .map_err(broken)?;
+    }
     let mut to_come: Vec<Entry> =
         occurrence.state.wake_at(due_at).map(|at| Entry::of(&reminder, at)).into_iter().collect();
     // Another run of the same reminder may have moved the series on in this very claim.

@@ -65,9 +65,11 @@ pub(super) fn readdress(db: &Connection, whose: &str, key: impl ToSql) -> Result
 /// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it.
 fn wake(db: &Connection, user: &str, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
     let asked_again = "(o.at + (SELECT r.ack_timeout FROM reminder r WHERE r.id = o.reminder_id) * 1000)";
+    // What was put off ahead of its moment has it beside it.
+    let not_early = "max(?2, coalesce(o.at, ?2))";
     let sql = format!(
-        "UPDATE occurrence AS o SET due_at = CASE o.state WHEN 'snoozed' THEN ?2 ELSE o.due_at END, \
-         wake_at = CASE o.state WHEN 'awaiting_ack' THEN max(?2, {asked_again}) ELSE ?2 END \
+        "UPDATE occurrence AS o SET due_at = CASE o.state WHEN 'snoozed' THEN {not_early} ELSE o.due_at END, \
+         wake_at = CASE o.state WHEN 'awaiting_ack' THEN max(?2, {asked_again}) WHEN 'snoozed' THEN {not_early} ELSE ?2 END \
          WHERE o.reminder_id IN (SELECT id FROM reminder WHERE user = ?1) AND o.wake_at > ?2 AND (\
            o.state = 'snoozed' AND o.error IN ('quiet', 'paused') \
            OR o.state = 'pending_retry' AND o.error LIKE ?3 || '%' \

@@ -30,6 +30,7 @@ rules!(
     what_waited_and_was_given_back_waits_on,
     what_waited_while_nothing_ran_is_missed_by_policy,
     what_is_asked_for_by_hand_is_sent_at_once,
+    what_was_put_off_ahead_of_its_moment_is_not_told_before_it,
 );
 
 /// The desk's day begins at 22:13:20 UTC. Quiet from 22:15 (second 100) until 22:30 (second 1000).
@@ -374,4 +375,15 @@ async fn what_is_asked_for_by_hand_is_sent_at_once(desk: Desk) {
     puts_off(&desk, 920).await;
     let state = desk.trail(fired.id).await.occurrence.state;
     assert_eq!(state, State::Waiting { why: Why::Paused }, "nor is what was put off since");
+}
+
+async fn what_was_put_off_ahead_of_its_moment_is_not_told_before_it(desk: Desk) {
+    put(&desk, quiet(Except::Critical), 0).await;
+    let reminder = once(1, QUIET_FROM);
+    desk.create(&[&reminder]).await;
+    let claims = desk.claim_between(QUIET_FROM - 2, i64::MIN, QUIET_FROM, 10).await;
+    assert_eq!(claims.ended, [StateKind::Waiting]);
+    assert_eq!(put(&desk, ann(), QUIET_FROM - 1).await, [at(QUIET_FROM)]);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Waiting, QUIET_FROM)]);
+    assert_eq!(desk.claim_one(QUIET_FROM).await.wake_at, at(QUIET_FROM));
 }
