@@ -182,6 +182,7 @@ async fn a_receiver_that_only_fails_can_be_seen() {
     assert!(closed["failures"].as_u64().unwrap() >= 10, "{page}");
     let metrics = soon(soon(server.request(Method::GET, "/metrics").send()).await.unwrap().text()).await.unwrap();
     assert!(metrics.contains("punctual_receivers_left_alone_total{channel=\"webhook\"} 1"), "{metrics}");
+    assert!(metrics.contains("punctual_channel_concurrency{channel=\"webhook\"} 64"), "{metrics}");
     // A key of one person sees no addresses.
     let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({ "name": "k", "user": "ann" }))).await;
     let (_, page) = server.call_with(key["key"].as_str().unwrap(), Method::GET, "/v1/channels", None).await;
