@@ -115,7 +115,8 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     }
     let to = claimed.to();
     let channel = match inner.channels.get(&to.channel) {
-        Some(channel) if inner.dead.get(to).is_none() => channel,
+        // What the platform has is only asked about.
+        Some(channel) if inner.dead.get(to).is_none() || claimed.noted.is_some() => channel,
         // Nobody is called, so nothing is learnt about whoever would have answered.
         known => {
             let error = match inner.dead.get(to).filter(|_| known.is_some()) {

@@ -68,6 +68,7 @@ fn room_of(inner: &Inner, flight: &Flight) -> Option<usize> {
         _ => false,
     };
     let is_one_of_them = waited
+        && claimed.noted.is_none()
         && claimed.reminder.ack.is_none()
         && quiet::is_end(quiet, quiet::zone_of(&claimed.person, &claimed.reminder), claimed.before.due_at);
     let room = inner.channels.get(&claimed.to().channel)?.gathers()?;
