@@ -36,6 +36,7 @@ use punctual_core::invalid::Invalid;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
 
+use crate::common::crowd::Crowds;
 use crate::common::fields::Fields;
 use crate::common::http::IDLE_MAX;
 use crate::event;
@@ -115,6 +116,7 @@ pub struct Webhook {
     config: Config,
     guard: Guard,
     client: Client,
+    crowds: Arc<Crowds>,
 }
 
 impl Webhook {
@@ -135,7 +137,7 @@ impl Webhook {
         let guard = Guard { allow_private: config.allow_private, setting: config.allow_private_by };
         let client =
             client(&config, guard).map_err(|error| Invalid::new("webhook", format!("cannot be set up: {error}")))?;
-        Ok(Self { config, guard, client })
+        Ok(Self { config, guard, client, crowds: Arc::default() })
     }
 
     fn headers(&self, message: &Message, body: &[u8]) -> Result<HeaderMap, SendError> {
@@ -171,7 +173,7 @@ impl Channel for Webhook {
         let body = event::to_json(message, self.config.public_url.as_deref());
         let headers = self.headers(message, &body)?;
         match self.client.post(url.clone()).headers(headers).body(body).send().await {
-            Ok(response) => answer::read(response, &url, message.sent_at).await,
+            Ok(response) => answer::read(response, &url, message.sent_at, &self.crowds).await,
             Err(error) => Err(failure::name(&error, &address::receiver(&url), self.config.timeout)),
         }
     }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::channel::{Receipt, SendError, WAIT_MAX};
 use crate::occurrence::{AttemptStatus, Lease, State, Tries};
-use crate::reminder::OnUnknown;
+use crate::reminder::{OnUnknown, Reminder};
 use crate::retry::RetryPolicy;
 use crate::store::{AttemptEnd, Claimed, Settlement};
 
@@ -93,14 +93,25 @@ pub fn not_before(mut settlement: Settlement, back_at: Timestamp, now: Timestamp
     settlement
 }
 
-/// Whether one that would have to wait for `wait` should rather be sent another way: the wait is longer than it would be if it
-/// had failed, and there is another address.
-pub fn has_other_way(claimed: &Claimed, wait: Duration, policy: &RetryPolicy) -> bool {
+/// Whether one that would have to wait until `until` should rather be sent another way: it would be later than if it had failed
+/// and been tried again, and there is another address.
+pub fn has_other_way(claimed: &Claimed, until: Timestamp, policy: &RetryPolicy) -> bool {
     let others = (0..claimed.route.len() as u32).filter(|position| *position != claimed.position);
-    wait > policy.delay(claimed.reminder.priority, 1, 0.0)
+    until > later(claimed.before.due_at, policy.delay(claimed.reminder.priority, 1, 0.0))
         && others
             .into_iter()
             .any(|position| next_address(claimed.before.tries.refused, position, position + 1).is_some())
+}
+
+/// Until when one that has a single way left waits for it at no cost while its receiver is left alone: as long as its retries
+/// would have taken.
+pub fn waits_for_receiver(claimed: &Claimed, policy: &RetryPolicy) -> Option<Timestamp> {
+    let n_ways = (0..claimed.route.len() as u32)
+        .filter(|position| next_address(claimed.before.tries.refused, *position, *position + 1).is_some())
+        .count();
+    let Reminder { priority, retries_max, .. } = *claimed.reminder;
+    let retries = (1..=retries_max).map(|round| policy.delay(priority, round, 0.0)).sum();
+    (n_ways <= 1).then(|| later(claimed.before.due_at, retries))
 }
 
 fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {
@@ -125,14 +136,22 @@ fn failed(
         OnUnknown::Auto => claimed.holds_unknown,
     };
     let status = match &error {
-        SendError::Throttled { wait, .. } if !has_other_way(claimed, *wait, policy) => {
+        SendError::Throttled { wait, .. } => {
             let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), WAIT_MAX));
-            return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
+            if !has_other_way(claimed, retry_at, policy) {
+                return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
+            }
+            AttemptStatus::Failed
         }
-        SendError::Throttled { .. } => AttemptStatus::Failed,
         SendError::Unknown(_) if holds => {
-            let error = format!("held, because it may have arrived: {text}");
-            return (AttemptStatus::Unknown, State::Failed { at: now, error });
+            // Not here again. What a channel holds by itself may still go another way; who asked to hold wants nothing twice.
+            tries.refused |= 1u64.checked_shl(claimed.position).unwrap_or(0);
+            let is_last = next_address(tries.refused, 0, claimed.route.len() as u32).is_none();
+            if is_last || claimed.reminder.on_unknown == OnUnknown::Hold {
+                let error = format!("held, because it may have arrived: {text}");
+                return (AttemptStatus::Unknown, State::Failed { at: now, error });
+            }
+            AttemptStatus::Unknown
         }
         SendError::Unknown(_) => AttemptStatus::Unknown,
         SendError::Unavailable(_) => AttemptStatus::Failed,

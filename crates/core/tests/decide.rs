@@ -10,7 +10,7 @@ use common::{at, claimed, every, once, reminder};
 use punctual_core::channel::{Held, Receipt, SendError};
 use punctual_core::decide::{decide, not_before, postpone, withdraw};
 use punctual_core::occurrence::{AttemptStatus, Lease, State, StateKind};
-use punctual_core::reminder::{AckPolicy, OnUnknown, Priority};
+use punctual_core::reminder::{AckPolicy, OnUnknown, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::{Claimed, Settlement};
 
@@ -117,17 +117,20 @@ fn a_wait_that_the_receiver_asks_for_costs_nothing() {
 
 #[test]
 fn a_wait_that_is_longer_than_a_retry_is_not_waited_for_where_there_is_another_way() {
-    // A normal one is tried again after a minute.
+    // A normal one is tried again after a minute. It was due at 0, and now is 2.
     let mut two = claimed(reminder(once()), 2);
-    let settlement = result(&two, throttled(60));
-    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(62)));
+    let settlement = result(&two, throttled(58));
+    assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(60)));
     assert_eq!(settlement.tries.position, 0);
-    let settlement = result(&two, throttled(61));
+    let mut late = two.clone();
+    late.before.due_at = at(-50);
+    assert_eq!(result(&late, throttled(20)).tries.position, 1, "short waits add up");
+    let settlement = result(&two, throttled(59));
     assert!(matches!(settlement.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)), "at once");
     assert_eq!((settlement.tries.position, settlement.tries.rounds), (1, 0));
     // Not where the other way is closed for good.
     two.before.tries.refused = 0b10;
-    assert!(matches!(result(&two, throttled(61)).state, State::PendingRetry { retry_at, .. } if retry_at == at(63)));
+    assert!(matches!(result(&two, throttled(59)).state, State::PendingRetry { retry_at, .. } if retry_at == at(61)));
 }
 
 #[test]
@@ -151,6 +154,15 @@ fn what_may_have_arrived_is_held_when_asked() {
     held.on_unknown = OnUnknown::Hold;
     let settlement = result(&claimed(held, 2), Err(SendError::Unknown("cut off".into())));
     assert_eq!(settlement.state.kind(), StateKind::Failed, "not even another address is tried");
+
+    // What a channel holds by itself is not repeated there, and may go another way.
+    let mut call = claimed(reminder(once()), 2);
+    call.reminder = std::sync::Arc::new(Reminder { on_unknown: OnUnknown::Auto, ..(*call.reminder).clone() });
+    call.holds_unknown = true;
+    let another_way = result(&call, Err(SendError::Unknown("cut off".into())));
+    assert_eq!((another_way.state.kind(), another_way.tries.position), (StateKind::PendingRetry, 1));
+    call.before.tries.refused = 0b10;
+    assert_eq!(result(&call, Err(SendError::Unknown("cut off".into()))).state.kind(), StateKind::Failed);
 }
 
 #[test]

@@ -94,6 +94,16 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 }
 
 impl Engine {
+    /// Writes down that an address was found dead.
+    pub(crate) async fn bury(&self, address: &Address, reason: &str) {
+        let since = self.inner.clock.now();
+        self.inner.dead.note(address, reason, since);
+        let dead = DeadAddress { address: address.clone(), since, reason: reason.to_owned() };
+        if let Err(error) = self.inner.store.mark_dead(dead).await {
+            self.inner.store_failed(&error);
+        }
+    }
+
     /// Takes an address to be alive again; returns whether it was known to be dead.
     pub async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
         let was_dead = self.inner.store.revive(address).await?;

@@ -121,7 +121,8 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
         known => {
             let error = match inner.dead.get(to).filter(|_| known.is_some()) {
                 Some(dead) => not_called(&dead),
-                None => SendError::Refused(format!("there is no channel named `{}`", to.channel)),
+                // Whoever looks after it may bring it back.
+                None => SendError::Unavailable(format!("there is no channel named `{}`", to.channel)),
             };
             fail(inner, &flight, error, begun_at, begun_at);
             return None;

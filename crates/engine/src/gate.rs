@@ -225,6 +225,13 @@ impl Gate {
         plus(until, signed(apart))
     }
 
+    /// The one that was to show whether it is still closed was not sent.
+    pub(crate) fn not_tried(&mut self, now: Timestamp) {
+        if self.closed == Closed::Trying {
+            self.closed = Closed::Held(now);
+        }
+    }
+
     /// Whether it has done nothing but ask to wait for at least `span`.
     pub(crate) fn only_waits_for(&self, span: SignedDuration, now: Timestamp) -> bool {
         self.waits_since.is_some_and(|since| now.duration_since(since) >= span)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Bucket, Channel, Held, Limits, Rate, SendError};
-use punctual_core::decide::{has_other_way, postpone};
+use punctual_core::decide::{has_other_way, postpone, waits_for_receiver};
 use punctual_core::reminder::{Address, Priority};
 
 use crate::claim::{plus, signed};
@@ -31,6 +31,8 @@ const SHED_FOR: SignedDuration = SignedDuration::from_secs(5);
 const STAY_FOR: SignedDuration = SignedDuration::from_secs(2);
 /// What an address can take within this stays in memory; more goes back to the store.
 const NEAR: Duration = Duration::from_secs(5);
+/// How long others wait for the one that shows whether an address may be called again.
+const TRY_FOR: Duration = Duration::from_millis(250);
 /// How long a receiver may do nothing but ask to wait before what waits for it fails. Waiting costs no attempt, so without a
 /// bound it could go on for ever.
 const PATIENCE: SignedDuration = SignedDuration::from_hours(24);
@@ -200,13 +202,16 @@ fn not_now(gate: &mut Gate, flight: &Flight, now: Timestamp) -> Option<Aside> {
     if gate.is_closed(now) && is_hopeless(gate, flight, now) {
         return Some(Aside::Hopeless);
     }
-    wait_for(gate, now).map(|until| if gate.is_closed(now) { Aside::Held(until) } else { Aside::Until(until) })
+    let is_held = gate.closed() != Closed::No;
+    wait_for(gate, now).map(|until| if is_held { Aside::Held(until) } else { Aside::Until(until) })
 }
 
 /// When an address that cannot be sent to now may be.
 fn wait_for(gate: &mut Gate, now: Timestamp) -> Option<Timestamp> {
     match gate.closed() {
         Closed::Held(until) | Closed::Broken(until) if until > now => return Some(gate.come_back_at(until)),
+        // One shows whether it may be called again; the others wait for what that one learns.
+        Closed::Trying => return Some(gate.come_back_at(plus(now, signed(TRY_FOR)))),
         _ => {}
     }
     let pace = gate.pace()?;
@@ -274,8 +279,13 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
     {
         let mut lanes = lock(&inner.lanes);
         lanes.n_running -= 1;
-        if let Some(fate) = fate {
-            lanes.learn(inner, &flight.lane, flight.claimed.to(), *fate, now);
+        match fate {
+            Some(fate) => lanes.learn(inner, &flight.lane, flight.claimed.to(), *fate, now),
+            // If it was to show whether its address may be called again, it did not.
+            None => {
+                let gate = inner.bucket_of(flight.claimed.to()).and_then(|(key, _)| lanes.addresses.get_mut(&key));
+                gate.into_iter().for_each(|gate| gate.not_tried(now));
+            }
         }
         if let Some(lane) = lanes.lanes.get_mut(&flight.lane) {
             lane.landed_at = now;
@@ -448,6 +458,9 @@ fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timesta
     let seconds_to = |until: Timestamp| until.duration_since(now).as_secs() + 1;
     match aside {
         Aside::Withdrawn => deliver::go_on_without(inner, &flight),
+        Aside::Broken(until) if waits_for_receiver(claimed, &inner.settings.retry).is_some_and(|at| until <= at) => {
+            wait_until(inner, flight, until, "only fails and is left alone for a while", now);
+        }
         Aside::Broken(until) => {
             let error = SendError::Unavailable(format!(
                 "not tried: at least {FAILURES_MAX} sends in a row have failed there; it is called again in {} s",
@@ -459,21 +472,24 @@ fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timesta
             let error = SendError::Unavailable("it has done nothing but ask to wait for a whole day".into());
             deliver::fail(inner, &flight, error, now, now);
         }
-        Aside::Held(until)
-            if has_other_way(claimed, until.duration_since(now).unsigned_abs(), &inner.settings.retry) =>
-        {
+        Aside::Held(until) if has_other_way(claimed, until, &inner.settings.retry) => {
             let error = SendError::Unavailable(format!("not tried: it asked to wait, {} s more", seconds_to(until)));
             deliver::fail(inner, &flight, error, now, now);
         }
-        Aside::Until(until) | Aside::Held(until) if until.duration_since(now) <= signed(NEAR) => {
-            flight.wait_until(until);
-            inner.hold.add(vec![flight]);
-        }
-        Aside::Until(until) | Aside::Held(until) => {
-            let why = || format!("waits for its turn: {} takes no more now", claimed.to().channel);
-            inner.postpone(&flight, until, why);
-        }
+        Aside::Until(until) => wait_until(inner, flight, until, "takes no more now", now),
+        Aside::Held(until) => wait_until(inner, flight, until, "asked to wait", now),
     }
+}
+
+/// Lets a flight wait: here if that is not for long, else in the store.
+fn wait_until(inner: &Arc<Inner>, flight: Arc<Flight>, until: Timestamp, why: &str, now: Timestamp) {
+    if until.duration_since(now) <= signed(NEAR) {
+        flight.wait_until(until);
+        inner.hold.add(vec![flight]);
+        return;
+    }
+    let why = || format!("waits for its turn: {} {why}", flight.claimed.to().channel);
+    inner.postpone(&flight, until, why);
 }
 
 /// What the lane of a channel and a receiver is called.

@@ -53,6 +53,9 @@ impl Engine {
             Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &**channel, id, FOLLOW_FOR).await,
             said => said,
         };
+        if let Err(SendError::Gone(reason)) = &said {
+            self.bury(&message.to, reason).await;
+        }
         let revived = match &said {
             Ok(_) if inner.dead.get(&message.to).is_some() => match self.revive(&message.to).await {
                 Ok(revived) => revived,

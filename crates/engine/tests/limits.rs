@@ -372,3 +372,40 @@ fn a_call_whose_process_died_is_followed_by_the_next_one() {
     let told: Vec<_> = trail.attempts.iter().map(|attempt| (attempt.status, attempt.message_id.as_deref())).collect();
     assert_eq!(told, [(AttemptStatus::Sent, Some("call-7"))]);
 }
+
+#[test]
+fn one_that_has_no_other_way_waits_for_a_receiver_that_only_fails() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
+    story.phone.always_fail(Some(SendError::Unavailable("engaged".into())));
+    burst(&story, "phone", 10, |number| number.to_string());
+    // The receiver is left alone when this one is due, and works again before its one retry would have been over.
+    let to = vec![Address::new("phone", "11")];
+    let reminder = Reminder { to, retries_max: 1, ..once(11, due() + 500.milliseconds(), story.now()) };
+    story.create(&reminder);
+    story.advance(seconds(60));
+    story.phone.always_fail(None);
+    story.advance(seconds(5));
+    let trail = story.runs(reminder.id).remove(0);
+    assert_eq!(trail.occurrence.state.kind(), StateKind::Delivered);
+    assert_eq!(trail.attempts.len(), 1, "nothing was lost by waiting");
+}
+
+#[test]
+fn after_the_wait_of_an_address_one_shows_whether_it_is_over() {
+    let story = Story::default();
+    story.phone.take_only(Limits::default());
+    let reminders = burst(&story, "phone", 20, |number| format!("room@{number}"));
+    story.phone.then_answer(throttled(30, Held::Address));
+    for _ in 0..19 {
+        // Those that were under way already.
+        story.phone.then_answer(throttled(30, Held::Address));
+    }
+    story.advance(seconds(60));
+    let calls = story.phone.all().len();
+    story.phone.then_answer(throttled(30, Held::Address));
+    story.advance(seconds(35));
+    assert_eq!(story.phone.all().len(), 1, "after {calls} at once, one asks");
+    story.advance(seconds(60));
+    assert_eq!(states(&story, &reminders), [StateKind::Delivered; 20]);
+}

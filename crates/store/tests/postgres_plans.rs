@@ -152,7 +152,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let gone = Err(SendError::Gone("moved".into()));
     let failed = decide(&failed, gone, &RetryPolicy::default(), 0.0, now, now);
     let settled = store.settle(vec![failed], now).await.expect("the store works");
-    assert_eq!(settled.wakes, [now], "an alert");
+    assert_eq!(settled.wakes, [now], "an alert, of {} after {before}: {settled:?}", critical.id);
     let pruned = store.prune(now + SignedDuration::from_secs(1), 1000).await.expect("the store works");
     assert!(pruned > 0);
     drop(store);

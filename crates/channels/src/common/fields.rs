@@ -103,8 +103,9 @@ impl Fields {
         Ok(Some(span))
     }
 
-    /// How long one request may take, named `timeout`, where a send makes up to `n_requests` (a connection made before is one, too); else `default`, or what is left for
-    /// it. A send that took longer would be given up from outside, and nobody could say any more how far it had come.
+    /// How long one request may take, named `timeout`, where a send makes up to `n_requests` (a connection that is made before
+    /// is one, too); else `default`, or what is left for it. A send that took longer would be given up from outside, and nobody
+    /// could say any more how far it had come.
     pub fn timeout(&mut self, default: Duration, n_requests: u32) -> Result<Duration, Invalid> {
         let max = Duration::from_secs(SEND_MAX.as_secs() / u64::from(n_requests.max(1)));
         match self.span("timeout")? {

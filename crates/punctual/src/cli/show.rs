@@ -100,7 +100,10 @@ fn story(run: &Value, context: &Context, now: Timestamp) -> Vec<String> {
         lines.push((when::instant(entry, "at"), format!("{}{detail}", word(entry, "action"))));
     }
     if let Some(at) = when::instant(run, "retry_at") {
-        lines.push((Some(at), context.paint.with(Style::Dim, "to be tried again")));
+        // What an attempt has said is there already.
+        let said = list("attempts").any(|attempt| attempt["error"] == run["error"]);
+        let why = run["error"].as_str().filter(|_| !said).map(|why| format!(": {}", neutral(why))).unwrap_or_default();
+        lines.push((Some(at), context.paint.with(Style::Dim, &format!("to be tried again{why}"))));
     }
     lines.sort_by_key(|(at, _)| *at);
     let show = |(at, line): (Option<Timestamp>, String)| {

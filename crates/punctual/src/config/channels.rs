@@ -66,6 +66,7 @@ pub(super) fn read(
         .collect();
     let of_variables = variables.keys().filter_map(|rest| rest.strip_suffix("_kind")).map(str::to_owned);
     let names: BTreeSet<String> = channels.keys().cloned().chain(of_variables).collect();
+    let mut of_environment: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for (rest, value) in variables {
         // A name may have an underline in it, and so may another: the longest that fits is meant.
         let spelt =
@@ -77,7 +78,16 @@ pub(super) fn read(
             )));
         };
         let field = rest[name.len() + 1..].to_owned();
-        channels.entry(name.clone()).or_default().insert(field, value);
+        of_environment.entry(name.clone()).or_default().insert(field, value);
+    }
+    for (name, fields) in of_environment {
+        let of_file = channels.entry(name).or_default();
+        // A secret and the file that holds it are the same setting.
+        of_file.retain(|known, _| {
+            let other = known.strip_suffix("_file").map_or_else(|| format!("{known}_file"), str::to_owned);
+            !fields.contains_key(&other)
+        });
+        of_file.extend(fields);
     }
     channels.into_iter().map(|(name, fields)| channel(name, fields)).collect()
 }
@@ -150,6 +160,13 @@ mod tests {
         assert_eq!(channels[0].fields["url"], "https://ntfy.example");
         assert_eq!(channels[2].fields["token_file"], "/run/x");
         assert!(!format!("{channels:?}").contains("new"), "secrets are not shown");
+        // Also where one gives a secret and the other a file with one.
+        for (own, other) in [("token", "token_file"), ("token_file", "token")] {
+            let file = format!("[channels.b]\nkind = 'discord'\n{own} = 'old'");
+            let variable = format!("PUNCTUAL_CHANNEL_B_{}", other.to_uppercase());
+            let fields = from(&file, &[(&variable, "new")]).unwrap().remove(0).fields;
+            assert_eq!(fields.into_iter().collect::<Vec<_>>(), [(other.to_owned(), "new".to_owned())]);
+        }
     }
 
     #[test]

@@ -135,7 +135,9 @@ pub(super) async fn revive(
     };
     let to = Address::new(name, address);
     if !app.engine.revive(&to).await? {
-        return Err(Problem::not_found("no such dead address; GET /v1/dead-addresses lists them"));
+        return Err(Problem::not_found(
+            "there is no such dead address; `punctual channels dead` lists them, as does GET /v1/dead-addresses",
+        ));
     }
     Ok(wire::answer(StatusCode::OK, &json!({ "channel": to.channel, "address": to.address, "revived": true })))
 }

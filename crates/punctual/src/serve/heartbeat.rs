@@ -93,7 +93,7 @@ async fn overdue_since(engine: &Engine, now: Timestamp) -> anyhow::Result<Option
 
 fn broken(engine: &Engine) -> Option<(String, String)> {
     engine.channel_standings().into_iter().find_map(|channel| {
-        let gate = channel.closed.into_iter().find(|gate| gate.why == "broken")?;
+        let gate = channel.closed.into_iter().find(|gate| gate.n_failed > 0)?;
         Some((channel.name, gate.to))
     })
 }

@@ -35,7 +35,7 @@ use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::config::{Config, Database, RedisConfig, Secret, paths};
+use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, paths};
 use crate::http::{self, ChannelLabel, ShadowSends};
 use crate::redis::Reminders;
 
@@ -47,6 +47,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
+    check_channels(&config)?;
     let mut signals = signals::Signals::listen().context("cannot listen for signals")?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
@@ -183,6 +184,17 @@ fn server(config: &Config, url: &str, random: &dyn Random) -> anyhow::Result<set
     Ok(setup::Server { public_url: Some(public_url), links: Some(links) })
 }
 
+/// Refuses settings of channels that cannot be right, before anything is made or opened.
+pub(crate) fn check_channels(config: &Config) -> anyhow::Result<()> {
+    let server = setup::Server::default();
+    config.channels.iter().try_for_each(|wanted| channel(wanted, &server).map(|_| ()))
+}
+
+fn channel(wanted: &ChannelConfig, server: &setup::Server) -> anyhow::Result<Arc<dyn Channel>> {
+    let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), server);
+    made.map_err(|invalid| anyhow!("channels.{}.{invalid}", wanted.name))
+}
+
 fn channels(
     config: &Config,
     secret: Option<webhook::Secret>,
@@ -200,9 +212,7 @@ fn channels(
     channels.insert("console".into(), Arc::new(Console::stdout()));
     channels.insert("webhook".into(), Arc::new(webhook));
     for wanted in &config.channels {
-        let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), &server);
-        let channel = made.map_err(|invalid| anyhow!("channels.{}.{invalid}", wanted.name))?;
-        channels.insert(wanted.name.clone(), channel);
+        channels.insert(wanted.name.clone(), channel(wanted, &server)?);
     }
     let default = &config.default_channel;
     let Some(channel) = channels.get(&default.channel) else {

@@ -243,7 +243,7 @@ async fn the_story_of_a_critical_reminder_that_failed_everywhere() {
         run["attempts"].as_array().unwrap().iter().map(|attempt| attempt["status"].clone()).collect();
     assert_eq!(statuses, ["failed", "refused", "failed"], "alternatives at once, then again what may work");
     let story = home.run(&["show", reminder["id"].as_str().unwrap()]).ok();
-    for part in ["failed", "refused", "502", "403", "critical", "alert: told root"] {
+    for part in ["failed", "refused", "502", "403", "critical", "alert: made for root"] {
         assert!(story.contains(part), "`{part}` is not in:\n{story}");
     }
     // Nobody can make a reminder that raises no alert.

@@ -94,7 +94,7 @@ async fn write(
         action: "alert",
         reminder: uuid(about.reminder),
         run: Some(about.run),
-        detail: Some(format!("told {}", users.join(", "))),
+        detail: Some(format!("made for {}", users.join(", "))),
     };
     let created = |id: Uuid| Entry { actor: "engine", action: "create", reminder: id, run: None, detail: None };
     let created = reminders.iter().map(|reminder| created(uuid(reminder.id)));

@@ -39,7 +39,15 @@ fn write(
         return Ok(Vec::new());
     }
     let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
-    audit(db, now, "engine", "alert", about.reminder, Some(about.run), Some(&format!("told {}", users.join(", "))))?;
+    audit(
+        db,
+        now,
+        "engine",
+        "alert",
+        about.reminder,
+        Some(about.run),
+        Some(&format!("made for {}", users.join(", "))),
+    )?;
     let due = new.iter().map(|new| Entry::of(&new.reminder, new.first_due_at)).collect();
     create(db, &Create { reminders: new, actor: "engine".into(), answered: None, now })?;
     Ok(due)

@@ -9,7 +9,7 @@ use punctual_engine::SystemClock;
 use super::Check;
 use crate::config::{Config, paths};
 use crate::disk::free_bytes;
-use crate::serve::admin_key_path;
+use crate::serve::{admin_key_path, check_channels};
 
 /// Less free space than this is soon none.
 const FREE_BYTES_MIN: u64 = 200 * 1024 * 1024;
@@ -17,6 +17,9 @@ const FREE_BYTES_MIN: u64 = 200 * 1024 * 1024;
 const YEAR_MIN: i16 = 2025;
 
 pub(super) fn config(config: &Config) -> Check {
+    if let Err(error) = check_channels(config) {
+        return Check::wrong("config", error.to_string(), "mend it; the server does not start before");
+    }
     let from = match &config.file {
         Some(file) => format!("{} is right", file.display()),
         None => "no file; defaults, environment and flags".to_owned(),

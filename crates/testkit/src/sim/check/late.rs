@@ -48,7 +48,13 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         if let Some(waited_until) = asked.map(|(_, until)| *until).max() {
             late = late.min(sent.begun.elapsed - waited_until);
         }
-        let excused = !always && sent.begun.elapsed - late < excuse_ends;
+        // Whoever waited for one address may have got another meanwhile, or may then have asked for silence.
+        let waited = evidence.options.people
+            && waits.values().flatten().any(|(from, until)| {
+                let due = sent.begun.elapsed - sent.begun.at.duration_since(message.due_at);
+                *from < sent.begun.elapsed && *until > due
+            });
+        let excused = waited || (!always && sent.begun.elapsed - late < excuse_ends);
         if late > late_after && !excused {
             found.push(format!("{id} is due at {} and was sent {late:#} late", sent.message.due_at));
         }
