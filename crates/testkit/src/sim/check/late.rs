@@ -48,8 +48,9 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         if let Some(waited_until) = asked.map(|(_, until)| *until).max() {
             late = late.min(sent.begun.elapsed - waited_until);
         }
-        // Whoever waited for one address may have got another meanwhile, or may then have asked for silence.
-        let waited = evidence.options.people
+        // What waited for one address may have got another meanwhile, or its person may then have asked for silence.
+        let changed = commands.get(&id.reminder).into_iter().flatten().any(|command| command.begun < sent.begun);
+        let waited = (evidence.options.people || changed)
             && waits.values().flatten().any(|(from, until)| {
                 let due = sent.begun.elapsed - sent.begun.at.duration_since(message.due_at);
                 *from < sent.begun.elapsed && *until > due
