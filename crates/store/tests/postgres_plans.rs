@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
 use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::{decide, withdraw};
+use punctual_core::id::ReminderId;
 use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
@@ -137,11 +138,11 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let given_back = others.iter().map(|claimed| withdraw(claimed, now)).collect();
     store.settle(given_back, now).await.expect("the store works");
     store.put_user(user(None)).await.expect("the store works");
-    let critical = Reminder {
-        priority: Priority::Critical,
-        retries_max: 0,
-        ..once(u8::try_from(before % 251).unwrap_or(0), now, now)
-    };
+    // Of its own each time: what an alert is about decides whether it is made.
+    let mut unique = [7; 10];
+    unique[..8].copy_from_slice(&before.to_be_bytes());
+    let id = ReminderId::new(now, unique);
+    let critical = Reminder { id, priority: Priority::Critical, retries_max: 0, ..once(1, now, now) };
     let new = NewReminder { reminder: critical.clone(), first_due_at: now };
     store
         .create(Create { reminders: vec![new], actor: "ann".into(), answered: None, now })
