@@ -206,13 +206,16 @@ fn standing(story: &Story) -> Vec<(String, &'static str)> {
 #[test]
 fn people_who_do_not_pick_up_say_nothing_about_the_platform() {
     let story = Story::default();
-    story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
+    story.phone.take_only(Limits::default());
     let reminders = burst(&story, "phone", 15, |number| number.to_string());
     for _ in &reminders {
         story.phone.then_answer(Ok(Receipt { pending: true, ..Receipt::of("call") }));
+        story.phone.then_follow(Ok(Followed::AskAgain(Duration::from_secs(20))));
+    }
+    for _ in &reminders {
         story.phone.then_follow(Err(SendError::Unavailable("nobody picked up".into())));
     }
-    story.advance(seconds(61));
+    story.advance(seconds(60 + 21));
     assert_eq!(story.phone.all().len(), 15, "everybody was called");
     assert_eq!(states(&story, &reminders), [StateKind::Failed; 15]);
     assert_eq!(standing(&story), []);
