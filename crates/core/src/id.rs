@@ -106,12 +106,16 @@ impl OccurrenceId {
 
 /// Eight hex digits that tell the addresses of one occurrence apart.
 fn short_hash(address: &Address) -> String {
+    fingerprint(address)[..8].to_owned()
+}
+
+/// Names an address where it must not be shown: 64 hex digits.
+pub fn fingerprint(address: &Address) -> String {
     let mut hash = Sha256::new();
     hash.update(address.channel.as_bytes());
     hash.update([0]);
     hash.update(address.address.as_bytes());
-    let digest = hash.finalize();
-    format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Display for OccurrenceId {

@@ -211,7 +211,8 @@ pub enum Heard {
 pub struct Hold {
     /// Which channel.
     pub channel: String,
-    /// The receiver, or the bucket of the address.
+    /// The receiver, or the fingerprint of the address's bucket: whoever may connect to the store may listen, and an address may
+    /// be a secret.
     pub name: String,
     /// Whether it is the address alone.
     pub is_address: bool,

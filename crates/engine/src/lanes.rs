@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Bucket, Channel, Held, Limits, Rate, SendError};
 use punctual_core::decide::{has_other_way, postpone, waits_for_receiver};
+use punctual_core::id::fingerprint;
 use punctual_core::reminder::{Address, Priority};
 
 use crate::claim::{plus, signed};
@@ -43,6 +44,8 @@ pub(crate) struct Lanes {
     pub(crate) lanes: BTreeMap<Arc<str>, Lane>,
     /// Addresses that have a rate or were told to wait, by channel and the name of their bucket.
     pub(crate) addresses: BTreeMap<Address, Gate>,
+    /// Until when other nodes were asked to leave addresses alone, by fingerprint, until this node sends there.
+    pub(crate) told: BTreeMap<String, Timestamp>,
     /// Lanes with something waiting that found every place taken.
     waiting: VecDeque<Arc<str>>,
     n_running: usize,
@@ -106,7 +109,8 @@ impl Lanes {
                 return;
             }
             let to = flight.claimed.to();
-            let mut address = address_gate(&mut self.addresses, lane.adapter.as_deref(), &lane.limits, to);
+            let known = (&mut self.addresses, &mut self.told);
+            let mut address = address_gate(known, lane.adapter.as_deref(), &lane.limits, to, now);
             if let Some(aside) = address.as_mut().and_then(|gate| not_now(gate, flight, now)) {
                 moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, aside)));
                 continue;
@@ -170,6 +174,7 @@ impl Lanes {
     /// Forgets what holds back nothing.
     fn tidy(&mut self, now: Timestamp) {
         self.addresses.retain(|_, gate| !gate.is_idle(now));
+        self.told.retain(|_, until| *until > now);
         self.lanes.retain(|_, lane| lane.n_running > 0 || !lane.queue.is_empty() || !lane.is_forgettable(now));
     }
 }
@@ -220,16 +225,24 @@ fn wait_for(gate: &mut Gate, now: Timestamp) -> Option<Timestamp> {
 
 /// The gate of an address, if it has one: made for those whose channel has a rate for each.
 fn address_gate<'a>(
-    addresses: &'a mut BTreeMap<Address, Gate>,
+    (addresses, told): (&'a mut BTreeMap<Address, Gate>, &mut BTreeMap<String, Timestamp>),
     adapter: Option<&dyn Channel>,
     limits: &Limits,
     to: &Address,
+    now: Timestamp,
 ) -> Option<&'a mut Gate> {
-    if limits.address_rate.is_none() && addresses.is_empty() {
+    if limits.address_rate.is_none() && addresses.is_empty() && told.is_empty() {
         return None;
     }
     let Bucket { name, rate } = adapter?.bucket(&to.address);
     let key = Address::new(to.channel.clone(), name);
+    if !told.is_empty()
+        && let Some(until) = told.remove(&fingerprint(&key))
+        && until > now
+    {
+        let wait = until.duration_since(now).unsigned_abs();
+        addresses.entry(key.clone()).or_insert_with(|| Gate::new(rate)).learn(Fate::Throttled(wait), now);
+    }
     match rate {
         Some(rate) => Some(addresses.entry(key).or_insert_with(|| Gate::new(Some(rate)))),
         None => addresses.get_mut(&key),
@@ -347,7 +360,8 @@ pub(crate) fn take_turn(inner: &Inner, to: &Address, now: Timestamp) -> Result<(
     let mut lanes = lock(&inner.lanes);
     let lanes = &mut *lanes;
     let lane = lane_in(&mut lanes.lanes, inner, &inner.lane_of(to), to, now);
-    let mut address = address_gate(&mut lanes.addresses, lane.adapter.as_deref(), &lane.limits, to);
+    let known = (&mut lanes.addresses, &mut lanes.told);
+    let mut address = address_gate(known, lane.adapter.as_deref(), &lane.limits, to, now);
     let ready_at = |gate: &mut Gate| match gate.closed() {
         Closed::Held(until) if until > now => until,
         _ => gate.pace().map_or(now, |pace| pace.ready_at()),
@@ -370,8 +384,7 @@ pub(crate) fn take_turn(inner: &Inner, to: &Address, now: Timestamp) -> Result<(
 /// Whether a wait that a receiver or an address asks for is one too many.
 pub(crate) fn is_too_long(inner: &Inner, flight: &Flight, now: Timestamp) -> bool {
     let to = flight.claimed.to();
-    let mut lanes = lock(&inner.lanes);
-    let lanes = &mut *lanes;
+    let lanes = lock(&inner.lanes);
     let address = inner.bucket_of(to).and_then(|(key, _)| lanes.addresses.get(&key));
     let lane = lanes.lanes.get(&flight.lane).map(|lane| &lane.gate);
     address.into_iter().chain(lane).any(|gate| is_hopeless(gate, flight, now))
@@ -391,7 +404,7 @@ impl Lanes {
         let fate = if let (Fate::Throttled(_), Held::Address) = (fate, held) {
             inner.metrics.throttled.get_or_create(&label()).inc();
             if let (Some((key, rate)), Fate::Throttled(wait)) = (bucket, fate) {
-                together::tell(inner, &key.channel, &key.address, true, wait);
+                together::tell(inner, &key.channel, &fingerprint(&key), true, wait);
                 self.addresses.entry(key).or_insert_with(|| Gate::new(rate)).learn(fate, now);
             }
             // The receiver answered.

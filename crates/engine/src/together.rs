@@ -73,16 +73,16 @@ pub(crate) fn tell(inner: &Inner, channel: &str, name: &str, is_address: bool, w
 
 /// Gives a wait that another node was asked for.
 pub(crate) fn hear(inner: &Inner, hold: &Hold) {
-    let Some(channel) = inner.channels.get(&hold.channel) else { return };
+    if !inner.channels.contains_key(&hold.channel) {
+        return;
+    }
     let now = inner.clock.now();
     let mut lanes = lock(&inner.lanes);
-    let gate = if hold.is_address {
-        let key = Address::new(hold.channel.clone(), hold.name.clone());
-        let rate = channel.bucket(&hold.name).rate;
-        lanes.addresses.entry(key).or_insert_with(|| Gate::new(rate))
-    } else {
-        let to = Address::new(hold.channel.clone(), "");
-        &mut lane_in(&mut lanes.lanes, inner, &lane_name(&hold.channel, &hold.name), &to, now).gate
-    };
-    gate.learn(Fate::Throttled(hold.wait), now);
+    if hold.is_address {
+        lanes.told.insert(hold.name.clone(), plus(now, signed(hold.wait)));
+        return;
+    }
+    let to = Address::new(hold.channel.clone(), "");
+    let lane = lane_in(&mut lanes.lanes, inner, &lane_name(&hold.channel, &hold.name), &to, now);
+    lane.gate.learn(Fate::Throttled(hold.wait), now);
 }
