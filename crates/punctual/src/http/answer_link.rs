@@ -1,7 +1,8 @@
-//! Links that answer a reminder with one click, such as those in a mail.
+//! Links that answer a reminder, such as those in a mail.
 //!
 //! The link carries its own proof and needs no key: whoever has it may give that one answer to that one run. Fetching it changes
-//! nothing, because mail scanners fetch every link they see; a person's browser then sends the answer by itself.
+//! nothing and the page has no script, because mail scanners fetch every link they see and some of them run what they fetch. The answer is
+//! given by a click on the page's button.
 
 /// What a person sees.
 mod page;
@@ -41,7 +42,7 @@ struct Asked {
     is_over: bool,
 }
 
-/// Shows what the link is about, and has the browser send the answer.
+/// Shows what the link is about, with a button that gives the answer.
 pub(super) async fn ask(State(app): State<Arc<App>>, InPath(token): InPath<String>, headers: HeaderMap) -> Response {
     let asked = match find(&app, &token).await {
         Ok(asked) => asked,

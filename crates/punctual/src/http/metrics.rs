@@ -1,10 +1,13 @@
 //! Counters for Prometheus.
 
+/// The text format, and who wants which.
+mod text;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode, encode_registry};
@@ -20,22 +23,25 @@ use super::App;
 use super::ChannelLabel;
 use super::auth::Caller;
 use super::problem::Problem;
-use super::stats::oldest_due_seconds;
-
-const OPEN_METRICS: HeaderValue =
-    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     if app.metrics_key {
         Caller::of(&headers, &app).await?;
     }
     let mut now_known = Registry::default();
-    // Counters must be readable when the database is not: that is when somebody looks.
-    if let Ok(stats) = app.stats.get(&app).await {
-        let pending = i64::try_from(stats.pending).unwrap_or(i64::MAX);
+    // Counters must be readable when the database is not: that is when somebody looks. What is counted in the database stays as it
+    // was then, with its age beside it.
+    if let Some(counted) = app.stats.latest(&app).await {
+        let pending = i64::try_from(counted.stats.pending).unwrap_or(i64::MAX);
         now_known.register("punctual_pending", "Occurrences still to come", ConstGauge::new(pending));
-        let oldest = ConstGauge::new(oldest_due_seconds(&stats, app.now()));
+        let oldest = ConstGauge::new(counted.oldest_due_seconds());
         now_known.register("punctual_oldest_due_seconds", "How overdue the oldest occurrence is", oldest);
+        let age = ConstGauge::new(counted.age_seconds(app.now()));
+        now_known.register(
+            "punctual_stats_age_seconds",
+            "How long ago punctual_pending and punctual_oldest_due_seconds were read from the database",
+            age,
+        );
     }
     let queries = ConstCounter::new(app.engine.store().queries());
     now_known.register("punctual_queries", "Statements run on the database", queries);
@@ -53,11 +59,14 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
         let dropped = ConstCounter::new(health.dropped);
         now_known.register("punctual_redis_dropped", "Timers that could not be set in Redis or rung for", dropped);
     }
-    let mut text = String::with_capacity(8 * 1024);
-    encode_registry(&mut text, &app.registry)
-        .and_then(|()| encode(&mut text, &now_known))
+    let mut open = String::with_capacity(8 * 1024);
+    encode_registry(&mut open, &app.registry)
+        .and_then(|()| encode(&mut open, &now_known))
         .map_err(|error| Problem::internal(format!("the counters cannot be written: {error}")))?;
-    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
+    Ok(match text::wants_open_metrics(&headers) {
+        true => ([(header::CONTENT_TYPE, text::OPEN_METRICS)], open).into_response(),
+        false => ([(header::CONTENT_TYPE, text::PLAIN)], text::plain(&open)).into_response(),
+    })
 }
 
 /// How the channels stand at this moment.

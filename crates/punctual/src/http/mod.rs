@@ -43,6 +43,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::Timestamp;
@@ -270,7 +271,16 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::map_response(guarded))
         .with_state(app)
+}
+
+/// What is answered is somebody's own: no proxy or browser keeps it, and none takes it for something that it runs.
+async fn guarded(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
+    response
 }
 
 async fn unknown_route(uri: axum::http::Uri) -> Problem {

@@ -1,6 +1,7 @@
 //! Counts for people and dashboards.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,44 +9,94 @@ use axum::response::Response;
 use jiff::Timestamp;
 use punctual_core::store::{StoreError, StoreStats};
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
 use super::{App, BELIEVED_FOR_SECONDS, wire};
 
-/// The last counts. Counting may scan what is pending, so it is done once for all who ask within
-/// ten seconds.
-#[derive(Default)]
-pub(super) struct Cached(Mutex<Option<(Arc<StoreStats>, Timestamp)>>);
+/// How long whoever must not be kept waiting waits for new counts.
+const LATEST_WAIT_MAX: Duration = Duration::from_secs(1);
 
-impl Cached {
-    pub(super) async fn get(&self, app: &App) -> Result<Arc<StoreStats>, StoreError> {
-        // Held while counting, so that many who ask at once are one count.
-        let mut cached = self.0.lock().await;
-        let now = app.now();
-        if let Some((stats, read_at)) = &*cached
-            && (0..BELIEVED_FOR_SECONDS).contains(&(now.as_second() - read_at.as_second()))
-        {
-            return Ok(Arc::clone(stats));
-        }
-        let stats = Arc::new(app.engine.store().stats(now).await?);
-        *cached = Some((Arc::clone(&stats), now));
-        Ok(stats)
+/// What was counted, and when.
+pub(super) struct Counted {
+    pub(super) stats: StoreStats,
+    read_at: Timestamp,
+}
+
+impl Counted {
+    /// How overdue the oldest pending occurrence was when this was counted.
+    pub(super) fn oldest_due_seconds(&self) -> f64 {
+        self.stats.oldest_at.map_or(0.0, |at| self.read_at.duration_since(at).as_secs_f64().max(0.0))
+    }
+
+    /// How long ago this was counted.
+    pub(super) fn age_seconds(&self, now: Timestamp) -> f64 {
+        now.duration_since(self.read_at).as_secs_f64().max(0.0)
+    }
+
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        (0..BELIEVED_FOR_SECONDS).contains(&(now.as_second() - self.read_at.as_second()))
     }
 }
 
-/// How long ago the oldest pending occurrence was to be looked at.
-pub(super) fn oldest_due_seconds(stats: &StoreStats, now: Timestamp) -> f64 {
-    stats.oldest_at.map_or(0.0, |at| now.duration_since(at).as_secs_f64().max(0.0))
+/// The last counts. Counting may scan what is pending, so it is done once for all who ask within
+/// ten seconds.
+#[derive(Default)]
+pub(super) struct Cached {
+    last: Mutex<Option<Arc<Counted>>>,
+    /// Held while counting, so that many who ask at once are one count.
+    counting: AsyncMutex<()>,
+}
+
+impl Cached {
+    /// Counts that are at most ten seconds old.
+    pub(super) async fn get(&self, app: &App) -> Result<Arc<Counted>, StoreError> {
+        if let Some(fresh) = self.last().filter(|last| last.is_fresh(app.now())) {
+            return Ok(fresh);
+        }
+        let _counting = self.counting.lock().await;
+        let now = app.now();
+        if let Some(fresh) = self.last().filter(|last| last.is_fresh(now)) {
+            return Ok(fresh);
+        }
+        let counted = Arc::new(Counted { stats: app.engine.store().stats(now).await?, read_at: now });
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&counted));
+        Ok(counted)
+    }
+
+    /// The newest counts there are within a second, however old. Counting goes on when it takes longer, for whoever asks next.
+    pub(super) async fn latest(&self, app: &Arc<App>) -> Option<Arc<Counted>> {
+        let counted = async {
+            if self.counting.try_lock().is_err() {
+                // Somebody is at it already, perhaps for long: one is enough.
+                drop(self.counting.lock().await);
+                return;
+            }
+            let app = Arc::clone(app);
+            // Whether it worked is seen by the age of what is there afterwards.
+            let _ = tokio::spawn(async move { app.stats.get(&app).await.map(drop) }).await;
+        };
+        if !self.last().is_some_and(|last| last.is_fresh(app.now())) {
+            tokio::select! {
+                () = counted => {}
+                () = app.engine.clock().pause(LATEST_WAIT_MAX) => {}
+            }
+        }
+        self.last()
+    }
+
+    fn last(&self) -> Option<Arc<Counted>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     caller.must_be_unbound()?;
-    let stats = app.stats.get(&app).await?;
-    let now = app.now();
+    let counted = app.stats.get(&app).await?;
+    let (stats, now) = (&counted.stats, app.now());
     let reminders: serde_json::Map<_, _> =
         stats.reminders.iter().map(|(status, count)| (status.as_str().to_owned(), (*count).into())).collect();
     let metrics = app.engine.metrics();
@@ -56,7 +107,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
         "timezone": app.zone.name(),
         "pending": stats.pending,
         "oldest_at": stats.oldest_at,
-        "oldest_due_seconds": oldest_due_seconds(&stats, now),
+        "oldest_due_seconds": counted.oldest_due_seconds(),
         "reminders": reminders,
         "in_flight": metrics.in_flight.get(),
         "retries": metrics.retries.get(),

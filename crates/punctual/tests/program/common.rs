@@ -24,9 +24,14 @@ pub(crate) const NOWHERE: &str = "http://127.0.0.1:1";
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// What `future` leads to; fails the test when it takes too long.
-#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(DEADLINE, future).await.expect("this should have happened by now")
+    within(DEADLINE, future).await
+}
+
+/// What `future` leads to; fails the test when it takes longer than `span`.
+#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
+pub(crate) async fn within<T>(span: Duration, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(span, future).await.expect("this should have happened by now")
 }
 
 /// A directory for one or more servers, one after the other.

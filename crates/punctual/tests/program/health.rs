@@ -1,9 +1,15 @@
 //! What dashboards and load balancers ask.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use punctual_testkit::proxy::{Proxy, Toward};
+use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::common::{Home, Receiver, soon};
+use crate::common::{Home, Receiver, Server, soon, within};
 
 #[tokio::test]
 async fn health_stats_and_metrics_are_told() {
@@ -23,19 +29,111 @@ async fn health_stats_and_metrics_are_told() {
     let channels = server.get("/v1/channels").await;
     assert_eq!(channels["channels"][0]["name"], "console");
 
-    let response = soon(server.request(Method::GET, "/metrics").send()).await.unwrap();
-    assert!(response.headers()["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
-    let text = soon(response.text()).await.unwrap();
+    let (kind, text) = scraped(&server, None).await;
+    assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
     for name in [
-        "punctual_lateness_seconds_bucket",
-        "punctual_retries_total",
+        "# TYPE punctual_lateness_seconds histogram\n",
+        "punctual_lateness_seconds_bucket{le=\"0.0005\"}",
+        "punctual_lateness_seconds_bucket{le=\"+Inf\"} ",
+        "# TYPE punctual_retries_total counter\npunctual_retries_total 0\n",
+        "punctual_attempts_total{channel=\"webhook\",outcome=\"sent\"} 1\n",
         "punctual_claims_lost_total",
         "punctual_fallback_found_total",
         "punctual_queries_total",
-        "punctual_pending ",
-        "punctual_oldest_due_seconds ",
+        "# TYPE punctual_pending gauge\npunctual_pending ",
+        "\npunctual_oldest_due_seconds ",
+        "\npunctual_stats_age_seconds ",
     ] {
         assert!(text.contains(name), "{name} is not in {text}");
     }
-    assert!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1);
+    assert!(!text.contains("# EOF") && !text.contains("# UNIT"), "{text}");
+}
+
+#[tokio::test]
+async fn promtool_is_content_with_the_metrics() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut receiver = Receiver::listen().await;
+    let to = json!([{ "channel": "webhook", "address": receiver.url }]);
+    server.create(json!({ "message": "now", "schedule": { "type": "once", "at": "0s" }, "to": to })).await;
+    receiver.next().await;
+    let (_, text) = scraped(&server, None).await;
+    let mut promtool = Command::new("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut promtool = promtool.spawn().unwrap();
+    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let checked = promtool.wait_with_output().unwrap();
+    let said = [checked.stdout, checked.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    assert!(checked.status.success() && said.is_empty(), "{:?}: {said}{text}", checked.status);
+}
+
+#[tokio::test]
+async fn open_metrics_are_for_whoever_asks_for_them() {
+    let home = Home::new();
+    let server = home.serve();
+    let prometheus = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                      text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+    for (accept, open) in [
+        (prometheus, true),
+        ("application/openmetrics-text", true),
+        ("text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0", true),
+        ("text/plain", false),
+        ("*/*", false),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", false),
+        ("text/plain;version=0.0.4, application/openmetrics-text;q=0.5", false),
+        ("application/openmetrics-text;q=0, text/plain", false),
+    ] {
+        let (kind, text) = scraped(&server, Some(accept)).await;
+        assert_eq!(kind.starts_with("application/openmetrics-text; version=1.0.0"), open, "{accept}: {kind}");
+        assert_eq!(text.ends_with("# EOF\n") && text.matches("# EOF").count() == 1, open, "{accept}");
+        assert_eq!(text.contains("# TYPE punctual_retries counter\n"), open, "{accept}: {text}");
+    }
+}
+
+/// A database that takes connections and says nothing is the worst case: whoever asks it waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_database_is_silent_gauges_stay_and_say_how_old_they_are() {
+    let Some(postgres) = Postgres::start() else { return };
+    let proxy = Proxy::before(postgres.port());
+    let url = proxy.url_for(&postgres.url(&postgres.new_database(None)));
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    for _ in 0..3 {
+        server.create(json!({ "message": "later", "schedule": { "type": "once", "at": "1h" } })).await;
+    }
+    let (_, text) = scraped(&server, None).await;
+    assert_eq!(gauge(&text, "punctual_pending"), 3.0, "{text}");
+    assert!(gauge(&text, "punctual_stats_age_seconds") < 10.0, "{text}");
+
+    proxy.swallow(Toward::Client);
+    let age = soon(async {
+        loop {
+            let (_, text) = within(Duration::from_secs(3), scraped(&server, None)).await;
+            assert_eq!(gauge(&text, "punctual_pending"), 3.0, "{text}");
+            assert_eq!(gauge(&text, "punctual_oldest_due_seconds"), 0.0, "{text}");
+            let age = gauge(&text, "punctual_stats_age_seconds");
+            if age > 11.0 {
+                return age;
+            }
+        }
+    })
+    .await;
+    assert!(age < 30.0, "{age}");
+}
+
+fn gauge(metrics: &str, name: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name} is not in {metrics}")).parse().unwrap()
+}
+
+/// What `/metrics` answers: its content type and its text.
+async fn scraped(server: &Server, accept: Option<&str>) -> (String, String) {
+    let mut request = server.request(Method::GET, "/metrics");
+    if let Some(accept) = accept {
+        request = request.header("accept", accept);
+    }
+    let response = soon(request.send()).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
+    (kind, soon(response.text()).await.unwrap())
 }

@@ -13,6 +13,7 @@ mod channels;
 mod command_line;
 mod embed;
 mod first_reminder;
+mod headers;
 mod health;
 mod idempotency;
 mod import;

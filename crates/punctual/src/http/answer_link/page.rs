@@ -9,7 +9,6 @@ use punctual_channels::common::texts::texts;
 use punctual_core::phrase::Lang;
 use sha2::{Digest, Sha256};
 
-const SCRIPT: &str = "document.forms[0].submit()";
 const STYLE: &str = "html{color-scheme:light dark;font:18px/1.5 system-ui,sans-serif}\
     body{max-width:32rem;margin:15vh auto 0;padding:0 1rem;overflow-wrap:anywhere}\
     h1{font-size:1.4rem}p{white-space:pre-wrap}\
@@ -18,7 +17,7 @@ const STYLE: &str = "html{color-scheme:light dark;font:18px/1.5 system-ui,sans-s
 /// What is said.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Said<'a> {
-    /// The answer is about to be given, to this message.
+    /// A click gives this answer, to this message.
     Ask(Verb, &'a str),
     /// It was given; the time is when it will be said again.
     Answered(Verb, Option<&'a str>, &'a str),
@@ -55,10 +54,9 @@ impl Said<'_> {
 pub(super) fn page(status: StatusCode, lang: Lang, said: &Said<'_>) -> Response {
     let heading = escape(&said.words(lang));
     let body = match said {
-        Said::Ask(_, message) => format!(
-            "<h1>{}</h1><form method=\"post\"><button>{heading}</button></form><script>{SCRIPT}</script>",
-            escape(message)
-        ),
+        Said::Ask(_, message) => {
+            format!("<h1>{}</h1><form method=\"post\"><button>{heading}</button></form>", escape(message))
+        }
         Said::Answered(_, _, message) => format!("<h1>✓ {heading}</h1><p>{}</p>", escape(message)),
         _ => format!("<h1>{heading}</h1>"),
     };
@@ -67,10 +65,9 @@ pub(super) fn page(status: StatusCode, lang: Lang, said: &Said<'_>) -> Response 
          <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"robots\" content=\"noindex\">\
          <style>{STYLE}</style></head><body>{body}</body></html>\n"
     );
-    // Only our own script and style run, nothing is loaded, and nobody can put the page into a frame.
+    // No script runs, nothing is loaded, and nobody can put the page into a frame.
     let policy = format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        digest(SCRIPT),
+        "default-src 'none'; style-src '{}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         digest(STYLE)
     );
     let policy = HeaderValue::from_str(&policy).expect("base64 can be sent in a header");
