@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::schedule::{NO_TIME, When};
 use super::style::{Style, neutral};
-use super::{Context, Usage, User, find, own_zone, print, print_json, texts, when};
-use crate::config::process_env;
+use super::{Context, Usage, User, asked_zone, find, print, print_json, texts, when};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +69,7 @@ pub(super) struct Details {
     /// What to do with missed runs: latest, all or skip
     #[arg(long, value_name = "POLICY")]
     misfire: Option<String>,
-    /// The zone its local times are meant in [env: PUNCTUAL_TZ]
+    /// The zone its local times are meant in [env: PUNCTUAL_TZ] [default: the user's, else the server's]
     #[arg(long, value_name = "ZONE")]
     pub(super) tz: Option<String>,
 }
@@ -113,8 +112,9 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let lang = texts::lang(args.lang.as_deref())?;
     let mut body = args.details.fields()?;
     let user = args.user.named();
-    if let Some(zone) = zone(args.details.tz.as_deref(), user.is_some())? {
-        body.insert("timezone".into(), zone.into());
+    // Only a zone that was asked for: without one the server knows the user's, and its own.
+    if let Some(zone) = asked_zone(args.details.tz.as_deref())? {
+        body.insert("timezone".into(), zone.name().into());
     }
     if let Some(user) = user {
         body.insert("user".into(), user.into());
@@ -131,7 +131,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
             body.insert("schedule".into(), said.schedule);
             body.insert("message".into(), said.message.into());
             body.insert("original_text".into(), text.into());
-            Some(said.note)
+            said.note
         }
     };
     let reminder = context.client.send(Method::POST, "/v1/reminders", Some(Value::Object(body))).await?;
@@ -146,8 +146,8 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 struct Said {
     schedule: Value,
     message: String,
-    /// How the time in it was taken.
-    note: String,
+    /// How the time in it was taken, where the next run does not say it.
+    note: Option<String>,
 }
 
 /// Asks the server, who knows the user's language and zone, what `text` says.
@@ -188,21 +188,21 @@ fn said(answer: &Value, now: Timestamp) -> Result<Said, Usage> {
     let once = |field: &str| json!({ "type": "once", "at": answer[field] });
     let is_before = |field: &str, bound: Timestamp| when::instant(answer, field).is_some_and(|at| at < bound);
     let (schedule, note) = match answer["kind"].as_str().unwrap_or_default() {
-        "recurring" => (answer["schedule"].clone(), summary),
+        "recurring" => (answer["schedule"].clone(), Some(summary.clone())),
         "instant" if is_before("at", now - SLACK) => {
             return Err(Usage(format!("that is in the past: {summary}; say a time to come")));
         }
-        "instant" | "duration" => (once("at"), summary),
+        "instant" | "duration" => (once("at"), None),
         // `by friday` begins now; to be reminded now is not what it asks for.
         "interval" if is_before("from", now + SLACK) => {
             return Err(Usage(format!("that has begun already: {summary}; say at what time to be reminded")));
         }
-        "interval" => (once("from"), format!("{summary}; due when it begins")),
+        "interval" => (once("from"), Some(format!("{summary}; due when it begins"))),
         _ => return Err(no_time(&text("reason"))),
     };
     let message = text("rest");
     if message.is_empty() {
-        return Err(Usage(format!("say also what to be reminded of; the text says only when: {note}")));
+        return Err(Usage(format!("say also what to be reminded of; the text says only when: {summary}")));
     }
     Ok(Said { schedule, message, note })
 }
@@ -211,15 +211,6 @@ fn said(answer: &Value, now: Timestamp) -> Result<Said, Usage> {
 fn no_time(reason: &str) -> Usage {
     let options = NO_TIME.split(';').next().unwrap_or_default().trim_start_matches("say when: ");
     Usage(format!("{reason}; or say it by an option: {options}"))
-}
-
-/// The zone to send: the one asked for. That of this machine counts only for whoever sits at it;
-/// for a user that was named, the server knows better.
-fn zone(asked: Option<&str>, for_another: bool) -> Result<Option<String>, Usage> {
-    if asked.is_none() && process_env("PUNCTUAL_TZ").is_none() && for_another {
-        return Ok(None);
-    }
-    Ok(own_zone(asked)?.map(|zone| zone.name().to_owned()))
 }
 
 /// What was done to which reminder, and when it is due next.
@@ -238,8 +229,9 @@ fn confirmation_with(done: &str, reminder: &Value, note: Option<&str>, context: 
     let is_once = reminder["schedule"]["type"] == "once";
     let rule = note.or_else(|| reminder["summary"].as_str().filter(|_| !is_once));
     let rule = rule.map(|rule| paint.with(Style::Dim, &format!("   {}", neutral(rule)))).unwrap_or_default();
+    let zone = when::zone_of(reminder).unwrap_or_else(Zone::utc);
     match when::instant(reminder, "next_run_at") {
-        Some(at) => text.push_str(&format!("  {}{rule}\n", when::both(at, &context.zone, now))),
+        Some(at) => text.push_str(&format!("  {}{rule}\n", when::both(at, &zone, now))),
         None => text.push_str(&format!("  {}\n", reminder["status"].as_str().unwrap_or_default())),
     }
     text
@@ -277,7 +269,9 @@ mod tests {
             let said = asked(text).unwrap();
             assert_eq!((said.message.as_str(), said.schedule), (message, schedule), "{text}");
         }
-        assert_eq!(asked("call mom tomorrow at 8").unwrap().note, "Mon 2 Mar 2026 at 08:00, Europe/Berlin");
+        let note = |text: &str| asked(text).unwrap().note;
+        assert_eq!(note("call mom tomorrow at 8"), None, "the next run says it");
+        assert_eq!(note("stand up every day at 8").unwrap(), "every day at 08:00, Europe/Berlin");
     }
 
     #[test]

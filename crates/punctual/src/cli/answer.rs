@@ -5,7 +5,7 @@ use punctual_core::phrase::{self, Answer};
 use serde::Serialize;
 
 use super::texts::{Speaker, Texts};
-use super::{print, when};
+use super::{Global, print, when};
 use crate::understood::exact;
 
 const EXAMPLES: &str = "\
@@ -35,18 +35,18 @@ struct Answered {
     minutes: Option<u32>,
 }
 
-pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let answer = |text: &str, speaker: &Speaker| phrase::answer(text, speaker.lang, &speaker.zone, speaker.now);
     let answered = |text: &str, speaker: &Speaker| {
         let answer = answer(text, speaker);
         Answered { response: answer.map(Answer::word), minutes: answer.and_then(|answer| answer.minutes(speaker.now)) }
     };
     if let Some(file) = &args.texts.batch {
-        return args.texts.answer_each(file, answered);
+        return args.texts.answer_each(file, global, answered);
     }
-    let speaker = args.texts.speaker()?;
+    let speaker = args.texts.speaker(global)?;
     let text = args.texts.text();
-    if json {
+    if global.json {
         return print(&format!("{}\n", serde_json::to_string_pretty(&answered(&text, &speaker))?));
     }
     match answer(&text, &speaker) {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::anyhow;
+use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -57,6 +58,7 @@ async fn list(context: &Context) -> anyhow::Result<()> {
     }
     let mut table = Table::new(&["CHANNEL", "KIND", "AT ONCE", "RATE", "EACH ADDRESS", "SENDING", "WAITING", ""]);
     let mut closed = String::new();
+    let zone = context.zone().await?;
     let channels = || page["channels"].as_array().into_iter().flatten();
     for channel in channels() {
         let text = |field: &str| channel[field].as_str().unwrap_or("–").to_owned();
@@ -71,21 +73,21 @@ async fn list(context: &Context) -> anyhow::Result<()> {
             Cell::new(if channel["default"] == true { "used when nobody says where" } else { "" }, Style::Dim),
         ]);
         for gate in channel["closed"].as_array().into_iter().flatten() {
-            let _ = writeln!(closed, "{} {}", text("name"), gate_line(gate, context));
+            let _ = writeln!(closed, "{} {}", text("name"), gate_line(gate, &zone));
         }
     }
     print(&table.render(context.paint))?;
     if closed.is_empty() { Ok(()) } else { print(&format!("\nLeft alone now:\n{closed}")) }
 }
 
-/// Such as `https://example.org:443: broken until Mon 2 Mar 08:00:05  in 3 s (12 failures in a row)`.
-fn gate_line(gate: &Value, context: &Context) -> String {
+/// Such as `https://example.org:443: broken until Mon 2 Mar 08:00:05 Europe/Berlin  in 3 s (12 failures in a row)`.
+fn gate_line(gate: &Value, zone: &Zone) -> String {
     let why = match gate["why"].as_str() {
         Some("throttled") => "asked to wait",
         Some("broken") => "only fails",
         _ => "is being tried again",
     };
-    let until = when::instant(gate, "until").map(|at| when::both(at, &context.zone, SystemClock::read()));
+    let until = when::instant(gate, "until").map(|at| when::both(at, zone, SystemClock::read()));
     let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
     let failures = match gate["failures"].as_u64() {
         Some(n) if n > 0 => format!(" ({n} failures in a row)"),
@@ -123,10 +125,11 @@ async fn dead(context: &Context) -> anyhow::Result<()> {
     if dead.is_empty() {
         return print("No address is known to be dead.\n");
     }
+    let zone = context.zone().await?;
     let mut table = Table::new(&["CHANNEL", "ADDRESS", "SINCE", "WHY"]);
     for entry in dead {
         let text = |field: &str| neutral(entry[field].as_str().unwrap_or_default());
-        let since = when::instant(entry, "since").map(|at| when::local(at, &context.zone, SystemClock::read()));
+        let since = when::instant(entry, "since").map(|at| when::labelled(at, &zone, SystemClock::read()));
         table.push(vec![
             Cell::new(&text("channel"), Style::Cyan),
             Cell::plain(&text("address")),

@@ -77,12 +77,13 @@ async fn list(context: &Context) -> anyhow::Result<()> {
         return print("No keys but the admin's. Make one:  punctual keys create my-bot\n");
     }
     let now = SystemClock::read();
+    let zone = context.zone().await?;
     let mut table = Table::new(&["ID", "USER", "SCOPES", "EXPIRES", "NAME"]);
     for key in keys {
         let text = |field: &str| key[field].as_str().unwrap_or("–").to_owned();
         let scopes: Vec<&str> =
             key["scopes"].as_array().into_iter().flatten().filter_map(|scope| scope.as_str()).collect();
-        let expires = when::instant(key, "expires_at").map(|at| when::both(at, &context.zone, now));
+        let expires = when::instant(key, "expires_at").map(|at| when::both(at, &zone, now));
         table.push(vec![
             Cell::new(&text("id"), Style::Cyan),
             Cell::plain(&text("user")),

@@ -1,5 +1,9 @@
 //! Listing reminders.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use serde_json::Value;
 
@@ -84,7 +88,9 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
     let n_more = reminders.len().saturating_sub(usize::from(args.limit));
     reminders.truncate(usize::from(args.limit));
     let now = SystemClock::read();
-    let mut header = vec!["ID", "NEXT", "", "SCHEDULE", "STATUS", "MESSAGE"];
+    let usual = usual_zone(&reminders);
+    let next = format!("NEXT ({})", usual.name());
+    let mut header = vec!["ID", &next, "", "SCHEDULE", "STATUS", "MESSAGE"];
     if args.everybody {
         header.insert(1, "USER");
     }
@@ -107,7 +113,7 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
         let urgent = if text("priority") == "critical" { Style::Red } else { Style::Plain };
         let mut row = vec![
             Cell::new(&find::short_id(reminder), Style::Cyan),
-            Cell::plain(&next.map(|at| when::local(at, &context.zone, now)).unwrap_or_else(|| "–".into())),
+            Cell::plain(&next.map(|at| local(at, reminder, &usual, now)).unwrap_or_else(|| "–".into())),
             Cell::new(&next.map(|at| when::relative(at, now)).unwrap_or_default(), Style::Bold),
             Cell::new(&rule(reminder), Style::Dim),
             Cell::new(status, of_status(status)),
@@ -127,6 +133,24 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
         text.push_str(&format!("There are {n_more} more; --limit shows up to {LIMIT_MAX}.\n"));
     }
     text
+}
+
+/// The zone that most of these are meant in: it stands in the header, and beside a time only where that is another.
+fn usual_zone(reminders: &[&Value]) -> Zone {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in reminders.iter().filter_map(|reminder| reminder["timezone"].as_str()) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let usual = counts.into_iter().max_by_key(|(_, count)| *count);
+    usual.and_then(|(name, _)| Zone::named(name).ok()).unwrap_or_else(Zone::utc)
+}
+
+/// A time of `reminder` in its own zone, which is named where it is not the `usual` one.
+fn local(at: Timestamp, reminder: &Value, usual: &Zone, now: Timestamp) -> String {
+    match when::zone_of(reminder).filter(|zone| zone.name() != usual.name()) {
+        Some(zone) => when::labelled(at, &zone, now),
+        None => when::local(at, usual, now),
+    }
 }
 
 /// The rule in words; a single instant stands under NEXT already.

@@ -51,7 +51,7 @@ use punctual_core::zone::Zone;
 use self::client::Client;
 use self::style::Paint;
 use crate::bench;
-use crate::config::{Config, ConfigError, Flags, process_env, system_zone};
+use crate::config::{Config, ConfigError, Flags, process_env};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -186,9 +186,9 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     let Cli { global, command } = cli;
     match command {
         Command::Completions(args) => completions::run(&args),
-        Command::Parse(args) => parse::run(&args, global.json),
-        Command::Answer(args) => answer::run(&args, global.json),
-        Command::Next(args) => next::run(&args, global.json),
+        Command::Parse(args) => parse::run(&args, &global),
+        Command::Answer(args) => answer::run(&args, &global),
+        Command::Next(args) => next::run(&args, &global),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
         Command::Bench(args) => runtime()?.block_on(bench::run(args)),
@@ -226,8 +226,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
 struct Context {
     client: Client,
     json: bool,
-    /// The zone instants are shown in.
-    zone: Zone,
+    /// The zone of the server that would run here; the one that answers may have another.
+    configured_zone: Zone,
     paint: Paint,
 }
 
@@ -237,9 +237,18 @@ impl Context {
         Ok(Self {
             client: Client::new(global.url.as_deref(), &config)?,
             json: global.json,
-            zone: own_zone(None)?.unwrap_or_else(Zone::utc),
+            configured_zone: config.timezone,
             paint: Paint::of_stdout(),
         })
+    }
+
+    /// The zone for times that belong to no reminder and to no user: PUNCTUAL_TZ, else the server's.
+    async fn zone(&self) -> anyhow::Result<Zone> {
+        if let Some(zone) = asked_zone(None)? {
+            return Ok(zone);
+        }
+        let settings = self.client.get("/v1/settings", &[]).await.unwrap_or_default();
+        Ok(when::zone_of(&settings).unwrap_or_else(|| self.configured_zone.clone()))
     }
 }
 
@@ -268,15 +277,23 @@ impl User {
     }
 }
 
-/// The zone of whoever sits here: the one asked for, else PUNCTUAL_TZ, else the system's.
-fn own_zone(asked: Option<&str>) -> Result<Option<Zone>, Usage> {
+/// The zone that was asked for: by `--tz`, else by PUNCTUAL_TZ.
+fn asked_zone(asked: Option<&str>) -> Result<Option<Zone>, Usage> {
     if let Some(name) = asked {
         return Zone::named(name).map(Some).map_err(|invalid| Usage(format!("--tz: {}", invalid.problem)));
     }
     if let Some(name) = process_env("PUNCTUAL_TZ") {
         return Zone::named(&name).map(Some).map_err(|invalid| Usage(format!("PUNCTUAL_TZ: {}", invalid.problem)));
     }
-    Ok(system_zone())
+    Ok(None)
+}
+
+/// The zone where no server is asked: the one that was asked for, else the one that a server started here would have.
+fn own_zone(asked: Option<&str>, global: &Global) -> anyhow::Result<Zone> {
+    match asked_zone(asked)? {
+        Some(zone) => Ok(zone),
+        None => Ok(Config::zone_of_process(global.config.clone())?),
+    }
 }
 
 /// Writes to standard output.

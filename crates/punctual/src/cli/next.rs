@@ -12,7 +12,7 @@ use punctual_engine::SystemClock;
 use serde_json::{Map, Value, json};
 
 use super::schedule::When;
-use super::{Usage, own_zone, print, print_json, when};
+use super::{Global, Usage, own_zone, print, print_json, when};
 
 const COUNT_DEFAULT: u64 = 5;
 /// The most instants of one schedule.
@@ -31,7 +31,7 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     when: When,
-    /// The zone its local times are meant in [env: PUNCTUAL_TZ] [default: this machine's]
+    /// The zone its local times are meant in [env: PUNCTUAL_TZ] [default: the `timezone` setting]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
     /// Begin after this [default: now]
@@ -48,11 +48,11 @@ pub(super) struct Args {
     batch: Option<String>,
 }
 
-pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     if let Some(file) = &args.batch {
         return batch(file, args.count);
     }
-    let zone = own_zone(args.tz.as_deref())?.unwrap_or_else(Zone::utc);
+    let zone = own_zone(args.tz.as_deref(), global)?;
     let now = SystemClock::read();
     let from = match &args.from {
         Some(text) => parse_instant(text, &zone, now).map_err(|problem| Usage(format!("--from: {problem}")))?,
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<()> {
         return print(&format!("{lines}\n"));
     }
     let instants = instants(&schedule, &zone, from, args.count);
-    if json {
+    if global.json {
         let next: Vec<String> = instants.iter().map(|at| when::exact(*at, &zone)).collect();
         return print_json(&json!({ "next": next, "summary": schedule.summary(&zone), "tz": zone.name() }));
     }

@@ -6,7 +6,7 @@ use punctual_core::phrase::{self, Meaning, Parsed};
 
 use super::style::neutral;
 use super::texts::{Speaker, Texts};
-use super::{print, when};
+use super::{Global, print, when};
 use crate::understood::{Understood, exact, runs};
 
 const EXAMPLES: &str = "\
@@ -26,15 +26,15 @@ pub(super) struct Args {
     texts: Texts,
 }
 
-pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let parse = |text: &str, speaker: &Speaker| phrase::parse(text, speaker.lang, &speaker.zone, speaker.now);
     let understood = |text: &str, speaker: &Speaker| Understood::of(parse(text, speaker), &speaker.zone, speaker.now);
     if let Some(file) = &args.texts.batch {
-        return args.texts.answer_each(file, understood);
+        return args.texts.answer_each(file, global, understood);
     }
-    let speaker = args.texts.speaker()?;
+    let speaker = args.texts.speaker(global)?;
     let text = args.texts.text();
-    if json {
+    if global.json {
         return print(&format!("{}\n", serde_json::to_string_pretty(&understood(&text, &speaker))?));
     }
     let parsed = parse(&text, &speaker);

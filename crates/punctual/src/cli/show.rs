@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use jiff::Timestamp;
+use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use serde_json::Value;
 
 use super::find::{self, find};
-use super::style::{Style, neutral, of_status, width};
+use super::style::{Paint, Style, neutral, of_status, width};
 use super::{Context, User, print, print_json, when};
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +38,8 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> String {
     let paint = context.paint;
     let text = |field: &str| reminder[field].as_str().map(neutral);
-    let time = |field: &str| when::instant(reminder, field).map(|at| when::both(at, &context.zone, now));
+    let zone = &when::zone_of(reminder).unwrap_or_else(Zone::utc);
+    let time = |field: &str| when::instant(reminder, field).map(|at| when::both(at, zone, now));
     let to: Vec<String> = reminder["to"].as_array().into_iter().flatten().map(address).collect();
     let ack =
         text("ack_prompt").or_else(|| reminder["require_ack"].as_bool().filter(|wanted| *wanted).map(|_| "yes".into()));
@@ -67,7 +69,7 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
     }
     for run in runs.as_array().into_iter().flatten() {
         let state = run["state"].as_str().unwrap_or_default();
-        let due = when::instant(run, "due_at").map(|at| when::both(at, &context.zone, now)).unwrap_or_default();
+        let due = when::instant(run, "due_at").map(|at| when::both(at, zone, now)).unwrap_or_default();
         let number = run["run_number"].as_u64().unwrap_or_default();
         let why = match run["why"].as_str() {
             Some("quiet") => " for the end of quiet hours",
@@ -75,7 +77,7 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
             _ => "",
         };
         let _ = writeln!(out, "\nrun {number}  {}{why}  due {due}", paint.with(of_status(state), state));
-        for line in story(run, context, now) {
+        for line in story(run, zone, context.paint, now) {
             let _ = writeln!(out, "  {line}");
         }
     }
@@ -83,12 +85,12 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
 }
 
 /// What happened to one run, in the order in which it happened.
-fn story(run: &Value, context: &Context, now: Timestamp) -> Vec<String> {
+fn story(run: &Value, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<String> {
     let list = |field: &str| run[field].as_array().into_iter().flatten();
     let word = |value: &Value, field: &str| neutral(value[field].as_str().unwrap_or_default());
     let mut lines = Vec::new();
     for attempt in list("attempts") {
-        lines.push((when::instant(attempt, "started_at"), attempt_line(attempt, context)));
+        lines.push((when::instant(attempt, "started_at"), attempt_line(attempt, paint)));
     }
     for response in list("responses") {
         let line = format!("{} by {}", word(response, "response"), word(response, "by"));
@@ -103,19 +105,19 @@ fn story(run: &Value, context: &Context, now: Timestamp) -> Vec<String> {
         // What an attempt has said is there already.
         let said = list("attempts").any(|attempt| attempt["error"] == run["error"]);
         let why = run["error"].as_str().filter(|_| !said).map(|why| format!(": {}", neutral(why))).unwrap_or_default();
-        lines.push((Some(at), context.paint.with(Style::Dim, &format!("to be tried again{why}"))));
+        lines.push((Some(at), paint.with(Style::Dim, &format!("to be tried again{why}"))));
     }
     lines.sort_by_key(|(at, _)| *at);
     let show = |(at, line): (Option<Timestamp>, String)| {
-        let at = at.map(|at| when::local(at, &context.zone, now)).unwrap_or_default();
+        let at = at.map(|at| when::local(at, zone, now)).unwrap_or_default();
         format!("{at}  {line}")
     };
     lines.into_iter().map(show).collect()
 }
 
-fn attempt_line(attempt: &Value, context: &Context) -> String {
+fn attempt_line(attempt: &Value, paint: Paint) -> String {
     let status = attempt["status"].as_str().unwrap_or_default();
-    let status = context.paint.with(of_status(status), status);
+    let status = paint.with(of_status(status), status);
     let id = attempt["message_id"].as_str().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
     let together = if attempt["digest"].as_bool() == Some(true) { " in one message with others" } else { "" };
     let error = attempt["error"].as_str().map(|error| format!(": {}", neutral(error))).unwrap_or_default();

@@ -10,7 +10,7 @@ const GAP: usize = 2;
 
 /// Rows under a header. On a terminal the last column is cut to fit.
 pub(super) struct Table {
-    header: Vec<&'static str>,
+    header: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -28,8 +28,8 @@ impl Cell {
 }
 
 impl Table {
-    pub(super) fn new(header: &[&'static str]) -> Self {
-        Self { header: header.to_vec(), rows: Vec::new() }
+    pub(super) fn new<T: AsRef<str>>(header: &[T]) -> Self {
+        Self { header: header.iter().map(|text| text.as_ref().to_owned()).collect(), rows: Vec::new() }
     }
 
     pub(super) fn push(&mut self, row: Vec<Cell>) {
@@ -44,7 +44,7 @@ impl Table {
         let last = self.header.len() - 1;
         let widest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|Cell(text, _)| width(text));
-            cells.chain([width(self.header[column])]).max().unwrap_or(0)
+            cells.chain([width(&self.header[column])]).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..=last).map(widest).collect();
         let before: usize = widths[..last].iter().map(|width| width + GAP).sum();

@@ -14,7 +14,7 @@ use punctual_engine::SystemClock;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Usage, own_zone};
+use super::{Global, Usage, own_zone};
 use crate::config::keys::nearest;
 
 /// The fields of a line.
@@ -34,7 +34,7 @@ pub(super) struct Texts {
     /// When it is said, such as 2026-03-01T10:00 [default: now]
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
-    /// The zone its local times are meant in, by name or offset [env: PUNCTUAL_TZ] [default: this machine's]
+    /// The zone its local times are meant in, by name or offset [env: PUNCTUAL_TZ] [default: the `timezone` setting]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
     /// Answer each line of this file, or of standard input (-), on a line of its own: {"text","lang","now","tz"},
@@ -58,11 +58,11 @@ impl Texts {
     }
 
     /// Whom the options describe.
-    pub(super) fn speaker(&self) -> Result<Speaker, Usage> {
+    pub(super) fn speaker(&self, global: &Global) -> anyhow::Result<Speaker> {
         let zone = match (&self.tz, &self.batch) {
             // A file means the same on every machine.
             (None, Some(_)) => Zone::utc(),
-            (tz, _) => own_zone(tz.as_deref())?.unwrap_or_else(Zone::utc),
+            (tz, _) => own_zone(tz.as_deref(), global)?,
         };
         let clock = whole_second(SystemClock::read());
         let now = self.now.as_deref().map(|text| parse_instant(text, &zone, clock)).transpose();
@@ -74,13 +74,14 @@ impl Texts {
     pub(super) fn answer_each<T: Serialize>(
         &self,
         file: &str,
+        global: &Global,
         answer: impl Fn(&str, &Speaker) -> T,
     ) -> anyhow::Result<()> {
         let source: Box<dyn Read> = match file {
             "-" => Box::new(io::stdin().lock()),
             path => Box::new(File::open(path).with_context(|| format!("cannot read {path}"))?),
         };
-        let mut lines = Lines { speaker: self.speaker()?, zones: HashMap::new() };
+        let mut lines = Lines { speaker: self.speaker(global)?, zones: HashMap::new() };
         let mut reader = BufReader::with_capacity(READ_BYTES, source);
         let mut out = BufWriter::with_capacity(READ_BYTES, io::stdout().lock());
         let mut line = Vec::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::add::{Details, confirmation};
 use super::find::{self, find};
 use super::schedule::When;
-use super::{Context, Usage, User, own_zone, print, print_json};
+use super::{Context, Usage, User, asked_zone, print, print_json};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -43,7 +43,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     }
     // Here only a zone that was asked for: a changed message must not move a reminder to where its
     // writer sits.
-    if let Some(zone) = args.details.tz.as_deref().map(|name| own_zone(Some(name))).transpose()?.flatten() {
+    if let Some(zone) = args.details.tz.as_deref().map(|name| asked_zone(Some(name))).transpose()?.flatten() {
         body.insert("timezone".into(), zone.name().into());
     }
     if body.is_empty() {

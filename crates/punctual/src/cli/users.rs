@@ -1,6 +1,7 @@
 //! The people reminders are for.
 
 use punctual_core::reminder::Address;
+use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -104,7 +105,7 @@ async fn list(context: &Context) -> anyhow::Result<()> {
         true => {
             print("No users yet. Add one:  punctual users set alice --timezone Europe/Berlin --to webhook:https://…\n")
         }
-        false => print(&table(users, context).render(context.paint)),
+        false => print(&table(users, context).await?.render(context.paint)),
     }
 }
 
@@ -112,7 +113,7 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
     let user = context.client.get(&path(user), &[]).await?;
     match context.json {
         true => print_json(&user),
-        false => print(&table(&[user], context).render(context.paint)),
+        false => print(&table(&[user], context).await?.render(context.paint)),
     }
 }
 
@@ -152,7 +153,7 @@ async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {
     let user = context.client.send(Method::PUT, &path(&set.user), Some(body)).await?;
     match context.json {
         true => print_json(&user),
-        false => print(&table(&[user], context).render(context.paint)),
+        false => print(&table(&[user], context).await?.render(context.paint)),
     }
 }
 
@@ -194,20 +195,30 @@ async fn pause(user: &str, until: Value, context: &Context) -> anyhow::Result<()
         return print_json(&shown);
     }
     let now = SystemClock::read();
+    let zone = zone_of(&shown, context).await?;
     print(&match when::instant(&shown, "paused_until") {
-        Some(until) => {
-            format!("nothing is sent to {user} until {}\n", when::both(until, &context.zone, now))
-        }
+        Some(until) => format!("nothing is sent to {user} until {}\n", when::both(until, &zone, now)),
         None => format!("{user} is told again\n"),
     })
 }
 
-fn table(users: &[Value], context: &Context) -> Table {
+/// The user's zone, else the server's.
+async fn zone_of(user: &Value, context: &Context) -> anyhow::Result<Zone> {
+    match when::zone_of(user) {
+        Some(zone) => Ok(zone),
+        None => context.zone().await,
+    }
+}
+
+async fn table(users: &[Value], context: &Context) -> anyhow::Result<Table> {
     let mut table = Table::new(&["USER", "ZONE", "LANGUAGE", "QUIET", "PAUSED UNTIL", "ADMIN", "ADDRESSES"]);
     let now = SystemClock::read();
     for user in users {
         let text = |field: &str| user[field].as_str().unwrap_or("–").to_owned();
-        let paused = when::instant(user, "paused_until").map(|until| when::local(until, &context.zone, now));
+        let paused = match when::instant(user, "paused_until") {
+            Some(until) => Some(when::labelled(until, &zone_of(user, context).await?, now)),
+            None => None,
+        };
         let addresses: Vec<String> = user["addresses"]
             .as_array()
             .into_iter()
@@ -225,7 +236,7 @@ fn table(users: &[Value], context: &Context) -> Table {
             Cell::plain(&addresses.join(", ")),
         ]);
     }
-    table
+    Ok(table)
 }
 
 /// `22:00-07:00 but high, digest`.

@@ -31,9 +31,19 @@ pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
     if distance.is_negative() { format!("{roughly} ago") } else { format!("in {roughly}") }
 }
 
-/// Both, such as `Mon 2 Mar 08:00  in 4 min`.
+/// Local time and where it is that, such as `Mon 2 Mar 08:00 Europe/Berlin`.
+pub(super) fn labelled(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
+    format!("{} {}", local(at, zone, now), zone.name())
+}
+
+/// All of it, such as `Mon 2 Mar 08:00 Europe/Berlin  in 4 min`.
 pub(super) fn both(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
-    format!("{}  {}", local(at, zone, now), relative(at, now))
+    format!("{}  {}", labelled(at, zone, now), relative(at, now))
+}
+
+/// The zone that a JSON document says its times are meant in.
+pub(super) fn zone_of(value: &Value) -> Option<Zone> {
+    Zone::named(value.get("timezone")?.as_str()?).ok()
 }
 
 #[cfg(test)]
@@ -45,10 +55,10 @@ mod tests {
         let zone = Zone::named("Europe/Berlin").unwrap();
         let now: Timestamp = "2026-03-02T06:55:30Z".parse().unwrap();
         for (at, expect) in [
-            ("2026-03-02T07:00:00Z", "Mon 2 Mar 08:00  in 5 min"),
-            ("2026-03-02T06:56:00Z", "Mon 2 Mar 07:56:00  in 30 s"),
-            ("2026-03-01T06:55:30Z", "Sun 1 Mar 07:55:30  1 day ago"),
-            ("2027-01-01T00:00:00Z", "Fri 1 Jan 2027 01:00  in 305 days"),
+            ("2026-03-02T07:00:00Z", "Mon 2 Mar 08:00 Europe/Berlin  in 5 min"),
+            ("2026-03-02T06:56:00Z", "Mon 2 Mar 07:56:00 Europe/Berlin  in 30 s"),
+            ("2026-03-01T06:55:30Z", "Sun 1 Mar 07:55:30 Europe/Berlin  1 day ago"),
+            ("2027-01-01T00:00:00Z", "Fri 1 Jan 2027 01:00 Europe/Berlin  in 305 days"),
         ] {
             assert_eq!(both(at.parse().unwrap(), &zone, now), expect);
         }

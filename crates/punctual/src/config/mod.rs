@@ -26,7 +26,6 @@ use punctual_core::zone::Zone;
 
 pub(crate) use channels::ChannelConfig;
 pub(crate) use database::Database;
-pub(crate) use read::system_zone;
 pub(crate) use secret::Secret;
 
 use self::layers::Layers;
@@ -172,6 +171,11 @@ impl Config {
             data_dir,
             warnings,
         })
+    }
+
+    /// The zone of a server that is started by this process's settings; nothing else is read.
+    pub(crate) fn zone_of_process(file: Option<PathBuf>) -> Result<Zone, ConfigError> {
+        read::timezone(&Layers::new(file, Flags::new(), &process_env)?)
     }
 
     /// Reads every layer of this process.

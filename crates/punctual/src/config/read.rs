@@ -80,7 +80,7 @@ pub(super) fn timezone(layers: &Layers<'_>) -> Result<Zone, ConfigError> {
 }
 
 /// The zone this machine is set to, if it has a name.
-pub(crate) fn system_zone() -> Option<Zone> {
+fn system_zone() -> Option<Zone> {
     let zone = TimeZone::try_system().ok()?;
     match zone.iana_name()? {
         "Etc/Unknown" => None,

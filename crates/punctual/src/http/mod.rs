@@ -36,6 +36,7 @@ mod occurrences;
 mod parse;
 mod reminders;
 mod sends;
+mod settings;
 mod stats;
 mod users;
 
@@ -264,6 +265,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/dead-addresses", get(channels::dead))
         .route("/v1/audit", get(audit::list))
         .route("/v1/stats", get(stats::show))
+        .route("/v1/settings", get(settings::show))
         .route("/a/{token}", get(answer_link::ask).post(answer_link::answer))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

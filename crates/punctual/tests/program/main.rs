@@ -26,3 +26,4 @@ mod reminders;
 mod shadow;
 mod sql;
 mod timers;
+mod zones;

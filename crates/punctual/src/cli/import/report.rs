@@ -54,8 +54,9 @@ pub(in crate::cli) async fn run(args: &Args, context: &Context) -> anyhow::Resul
     let tolerance = span::parse(&args.tolerance).map_err(|problem| Usage(format!("--tolerance: {problem}")))?;
     let tolerance = SignedDuration::try_from(tolerance).unwrap_or(SignedDuration::MAX);
     let now = SystemClock::read();
+    let zone = context.zone().await?;
     let instant = |flag: &str, text: &Option<String>| match text {
-        Some(text) => parse_instant(text, &context.zone, now).map(Some).map_err(|p| Usage(format!("{flag}: {p}"))),
+        Some(text) => parse_instant(text, &zone, now).map(Some).map_err(|p| Usage(format!("{flag}: {p}"))),
         None => Ok(None),
     };
     let (from, to) = (instant("--from", &args.from)?, instant("--to", &args.to)?);
