@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::alarm::Entry;
 use crate::change::{Change, Refused};
-use crate::channel::Rate;
+use crate::channel::{Rate, WAIT_MAX};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
 use crate::reminder::{Address, Reminder, ReminderStatus};
@@ -168,6 +168,11 @@ pub trait Store: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Reminders that a node has asked for with [`Store::recall`] a moment ago.
+    async fn recalled(&self) -> Result<Vec<ReminderId>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// Takes a turn under every limit that the nodes share, by name, or none of them; returns how long each has to be waited for.
     /// All zero, or nothing: taken. In no stretch of a limit's time do the nodes together take more turns than it allows.
     async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
@@ -175,10 +180,17 @@ pub trait Store: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Tells the other nodes that somebody asked to be left alone.
+    /// Tells the other nodes that somebody asked to be left alone, for at most [`Hold::wait_max`]. A store keeps a bounded number
+    /// of holds, and only until they end.
     async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
         let _ = hold;
         Ok(())
+    }
+
+    /// The holds that have not ended and were told after `since`; a bounded number. Each says how long it lasts from now on.
+    async fn holds(&self, since: Option<Timestamp>) -> Result<Vec<Hold>, StoreError> {
+        let _ = since;
+        Ok(Vec::new())
     }
 }
 
@@ -189,7 +201,7 @@ pub trait Ears: Send {
     async fn hear(&mut self) -> Result<Heard, StoreError>;
 }
 
-/// What a store tells its nodes.
+/// What a store tells its nodes. Others may be able to say the same, so each is a reason to look, and none is believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// Something must be looked at, at these instants.
@@ -198,12 +210,14 @@ pub enum Heard {
     Look,
     /// A node has left.
     Left,
-    /// Whoever has claimed a run of this reminder should give it back, if it has not begun.
-    Recall(ReminderId),
-    /// A node's beat, heard back: the way to here works.
+    /// A node asks for something back: [`Store::recalled`] says what.
+    Recalled,
+    /// What a node sent along with a beat ([`Beat::echo`]): the way to here works.
     Beat(String),
-    /// Somebody asked a node to be left alone.
-    Hold(Hold),
+    /// Somebody asked a node to be left alone: [`Store::holds`] says who.
+    Held,
+    /// No node says this.
+    Nonsense,
 }
 
 /// A wait that a platform asked for.
@@ -220,13 +234,21 @@ pub struct Hold {
     pub wait: Duration,
 }
 
+impl Hold {
+    /// The longest wait that nodes believe each other. Many people may share a receiver, so its wait is renewed by whoever is asked
+    /// for it again.
+    pub fn wait_max(is_address: bool) -> Duration {
+        if is_address { WAIT_MAX } else { Duration::from_secs(60) }
+    }
+}
+
 /// A node that says it lives.
 #[derive(Debug, Clone)]
 pub struct Beat {
     /// Who.
     pub node: String,
-    /// Whether it wants to hear this beat back, through [`Ears`].
-    pub echo: bool,
+    /// What it wants to hear back through [`Ears`], if anything: random, so that nobody else can say it first.
+    pub echo: Option<String>,
 }
 
 /// What a node learns when it says that it lives.

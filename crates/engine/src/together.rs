@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::reminder::Address;
 use punctual_core::store::Hold;
 
@@ -17,6 +17,11 @@ use crate::deliver::lock;
 use crate::flight::Flight;
 use crate::gate::{Fate, Gate};
 use crate::lanes::{lane_in, lane_name};
+
+/// How much is read again of what was read before: what was told then may have been committed a little later.
+const READ_AGAIN: SignedDuration = SignedDuration::from_secs(5);
+/// Waits of more addresses than this are not remembered.
+const TOLD_MAX: usize = 10_000;
 
 /// Takes a turn under the limits that a flight falls under; when other nodes have taken them all, says when to come back.
 pub(crate) async fn must_wait(inner: &Arc<Inner>, flight: &Flight) -> Option<Timestamp> {
@@ -59,6 +64,11 @@ pub(crate) async fn must_wait(inner: &Arc<Inner>, flight: &Flight) -> Option<Tim
 
 /// Tells the others of a wait that was asked for.
 pub(crate) fn tell(inner: &Inner, channel: &str, name: &str, is_address: bool, wait: Duration) {
+    let seconds = wait.as_secs();
+    match is_address {
+        true => tracing::info!(%channel, address = %name, seconds, "an address asked to be left alone"),
+        false => tracing::info!(%channel, receiver = %name, seconds, "a receiver asked to be left alone"),
+    }
     if !inner.peers.is_shared() || inner.peers.count() < 2 {
         return;
     }
@@ -71,18 +81,55 @@ pub(crate) fn tell(inner: &Inner, channel: &str, name: &str, is_address: bool, w
     }));
 }
 
-/// Gives a wait that another node was asked for.
-pub(crate) fn hear(inner: &Inner, hold: &Hold) {
-    if !inner.channels.contains_key(&hold.channel) {
-        return;
-    }
+/// Keeps the waits that other nodes were asked for.
+pub(crate) fn look_at_holds(inner: &Arc<Inner>) {
+    let inner = inner.clone();
+    inner.clone().runtime.spawn(Box::pin(async move {
+        let since = inner.peers.read_holds(inner.clock.now()).map(|at| plus(at, -READ_AGAIN));
+        match inner.store.holds(since).await {
+            Ok(holds) => hear(&inner, &holds),
+            Err(error) => {
+                inner.peers.forget_holds_read();
+                tracing::debug!(%error, "cannot see which waits other nodes were asked for");
+            }
+        }
+    }));
+}
+
+fn hear(inner: &Inner, holds: &[Hold]) {
     let now = inner.clock.now();
+    let mut n_new = 0;
+    for hold in holds.iter().filter(|hold| inner.channels.contains_key(&hold.channel)) {
+        n_new += usize::from(keep(inner, hold, now));
+    }
+    if n_new > 0 {
+        tracing::info!(n_addresses = n_new, "other nodes were asked to leave addresses alone; so does this one");
+    }
+}
+
+/// Keeps one wait; returns whether it is one of an address that this node did not know of.
+fn keep(inner: &Inner, hold: &Hold, now: Timestamp) -> bool {
+    // Whatever the store says.
+    let wait = hold.wait.min(Hold::wait_max(hold.is_address));
+    let until = plus(now, signed(wait));
     let mut lanes = lock(&inner.lanes);
     if hold.is_address {
-        lanes.told.insert(hold.name.clone(), plus(now, signed(hold.wait)));
-        return;
+        let told = &mut lanes.told;
+        if told.len() >= TOLD_MAX && !told.contains_key(&hold.name) {
+            told.retain(|_, until| *until > now);
+            if told.len() >= TOLD_MAX {
+                // This node will be asked by itself.
+                return false;
+            }
+        }
+        return told.insert(hold.name.clone(), until).is_none();
     }
     let to = Address::new(hold.channel.clone(), "");
     let lane = lane_in(&mut lanes.lanes, inner, &lane_name(&hold.channel, &hold.name), &to, now);
-    lane.gate.learn(Fate::Throttled(hold.wait), now);
+    if !lane.gate.is_closed(now) {
+        let (channel, receiver, seconds) = (&hold.channel, &hold.name, wait.as_secs());
+        tracing::info!(%channel, %receiver, seconds, "another node was asked to leave a receiver alone; so does this one");
+    }
+    lane.gate.learn(Fate::Throttled(wait), now);
+    false
 }

@@ -30,7 +30,7 @@ impl Node {
 
     async fn beat(&self) -> Pulse {
         self.store
-            .beat(Beat { node: self.name.clone(), echo: false })
+            .beat(Beat { node: self.name.clone(), echo: None })
             .await
             .expect("the store works")
             .expect("the store works")
@@ -107,9 +107,9 @@ async fn nodes_that_live_divide_the_shards_and_one_that_leaves_is_replaced_at_on
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 seconds' where name = 'b'");
     assert_eq!(a.beat().await.nodes, ["a"]);
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 minutes' where name = 'b'");
-    a.store.beat(Beat { node: "a".into(), echo: true }).await.unwrap();
+    a.store.beat(Beat { node: "a".into(), echo: Some("e1".into()) }).await.unwrap();
     assert_eq!(server.sql(&database, "select string_agg(name, ' ') from punctual.node"), "a");
-    assert_eq!(hear(&mut ears).await, Heard::Beat("a".into()), "a beat is heard back by who asks for it");
+    assert_eq!(hear(&mut ears).await, Heard::Beat("e1".into()), "a beat is heard back by who asks for it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,7 +170,8 @@ async fn a_node_is_told_what_others_plan_for_it_and_nothing_else() {
     a.create(&many, of_a.now).await;
     assert_eq!(hear(&mut ears).await, Heard::Look);
     a.store.recall(foreign[0].0.id).await.unwrap();
-    assert_eq!(hear(&mut ears).await, Heard::Recall(foreign[0].0.id));
+    assert_eq!(hear(&mut ears).await, Heard::Recalled);
+    assert_eq!(b.store.recalled().await.unwrap(), [foreign[0].0.id]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,9 +221,47 @@ async fn a_wait_that_one_node_was_asked_for_is_told_to_all() {
     let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
     let mut ears = b.ears().await;
     let (channel, name) = ("chat".to_owned(), "https://example.org:1 x".to_owned());
-    let hold = Hold { channel, name, is_address: true, wait: Duration::from_millis(1500) };
+    let hold = Hold { channel, name, is_address: true, wait: Duration::from_secs(30) };
     a.store.tell_hold(hold.clone()).await.unwrap();
-    assert_eq!(hear(&mut ears).await, Heard::Hold(hold));
+    assert_eq!(hear(&mut ears).await, Heard::Held);
+    let told = b.store.holds(None).await.unwrap().remove(0);
+    assert!(told.wait <= hold.wait && told.wait > Duration::from_secs(20), "{told:?}");
+    assert_eq!(Hold { wait: hold.wait, ..told }, hold);
+    let now = a.beat().await.now;
+    assert_eq!(b.store.holds(Some(now)).await.unwrap(), [], "it was told before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waits_that_nodes_tell_each_other_are_bounded_in_length_and_number() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let a = Node::start("a", &server.url(&database)).await;
+    let hold = |name: &str, is_address| {
+        let wait = Duration::from_micros(u64::MAX);
+        Hold { channel: "chat".into(), name: name.into(), is_address, wait }
+    };
+    for is_address in [false, true] {
+        a.store.tell_hold(hold("x", is_address)).await.unwrap();
+    }
+    let told = a.store.holds(None).await.unwrap();
+    let longest = |is_address| told.iter().find(|hold| hold.is_address == is_address).unwrap().wait;
+    assert!(longest(false) <= Duration::from_secs(60) && longest(true) <= Duration::from_secs(24 * 3600), "{told:?}");
+    let ahead = "select max(until) <= clock_timestamp() + interval '1 day' from punctual.hold";
+    assert_eq!(server.sql(&database, ahead), "t", "nothing is stored further ahead than it is believed");
+
+    // Many, of which most have ended.
+    server.sql(
+        &database,
+        "insert into punctual.hold select 'chat', true, 'n' || n, now() + n * interval '1 second', now() \
+         from generate_series(-900, 10000) n",
+    );
+    let count = || server.sql(&database, "select count(*) from punctual.hold").parse::<usize>().unwrap();
+    let before = count();
+    a.store.tell_hold(hold("one too many", true)).await.unwrap();
+    assert!(count() < before - 800, "what has ended is forgotten");
+    a.store.tell_hold(hold("one too many", true)).await.unwrap();
+    assert!(count() <= 10_010, "{}", count());
+    assert_eq!(a.store.holds(None).await.unwrap().len(), 1000, "no reading takes more");
 }
 
 #[tokio::test(flavor = "multi_thread")]

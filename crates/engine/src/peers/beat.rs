@@ -13,6 +13,7 @@ use punctual_core::store::{Beat, Pulse, StoreError};
 
 use crate::claim::plus;
 use crate::command::Inner;
+use crate::together;
 
 /// How often this node says that it lives.
 const EVERY: Duration = Duration::from_secs(1);
@@ -27,7 +28,8 @@ const HORIZON_MIN: SignedDuration = SignedDuration::from_secs(30);
 
 /// The first beat, before anything else is done: from then on the clock is the store's.
 pub(crate) async fn begin(inner: &Inner) -> Result<(), StoreError> {
-    once(inner, true).await
+    // Nobody listens yet.
+    once(inner, None).await
 }
 
 pub(crate) async fn run(inner: Arc<Inner>) {
@@ -42,8 +44,12 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             () = inner.peers_changed.notified() => {}
         }
         n_beats += 1;
-        let echo = !inner.peers.hears() || n_beats % ECHO_EVERY == 0;
-        let beaten = once(&inner, echo).await;
+        let wants_echo = !inner.peers.hears() || n_beats % ECHO_EVERY == 0;
+        let beaten = once(&inner, wants_echo.then(|| new_echo(&inner))).await;
+        if beaten.is_ok() && !inner.peers.hears() && inner.peers.count() > 1 {
+            // Nobody tells this node of a wait that another was asked for.
+            together::look_at_holds(&inner);
+        }
         match &beaten {
             // An idle engine asks for nothing else, and would not notice that the store works again.
             Ok(()) if has_failed => inner.store_works(),
@@ -58,7 +64,14 @@ pub(crate) async fn run(inner: Arc<Inner>) {
     }
 }
 
-async fn once(inner: &Inner, echo: bool) -> Result<(), StoreError> {
+/// Something that nobody has ever said, to be heard back.
+fn new_echo(inner: &Inner) -> String {
+    let echo: String = inner.random.ten().iter().map(|byte| format!("{byte:02x}")).collect();
+    inner.peers.expect_echo(echo.clone());
+    echo
+}
+
+async fn once(inner: &Inner, echo: Option<String>) -> Result<(), StoreError> {
     let before = inner.clock.now();
     let until = plus(before, HORIZON);
     let reads_on =

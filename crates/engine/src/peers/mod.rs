@@ -8,13 +8,21 @@
 /// Saying that this node lives, and learning who else does.
 pub(crate) mod beat;
 
+/// How often something is done because somebody said so.
+mod budget;
+
 /// Hearing what others change.
 pub(crate) mod listen;
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use punctual_core::shard::Shards;
+
+/// How many of a node's last echoes are waited for.
+const ECHOES_MAX: usize = 8;
 
 /// What this node knows of the others.
 pub(crate) struct Peers {
@@ -26,6 +34,10 @@ pub(crate) struct Peers {
     hears: AtomicBool,
     /// Something was late when it was last looked: whosever it is, it is everybody's now.
     is_late: AtomicBool,
+    /// What this node has sent and waits to hear back. Nobody else can have known it before.
+    echoes: Mutex<VecDeque<String>>,
+    /// When the waits that others were asked for were last read.
+    holds_read_at: Mutex<Option<Timestamp>>,
 }
 
 /// How this node stands among others.
@@ -47,6 +59,8 @@ impl Peers {
             n_nodes: AtomicUsize::new(1),
             hears: AtomicBool::new(false),
             is_late: AtomicBool::new(false),
+            echoes: Mutex::default(),
+            holds_read_at: Mutex::default(),
         }
     }
 
@@ -64,8 +78,33 @@ impl Peers {
     }
 
     pub(crate) fn own(&self) -> Shards {
-        // Nothing under this lock can panic half-way.
-        *self.own.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.own)
+    }
+
+    /// Waits to hear `echo` back.
+    fn expect_echo(&self, echo: String) {
+        let mut echoes = lock(&self.echoes);
+        if echoes.len() == ECHOES_MAX {
+            echoes.pop_front();
+        }
+        echoes.push_back(echo);
+    }
+
+    /// Whether this is what this node sent a moment ago. It counts once.
+    fn takes_echo(&self, echo: &str) -> bool {
+        let mut echoes = lock(&self.echoes);
+        let place = echoes.iter().position(|sent| sent == echo);
+        place.is_some_and(|place| echoes.remove(place).is_some())
+    }
+
+    /// When the waits that others were asked for were read before; they are read again at `now`.
+    pub(crate) fn read_holds(&self, now: Timestamp) -> Option<Timestamp> {
+        lock(&self.holds_read_at).replace(now)
+    }
+
+    /// They could not be read.
+    pub(crate) fn forget_holds_read(&self) {
+        *lock(&self.holds_read_at) = None;
     }
 
     /// Whether something was late, told once.
@@ -81,4 +120,9 @@ impl Peers {
             hears: self.hears(),
         })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks can panic half-way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -189,6 +189,13 @@ impl Node {
         assert!(status.success(), "{log:#?}");
     }
 
+    /// The same; returns what it logged.
+    pub(crate) fn stop_and_read_log(&mut self) -> Vec<String> {
+        let (status, log) = self.server.take().expect("a node that runs").stop();
+        assert!(status.success(), "{log:#?}");
+        log
+    }
+
     /// Stops every instruction of it, as a hypervisor or a debugger would.
     pub(crate) fn pause(&self) {
         self.server().signal(Signal::STOP);

@@ -27,6 +27,7 @@ mod bad_network;
 mod benches;
 mod cancelled;
 mod database_stopped;
+mod forged;
 mod killed;
 mod listening;
 mod partitioned;

@@ -37,7 +37,14 @@ pub(super) async fn listen(pool: &Pool) -> Result<Listener, Fault> {
                     return;
                 }
             };
-            let Some(news) = understand(payload) else { continue };
+            let news = understand(payload);
+            if news == Heard::Nonsense {
+                // It takes no room from what means something.
+                if sender.capacity() > WAITING_MAX / 2 {
+                    let _ = sender.try_send(news);
+                }
+                continue;
+            }
             // Whoever is slow to hear must not make this grow. What is dropped is made up for by looking.
             if has_dropped {
                 has_dropped = sender.try_send(Heard::Look).is_err();

@@ -26,6 +26,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/9.sql"),
     include_str!("migrations/10.sql"),
     include_str!("migrations/11.sql"),
+    include_str!("migrations/12.sql"),
 ];
 /// "punc" in ASCII, the name of the lock that nodes which start at once take turns with.
 const LOCK: i64 = 0x7075_6e63;

@@ -378,6 +378,11 @@ impl Store for PostgresStore {
         read!(self, db => node::recall(&db, reminder))
     }
 
+    async fn recalled(&self) -> Result<Vec<ReminderId>, StoreError> {
+        // Somebody waits for it, and not for long.
+        read!(self, Urgent, db => node::recalled(&db))
+    }
+
     async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
         // A turn that is taken twice is one that nobody uses.
         read!(self, Urgent, db => turn::take(&db, &limits))
@@ -385,5 +390,9 @@ impl Store for PostgresStore {
 
     async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
         read!(self, Urgent, db => turn::tell_hold(&db, &hold))
+    }
+
+    async fn holds(&self, since: Option<Timestamp>) -> Result<Vec<Hold>, StoreError> {
+        read!(self, Urgent, db => turn::holds(&db, since))
     }
 }

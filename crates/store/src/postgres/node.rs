@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::fault::Fault;
 use super::pool::Connection;
-use super::row::{self, clean, get, impossible, uuid};
+use super::row::{self, clean, get, impossible, reminder_id, uuid};
 use super::tell::CHANNEL;
 
 /// A node that has not been seen for this long has no shards. It beats every second, and two beats may be late.
@@ -29,11 +29,10 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
         "with forgotten as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at) \
          values ($1, clock_timestamp(), clock_timestamp()) on conflict (name) do update set seen_at = clock_timestamp()) \
          select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
-         {}, clock_timestamp()",
-        if beat.echo { forget.as_str() } else { "select" },
-        if beat.echo { format!("pg_notify('{CHANNEL}', 'beat ' || $1)") } else { "null".to_owned() },
+         case when $2 is not null then pg_notify('{CHANNEL}', 'beat ' || $2) end, clock_timestamp()",
+        if beat.echo.is_some() { forget.as_str() } else { "select" },
     );
-    let rows = db.rows(&sql, &[(&clean(&beat.node), Type::TEXT)]).await?;
+    let rows = db.rows(&sql, &[(&clean(&beat.node), Type::TEXT), (&beat.echo, Type::TEXT)]).await?;
     let found = rows.first().ok_or_else(|| impossible("a beat was not answered"))?;
     let mut nodes: Vec<String> = get(found, 0)?;
     if !nodes.contains(&beat.node) {
@@ -54,8 +53,27 @@ pub(super) async fn leave(db: &Connection<'_>, node: &str) -> Result<(), Fault> 
     Ok(())
 }
 
+/// Whoever asked for something back longer ago than this waits no more.
+const ASKED_FOR: &str = "interval '1 second'";
+/// More than this are not asked for at once; the others are told that their reminder is being sent.
+const RECALLED_MAX: i64 = 1000;
+
 pub(super) async fn recall(db: &Connection<'_>, reminder: ReminderId) -> Result<(), Fault> {
-    let sql = format!("select pg_notify('{CHANNEL}', 'recall ' || $1)");
-    db.rows(&sql, &[(&uuid(reminder).to_string(), Type::TEXT)]).await?;
+    let sql = format!(
+        "with ended as (delete from punctual.recall where reminder_id in (select reminder_id from punctual.recall \
+         where asked_at < clock_timestamp() - {ASKED_FOR} limit {RECALLED_MAX} for update skip locked)), \
+         asked as (insert into punctual.recall (reminder_id, asked_at) values ($1, clock_timestamp()) \
+         on conflict (reminder_id) do update set asked_at = excluded.asked_at returning 1) \
+         select pg_notify('{CHANNEL}', 'recall') from asked"
+    );
+    db.rows(&sql, &[(&uuid(reminder), Type::UUID)]).await?;
     Ok(())
+}
+
+pub(super) async fn recalled(db: &Connection<'_>) -> Result<Vec<ReminderId>, Fault> {
+    let sql = format!(
+        "select reminder_id from punctual.recall where asked_at > clock_timestamp() - {ASKED_FOR} limit {RECALLED_MAX}"
+    );
+    let rows = db.rows(&sql, &[]).await?;
+    Ok(rows.iter().map(|row| reminder_id(row, 0)).collect::<Result<_, _>>()?)
 }

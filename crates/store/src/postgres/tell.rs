@@ -20,6 +20,8 @@ pub(super) const CHANNEL: &str = "punctual";
 const SOON: SignedDuration = SignedDuration::from_mins(2);
 /// More instants than this are not listed; everybody looks for themselves. The trigger has the same number.
 const LISTED_MAX: usize = 50;
+/// No node sends more than this along with a beat.
+const ECHO_MAX: usize = 64;
 
 /// Tells of moments in shards that are not `own`.
 pub(super) async fn tell(
@@ -45,24 +47,27 @@ pub(super) async fn tell(
     Ok(())
 }
 
-/// What a notification means; `None`: it is not one that this version knows.
-pub(super) fn understand(payload: &str) -> Option<Heard> {
+/// What a notification means. It is no more than a reason to look: whoever may connect may send one.
+pub(super) fn understand(payload: &str) -> Heard {
     let (word, rest) = payload.split_once(' ').unwrap_or((payload, ""));
-    match word {
-        "look" => Some(Heard::Look),
-        "left" => Some(Heard::Left),
-        "beat" => Some(Heard::Beat(rest.to_owned())),
-        "hold" => super::turn::read_hold(rest).map(Heard::Hold),
-        "recall" => rest.parse().ok().map(Heard::Recall),
-        "wake" => {
-            let moment = |pair: &str| {
-                let (shard, at) = pair.split_once(':')?;
-                Some((shard.parse().ok()?, Timestamp::from_microsecond(at.parse().ok()?).ok()?))
-            };
-            rest.split_ascii_whitespace().map(moment).collect::<Option<Vec<_>>>().map(Heard::Wake)
-        }
-        _ => None,
+    match (word, rest) {
+        ("look", "") => Heard::Look,
+        ("left", "") => Heard::Left,
+        ("hold", "") => Heard::Held,
+        ("recall", "") => Heard::Recalled,
+        ("beat", echo) if (1..=ECHO_MAX).contains(&echo.len()) => Heard::Beat(echo.to_owned()),
+        ("wake", moments) => moments_of(moments).map_or(Heard::Nonsense, Heard::Wake),
+        _ => Heard::Nonsense,
     }
+}
+
+fn moments_of(text: &str) -> Option<Vec<(u8, Timestamp)>> {
+    let moment = |pair: &str| {
+        let (shard, at) = pair.split_once(':')?;
+        Some((shard.parse().ok()?, Timestamp::from_microsecond(at.parse().ok()?).ok()?))
+    };
+    let moments: Vec<_> = text.split_ascii_whitespace().take(LISTED_MAX + 1).map(moment).collect::<Option<_>>()?;
+    (1..=LISTED_MAX).contains(&moments.len()).then_some(moments)
 }
 
 #[cfg(test)]
@@ -73,11 +78,20 @@ mod tests {
     fn what_is_told_is_understood() {
         let at = |micros| Timestamp::from_microsecond(micros).unwrap();
         let wake = Heard::Wake(vec![(7, at(1_700_000_000_000_001)), (255, at(5))]);
-        assert_eq!(understand("wake 7:1700000000000001 255:5"), Some(wake));
-        assert_eq!(understand("look"), Some(Heard::Look));
-        assert_eq!(understand("beat 12-abc"), Some(Heard::Beat("12-abc".into())));
-        for other in ["", "wake 256:5", "wake 7", "wake 7:x", "recall x", "something else"] {
-            assert_eq!(understand(other), None, "{other}");
+        assert_eq!(understand("wake 7:1700000000000001 255:5"), wake);
+        assert_eq!(understand("look"), Heard::Look);
+        assert_eq!(understand("beat 12-abc"), Heard::Beat("12-abc".into()));
+        assert_eq!((understand("hold"), understand("recall")), (Heard::Held, Heard::Recalled));
+    }
+
+    #[test]
+    fn what_no_node_says_is_nonsense() {
+        let many = format!("wake{}", " 1:5".repeat(LISTED_MAX + 1));
+        let long = format!("beat {}", "x".repeat(ECHO_MAX + 1));
+        let others =
+            ["", "wake", "wake 256:5", "wake 7", "wake 7:x", "recall x", "hold receiver 5 webhook h", "beat", "look x"];
+        for other in others.into_iter().chain([many.as_str(), &long]) {
+            assert_eq!(understand(other), Heard::Nonsense, "{other}");
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use punctual_core::channel::Rate;
 use punctual_core::store::Hold;
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
 use super::pool::Connection;
+use super::read::each;
+use super::row::{self, get};
 use super::tell::CHANNEL;
 
 /// Takes a turn under every limit, or none and how long each has to be waited for.
@@ -23,48 +26,45 @@ pub(super) async fn take(db: &Connection<'_>, limits: &[(String, Rate)]) -> Resu
     Ok(waits.into_iter().map(|wait| Duration::from_micros(u64::try_from(wait).unwrap_or(0))).collect())
 }
 
+/// More holds than this are not kept: each node is then asked to wait by itself.
+const HOLDS_MAX: i64 = 10_000;
+/// One reading takes no more than this: what was told last.
+const READ_MAX: i64 = 1000;
+
 /// Tells every node of a wait that was asked for.
 pub(super) async fn tell_hold(db: &Connection<'_>, hold: &Hold) -> Result<(), Fault> {
-    let payload = write_hold(hold);
-    db.rows(&format!("select pg_notify('{CHANNEL}', $1)"), &[(&payload, Type::TEXT)]).await?;
+    let wait = micros(hold.wait.min(Hold::wait_max(hold.is_address)));
+    let sql = format!(
+        "with ended as (delete from punctual.hold where (channel, is_address, name) in (select channel, is_address, name \
+         from punctual.hold where until < clock_timestamp() limit {READ_MAX} for update skip locked)), \
+         told as (insert into punctual.hold as h (channel, is_address, name, until, told_at) \
+         select $1, $2, $3, clock_timestamp() + $4 * interval '1 microsecond', clock_timestamp() \
+         where (select count(*) from punctual.hold) < {HOLDS_MAX} \
+         on conflict (channel, is_address, name) do update set until = greatest(h.until, excluded.until), \
+         told_at = excluded.told_at returning 1) \
+         select pg_notify('{CHANNEL}', 'hold') from told"
+    );
+    let params: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 4] =
+        [(&hold.channel, Type::TEXT), (&hold.is_address, Type::BOOL), (&hold.name, Type::TEXT), (&wait, Type::INT8)];
+    db.rows(&sql, &params).await?;
     Ok(())
 }
 
-/// `hold receiver 5000000 discord discord`: whose, how long in microseconds, the channel, the name.
-fn write_hold(hold: &Hold) -> String {
-    let whose = if hold.is_address { "address" } else { "receiver" };
-    format!("hold {whose} {} {} {}", micros(hold.wait), hold.channel, hold.name)
-}
-
-pub(super) fn read_hold(rest: &str) -> Option<Hold> {
-    let mut words = rest.splitn(4, ' ');
-    let is_address = match words.next()? {
-        "address" => true,
-        "receiver" => false,
-        _ => return None,
-    };
-    let wait = Duration::from_micros(words.next()?.parse().ok()?);
-    Some(Hold { channel: words.next()?.to_owned(), name: words.next()?.to_owned(), is_address, wait })
+/// What was told after `since` and has not ended.
+pub(super) async fn holds(db: &Connection<'_>, since: Option<Timestamp>) -> Result<Vec<Hold>, Fault> {
+    let sql = format!(
+        "select channel, is_address, name, ceil(extract(epoch from until - clock_timestamp()) * 1000000)::bigint \
+         from punctual.hold where until > clock_timestamp() and told_at > coalesce($1, '-infinity') \
+         order by told_at desc limit {READ_MAX}"
+    );
+    let rows = db.rows(&sql, &[(&since.map(row::micros), Type::TIMESTAMPTZ)]).await?;
+    each(&rows, |found| {
+        let (is_address, left): (bool, i64) = (get(found, 1)?, get(found, 3)?);
+        let wait = Duration::from_micros(u64::try_from(left).unwrap_or(0)).min(Hold::wait_max(is_address));
+        Ok(Hold { channel: get(found, 0)?, name: get(found, 2)?, is_address, wait })
+    })
 }
 
 fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hold_that_is_told_is_understood() {
-        for (is_address, name) in [(true, "a b/c"), (false, ""), (false, "https://example.org")] {
-            let wait = Duration::from_micros(1_500_001);
-            let hold = Hold { channel: "chat".into(), name: name.into(), is_address, wait };
-            let told = write_hold(&hold);
-            assert_eq!(read_hold(told.strip_prefix("hold ").unwrap()), Some(hold));
-        }
-        for wrong in ["", "receiver", "receiver x chat y", "all 5 chat y", "receiver -5 chat y", "receiver 5 chat"] {
-            assert_eq!(read_hold(wrong), None, "{wrong}");
-        }
-    }
 }

@@ -17,13 +17,17 @@ const CALLS: [&str; 6] = [
 ];
 
 /// What is for the owner alone.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 12] = [
     "select * from punctual.reminder",
     "select * from punctual.app_user",
     "select * from punctual.api_key",
     "insert into punctual.scope values ('x', '{}', now())",
     "update punctual.occurrence set wake_at = now()",
+    "select * from punctual.hold",
+    "insert into punctual.hold values ('webhook', false, 'h', now() + interval '1 hour', now())",
+    "insert into punctual.recall values (gen_random_uuid(), now())",
     "select punctual.tell('{}', true)",
+    "select punctual.take_turns('{x}', '{1}', '{1}')",
     "select punctual.end_open('{}')",
     "select punctual.admit('app')",
 ];
