@@ -31,6 +31,10 @@ const BACKLOG_EVERY: Duration = Duration::from_millis(100);
 const TOGETHER: SignedDuration = SignedDuration::from_millis(20);
 /// This close to a claim, nobody looks again whether more has been created for its moment.
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_millis(20);
+/// What is late and could not be claimed is locked by somebody, who may have fallen silent: it is looked at again this often.
+const LATE_AGAIN: Duration = Duration::from_millis(250);
+/// So many looks: then the next beat says whether anything is still late.
+const LATE_LOOKS: u32 = 4;
 /// How long to wait after the store failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(500);
 
@@ -39,6 +43,9 @@ struct Claimer {
     pace: Pace,
     /// When the backlog may be looked at again.
     backlog_at: Timestamp,
+    /// How often what others are late with is still looked at, and when next.
+    late_looks: u32,
+    late_at: Timestamp,
     /// What the clock showed at the last pass.
     looked_at: Timestamp,
     /// Moments that are known and must not be acted on before they come.
@@ -81,6 +88,8 @@ pub(crate) async fn run(inner: Arc<Inner>) {
     let mut claimer = Claimer {
         pace: Pace::new(),
         backlog_at: Timestamp::MIN,
+        late_looks: 0,
+        late_at: Timestamp::MIN,
         looked_at: Timestamp::MIN,
         not_before: BTreeSet::new(),
     };
@@ -143,7 +152,7 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
     timer.demote(boundary);
 
     now = inner.clock.now();
-    let mut after = None;
+    let mut after: Option<Duration> = None;
     if timer.has_backlog() {
         // A clock that was set back is no reason to wait longer.
         if claimer.backlog_at <= now || claimer.backlog_at > plus(now, signed(BACKLOG_EVERY)) {
@@ -168,12 +177,23 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
     inner.take_rung().await?;
     let limit = inner.settings.batch_max;
     if inner.peers.take_late() {
+        (claimer.late_looks, claimer.late_at) = (LATE_LOOKS, Timestamp::MIN);
+    }
+    // A clock that was set back is no reason to wait longer.
+    if claimer.late_looks > 0 && (claimer.late_at <= now || claimer.late_at > plus(now, signed(LATE_AGAIN))) {
         // Also what is not this node's: whoever it belongs to is late.
         let mut peer = Scope { from: boundary, until: plus(now, -LATE_AFTER), shards: Shards::ALL, via: "peer" };
-        while take(inner, claimer, peer, limit).await? >= limit && !inner.stopping() {
+        let mut n_taken = take(inner, claimer, peer, limit).await?;
+        claimer.late_looks = if n_taken == 0 { claimer.late_looks - 1 } else { 0 };
+        while n_taken >= limit && !inner.stopping() {
             peer.until = plus(inner.clock.now(), -LATE_AFTER);
+            n_taken = take(inner, claimer, peer, limit).await?;
         }
         now = inner.clock.now();
+        claimer.late_at = plus(now, signed(LATE_AGAIN));
+    }
+    if claimer.late_looks > 0 {
+        after = Some(after.map_or(LATE_AGAIN, |after| after.min(LATE_AGAIN)));
     }
     let own = inner.peers.own();
     let not_before = claimer.not_before.first().copied();

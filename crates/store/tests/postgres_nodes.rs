@@ -321,3 +321,52 @@ async fn a_claim_whose_answer_was_lost_is_found_again() {
     assert!(found.n_taken >= claim.limit, "it says nothing about what this claim asked for");
     assert_eq!(node.store.claim(claim).await.unwrap().to_send.len(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_node_was_claiming_when_it_fell_silent_is_free_within_two_seconds() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let proxy = Proxy::before(server.port());
+    let silent = Arc::new(Node::start("a", &proxy.url_for(&server.url(&database))).await);
+    let other = Node::start("b", &server.url(&database)).await;
+    let now = silent.beat().await.now;
+    silent.create(&reminders(1, now), now).await;
+    let now = now + SignedDuration::from_millis(1);
+    // It locks its row, and nothing that it says afterwards arrives.
+    proxy.swallow_whoever_says("left join punctual.app_user");
+    // On a new connection: the proxy remembers only what was said first.
+    proxy.cut();
+    let claiming = tokio::spawn({
+        let (node, claim) = (silent.clone(), silent.claim(now, Shards::ALL));
+        async move { node.store.claim(claim).await }
+    });
+    until(&server, &database, "select count(*) from pg_stat_activity where state = 'idle in transaction'", "1").await;
+    let silent_since = other.beat().await.now;
+    let free_after = loop {
+        let claims = other.store.claim(other.claim(now, Shards::ALL)).await.unwrap();
+        let waited = other.beat().await.now.duration_since(silent_since);
+        if claims.to_send.len() == 1 {
+            break waited;
+        }
+        assert!(waited < SignedDuration::from_secs(8), "the silent node holds its row for ever");
+    };
+    println!("free after {free_after:#}");
+    assert!(free_after < SignedDuration::from_secs(2), "free only after {free_after:#}");
+    claiming.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_the_server_is_slow_with_is_not_given_up() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let node = Node::start("a", &server.url(&database)).await;
+    let now = node.beat().await.now;
+    node.create(&reminders(1, now), now).await;
+    server.sql(
+        &database,
+        "create function slowly() returns trigger language plpgsql as 'begin perform pg_sleep(2); return new; end'; \
+         create trigger slowly before update on punctual.occurrence for each row execute function slowly()",
+    );
+    let claims = node.store.claim(node.claim(now + SignedDuration::from_millis(1), Shards::ALL)).await.unwrap();
+    assert_eq!(claims.to_send.iter().map(|claimed| claimed.lease).collect::<Vec<_>>(), [1]);
+}

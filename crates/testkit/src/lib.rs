@@ -37,6 +37,10 @@ pub mod broken;
 /// The simulator and its checkers.
 pub mod sim;
 
+/// Waiting for other programs, with a deadline.
+#[cfg(unix)]
+pub mod process;
+
 /// PostgreSQL, PgBouncer, Redis, RabbitMQ and NATS, started privately.
 #[cfg(unix)]
 pub mod servers;

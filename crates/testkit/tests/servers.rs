@@ -3,7 +3,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use punctual_testkit::process::ended_within;
 use punctual_testkit::servers::{PgBouncer, Postgres, Redis};
 
 fn ping(url: &str) -> std::io::Result<String> {
@@ -41,4 +44,23 @@ fn postgres_keeps_what_was_written_through_an_immediate_stop() {
     assert!(bouncer.url(&database).starts_with("postgres://"));
     bouncer.stop_immediately();
     postgres.stop();
+}
+
+#[test]
+fn servers_stop_where_the_signal_to_quit_is_ignored() {
+    // As in the background of a script: the shell ignores SIGQUIT there, and so does all that it starts.
+    let ignoring = "trap '' QUIT; exec \"$0\" \"$@\"";
+    let this = std::env::current_exe().unwrap();
+    let mut tests = Command::new("sh")
+        .args(["-c", ignoring])
+        .arg(this)
+        .args(["--exact", "redis_stops_and_starts_again"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ended = ended_within(&mut tests, Duration::from_secs(60));
+    if ended.is_none() {
+        tests.kill().unwrap();
+    }
+    assert!(ended.is_some_and(|status| status.success()), "the tests of Redis did not end: {ended:?}");
 }

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use punctual_channels::common::buttons::Verb;
 use punctual_channels::common::links::Links;
 use punctual_core::id::OccurrenceId;
+use punctual_testkit::process::output;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -177,7 +178,7 @@ async fn a_link_that_is_not_ours_finds_nothing() {
 #[test]
 fn a_secret_that_can_be_guessed_is_refused() {
     let home = Home::new();
-    let ran = home.command(["serve", "--listen", "127.0.0.1:0"]).env("PUNCTUAL_LINK_SECRET", "short").output().unwrap();
+    let ran = output(home.command(["serve", "--listen", "127.0.0.1:0"]).env("PUNCTUAL_LINK_SECRET", "short"));
     let said = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(2), "{said}");
     assert!(said.contains("PUNCTUAL_LINK_SECRET: is too short; write at least 16 random characters"), "{said}");

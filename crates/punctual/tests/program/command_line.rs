@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use punctual_testkit::process::output;
 use serde_json::Value;
 
 use crate::common::Home;
@@ -137,14 +138,14 @@ async fn users_and_keys_are_managed() {
     let made = home.run(&["keys", "create", "bot", "--user", "alice"]);
     let key = made.ok().trim().to_owned();
     let mut command = home.command(["add", "hello", "--in", "1h", "--json"]);
-    let output = command.env("PUNCTUAL_API_KEY", &key).output().unwrap();
-    let added: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = output(command.env("PUNCTUAL_API_KEY", &key));
+    let added: Value = serde_json::from_slice(&said.stdout).unwrap();
     assert_eq!(added["user"], "alice", "a bound key means its user");
-    let listed = home.command(["list"]).env("PUNCTUAL_API_KEY", &key).output().unwrap();
+    let listed = output(home.command(["list"]).env("PUNCTUAL_API_KEY", &key));
     assert!(String::from_utf8(listed.stdout).unwrap().contains("hello"));
     let id = home.run(&["keys", "--json"]).json()["keys"][0]["id"].as_str().unwrap().to_owned();
     home.run(&["keys", "delete", &id]).ok();
-    let refused = home.command(["list"]).env("PUNCTUAL_API_KEY", &key).output().unwrap();
+    let refused = output(home.command(["list"]).env("PUNCTUAL_API_KEY", &key));
     assert_eq!(refused.status.code(), Some(1));
     assert!(home.run(&["channels"]).ok().contains("webhook"));
     assert!(home.run(&["channels", "test", "console"]).ok().ends_with(" ms: it was taken\n"));

@@ -11,6 +11,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
+use punctual_testkit::process::{ended_within, output};
 use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -62,12 +63,12 @@ impl Home {
 
     /// Runs the program to its end where no server can be found, whatever else runs on this machine.
     pub(crate) fn run_alone(&self, args: &[&str]) -> Ran {
-        Ran::of(self.command(args).env("PUNCTUAL_URL", NOWHERE).output().unwrap())
+        Ran::of(output(self.command(args).env("PUNCTUAL_URL", NOWHERE)))
     }
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(self.command(args).output().unwrap())
+        Ran::of(output(&mut self.command(args)))
     }
 
     pub(crate) fn serve(&self) -> Server {
@@ -145,7 +146,7 @@ impl Server {
             None => std::fs::read_to_string(data_dir.join("admin.key")).unwrap(),
         };
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(DEADLINE * 2).build().unwrap();
         Self { child, url, key, client, lines }
     }
 
@@ -217,7 +218,8 @@ impl Server {
                 Err(std_mpsc::RecvTimeoutError::Timeout) => panic!("the server did not stop: {seen:#?}"),
             }
         }
-        (self.child.wait().unwrap(), seen)
+        let ended = ended_within(&mut self.child, DEADLINE);
+        (ended.expect("a server that closes its standard error ends"), seen)
     }
 }
 
@@ -225,7 +227,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = ended_within(&mut self.child, DEADLINE);
     }
 }
 

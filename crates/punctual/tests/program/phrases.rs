@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use jiff::Timestamp;
+use punctual_testkit::process::output_of;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -94,7 +95,7 @@ fn a_batch_of_texts_is_answered_line_by_line() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(lines.join("\n").as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = output_of(child);
     assert!(output.status.success());
     let out = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

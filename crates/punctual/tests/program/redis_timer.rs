@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_engine::SystemClock;
+use punctual_testkit::process::output;
 use punctual_testkit::servers::{Postgres, Redis};
 use redis::aio::MultiplexedConnection;
 use reqwest::Method;
@@ -199,13 +200,13 @@ async fn without_redis_from_the_start_everything_works() {
     receiver.next().await;
     says(&server, "refused").await;
     assert_eq!(server.get("/readyz").await["status"], "ready");
-    let looked = home.command(["doctor"]).env("PUNCTUAL_REDIS_URL", redis.url()).output().unwrap();
+    let looked = output(home.command(["doctor"]).env("PUNCTUAL_REDIS_URL", redis.url()));
     let looked = String::from_utf8(looked.stdout).unwrap();
     assert!(looked.contains("– redis") && looked.contains("nothing is late without it"), "{looked}");
     redis.start_again();
     key(&mut connect(&redis).await, &later, true).await;
     says(&server, "up").await;
-    let looked = home.command(["doctor"]).env("PUNCTUAL_REDIS_URL", redis.url()).output().unwrap();
+    let looked = output(home.command(["doctor"]).env("PUNCTUAL_REDIS_URL", redis.url()));
     let looked = String::from_utf8(looked.stdout).unwrap();
     assert!(looked.contains("✓ redis") && looked.contains("timers are set"), "{looked}");
 }
@@ -238,7 +239,7 @@ async fn a_password_is_used_and_not_shown() {
         let (_, lines) = server.stop();
         assert!(!lines.concat().contains("hush"), "{lines:#?}");
     }
-    let refused = home.command(["serve"]).env("PUNCTUAL_REDIS_URL", "redis://:hush@h/zero").output().unwrap();
+    let refused = output(home.command(["serve"]).env("PUNCTUAL_REDIS_URL", "redis://:hush@h/zero"));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("PUNCTUAL_REDIS_URL") && !said.contains("hush"), "{said}");
 }

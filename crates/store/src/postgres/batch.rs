@@ -18,9 +18,10 @@ use super::row::{At, clean, int, micros, uuid};
 /// Begins a transaction that writes.
 ///
 /// A node that stops in the middle of one, with its machine or by SIGSTOP, holds locks that others would step around for
-/// ever; the server ends its transaction instead. The trigger keeps quiet: [`super::tell`] says what others must know.
+/// ever; the server ends its transaction instead, after a second and a half in which the node said nothing. A statement that the
+/// server itself takes long for does not count, and a node that was only slow does it again. The trigger keeps quiet: [`super::tell`] says what others must know.
 pub(super) const BEGIN: &str =
-    "begin; set local punctual.quiet = on; set local idle_in_transaction_session_timeout = 5000";
+    "begin; set local punctual.quiet = on; set local idle_in_transaction_session_timeout = 1500";
 
 /// Makes the rest of the transaction find rows by the keys it is given, one by one.
 ///
@@ -35,13 +36,13 @@ pub(super) const BY_KEY: &str = "set local jit = off; set local enable_seqscan =
     set local enable_bitmapscan = on; set local enable_hashjoin = off; set local enable_mergejoin = off";
 
 /// Begins a transaction over a batch.
-pub(super) const BEGIN_BY_KEY: &str = "begin; set local punctual.quiet = on; set local idle_in_transaction_session_timeout = 5000; set local jit = off; \
+pub(super) const BEGIN_BY_KEY: &str = "begin; set local punctual.quiet = on; set local idle_in_transaction_session_timeout = 1500; set local jit = off; \
     set local enable_seqscan = off; set local enable_indexscan = off; set local enable_hashjoin = off; \
     set local enable_mergejoin = off";
 
 /// Begins a transaction whose first statement takes the first few of an index, in its order. Whatever the statistics say, it
 /// stops when it has enough, and never gathers and sorts what it will not take.
-pub(super) const BEGIN_IN_ORDER: &str = "begin; set local punctual.quiet = on; set local idle_in_transaction_session_timeout = 5000; \
+pub(super) const BEGIN_IN_ORDER: &str = "begin; set local punctual.quiet = on; set local idle_in_transaction_session_timeout = 1500; \
     set local jit = off; set local enable_seqscan = off; set local enable_bitmapscan = off";
 
 /// The same for reading, all of it at one moment.
@@ -50,7 +51,7 @@ pub(super) const BEGIN_READ_IN_ORDER: &str = "begin isolation level repeatable r
 
 /// Begins a transaction that sees one moment of the database, and fails when what it writes has changed since.
 pub(super) const BEGIN_SNAPSHOT: &str = "begin isolation level repeatable read; set local punctual.quiet = on; \
-    set local idle_in_transaction_session_timeout = 5000";
+    set local idle_in_transaction_session_timeout = 1500";
 
 /// Begins a transaction that reads, all of it at one moment.
 pub(super) const BEGIN_READ: &str = "begin isolation level repeatable read, read only";

@@ -12,7 +12,7 @@ mod postgres;
 mod rabbitmq;
 mod redis;
 
-use std::io::{Error, Read};
+use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -28,10 +28,14 @@ pub use postgres::{Postgres, PostgresOptions};
 pub use rabbitmq::RabbitMq;
 pub use redis::Redis;
 
+use crate::process::{ended_within, output, pause};
+
 /// How long a server may take to answer after it was started, on a machine that is busy compiling.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 /// How often it is asked meanwhile.
 const ASK_EVERY: Duration = Duration::from_millis(20);
+/// How long a server may take to stop when it is asked to. Then it is killed.
+const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The program `name`, or why there is no test: what is missing, and how to get it.
 ///
@@ -67,7 +71,9 @@ fn directory(name: &str) -> TempDir {
 /// `program`, to be run as somebody a database server agrees to run as, and to end when this test's thread does, however that
 /// ends.
 fn as_server(program: &Path) -> Command {
-    let mut command = Command::new("setpriv");
+    let mut command = Command::new("env");
+    // A shell ignores SIGQUIT and SIGINT in what it runs in the background, and whatever is started there ignores them as well.
+    command.args(["--default-signal=QUIT,INT,TERM", "setpriv"]);
     if rustix::process::geteuid().is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]);
     }
@@ -80,7 +86,7 @@ fn as_server(program: &Path) -> Command {
 /// # Panics
 /// When it fails.
 fn run(command: &mut Command) -> String {
-    let out = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let out = output(command);
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(out.status.success(), "{command:?}: {text}{}", String::from_utf8_lossy(&out.stderr));
     text
@@ -130,10 +136,17 @@ impl Running {
         let _ = kill_process(self.pid(), signal);
     }
 
-    /// Sends the signal and waits until it has ended.
+    /// Sends the signal and waits until it has ended. One that does not end is killed.
     fn stop(&mut self, signal: Signal) {
+        self.stop_within(signal, STOPS_WITHIN);
+    }
+
+    fn stop_within(&mut self, signal: Signal, span: Duration) {
         self.signal(signal);
-        let _: Result<_, Error> = self.child.wait();
+        if ended_within(&mut self.child, span).is_none() {
+            self.signal(Signal::KILL);
+            assert!(ended_within(&mut self.child, span).is_some(), "a killed server does not end");
+        }
     }
 }
 
@@ -148,7 +161,19 @@ fn listens(port: u16) -> bool {
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-#[expect(clippy::disallowed_methods, reason = "another process is waited for, and its time is real")]
-fn pause(span: Duration) {
-    std::thread::sleep(span);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_ignores_the_signal_to_stop_is_killed() {
+        let dir = tempfile::tempdir().unwrap();
+        let ready = dir.path().join("ready");
+        let mut deaf = Command::new("sh");
+        // What is ignored stays ignored in the program that the shell becomes.
+        deaf.args(["-c", "trap '' QUIT; touch \"$0\"; exec sleep 1000"]).arg(&ready);
+        let mut running = Running::start(&mut deaf, &dir.path().join("log"), || ready.exists());
+        running.stop_within(Signal::QUIT, Duration::from_millis(300));
+        assert!(running.child.try_wait().unwrap().is_some(), "it runs on");
+    }
 }

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::{Running, as_server, directory, free_port, in_path, installed, run};
+use crate::process::output;
 
 /// The role that owns everything in it. It needs no password: the server listens on this machine only.
 const USER: &str = "punctual";
@@ -85,7 +86,7 @@ impl Postgres {
         let port = self.port.to_string();
         let ready = || {
             let mut asked = Command::new(self.bin.join("pg_isready"));
-            asked.args(["-q", "-h", "127.0.0.1", "-p", &port]).status().is_ok_and(|status| status.success())
+            output(asked.args(["-q", "-h", "127.0.0.1", "-p", &port])).status.success()
         };
         self.running = Some(Running::start(&mut command, &log, ready));
     }

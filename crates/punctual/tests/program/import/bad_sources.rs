@@ -1,5 +1,6 @@
 //! What cannot be imported is said with what would be right.
 
+use punctual_testkit::process::output;
 use serde_json::json;
 
 use super::{There, v2_reminders};
@@ -39,7 +40,7 @@ async fn every_mistake_is_answered_with_what_would_be_right() {
         assert!(!ran.err.contains("hush"), "{}", ran.err);
         ran.fails(code, words);
     }
-    let wrong_key = home.command(["import", &url]).env("PUNCTUAL_API_KEY", "wrong").output().unwrap();
+    let wrong_key = output(home.command(["import", &url]).env("PUNCTUAL_API_KEY", "wrong"));
     let err = String::from_utf8(wrong_key.stderr).unwrap();
     assert!(wrong_key.status.code() == Some(1) && err.contains("does not accept the key"), "{err}");
 }

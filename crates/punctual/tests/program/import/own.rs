@@ -1,7 +1,9 @@
 //! A file of punctual's own, moved to PostgreSQL.
 
 use std::process::Stdio;
+use std::time::Duration;
 
+use punctual_engine::SystemClock;
 use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -163,8 +165,10 @@ async fn a_killed_move_goes_on_and_a_served_file_is_refused() {
             0
         }
     };
+    let give_up_at = SystemClock::read() + Duration::from_secs(60);
     while copied() == 0 {
         assert!(killed.try_wait().unwrap().is_none(), "it was over before it could be killed");
+        assert!(SystemClock::read() < give_up_at, "it copies nothing");
     }
     killed.kill().unwrap();
     killed.wait().unwrap();

@@ -2,12 +2,13 @@
 
 use std::process::Stdio;
 
+use punctual_testkit::process::output_of;
 use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use serde_json::Value;
 
 use super::{There, v2_reminders};
-use crate::common::{Home, Receiver};
+use crate::common::{Home, Receiver, soon};
 
 /// Eight rows: three to come, one overdue, one of each end, one that says nothing.
 fn fill(there: &There) {
@@ -150,9 +151,12 @@ async fn a_killed_import_goes_on_where_it_was() {
         let apply = ["import", &there.url(), "--apply", "--json"];
         let mut killed = home.command(apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // Killed as soon as something has arrived: in the middle.
-        while pending(&server).await == 0 {
-            assert!(killed.try_wait().unwrap().is_none(), "it was over before it could be killed");
-        }
+        soon(async {
+            while pending(&server).await == 0 {
+                assert!(killed.try_wait().unwrap().is_none(), "it was over before it could be killed");
+            }
+        })
+        .await;
         killed.kill().unwrap();
         killed.wait().unwrap();
         let n_before = pending(&server).await;
@@ -173,11 +177,11 @@ async fn a_server_that_goes_away_is_waited_for() {
     let port = server.url.rsplit_once(':').unwrap().1.to_owned();
     let apply = ["import", &there.url(), "--apply", "--json"];
     let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    while pending(&server).await == 0 {}
+    soon(async { while pending(&server).await == 0 {} }).await;
     drop(server);
     let mut command = home.command(["serve", "--listen", &format!("127.0.0.1:{port}")]);
     let mut server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let output = importing.wait_with_output().unwrap();
+    let output = output_of(importing);
     assert!(output.status.success());
     let done: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(done["created"].as_u64().unwrap() + done["exists"].as_u64().unwrap(), 10_000, "{done}");
@@ -198,10 +202,10 @@ async fn a_source_that_goes_away_is_waited_for() {
     let server = home.serve();
     let apply = ["import", &url, "--apply", "--json"];
     let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    while pending(&server).await == 0 {}
+    soon(async { while pending(&server).await == 0 {} }).await;
     postgres.stop_immediately();
     postgres.start_again();
-    let output = importing.wait_with_output().unwrap();
+    let output = output_of(importing);
     assert!(output.status.success());
     let done: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(done["created"], 10_000, "{done}");
