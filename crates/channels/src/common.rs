@@ -39,6 +39,9 @@ pub mod signatures;
 /// Requests to a platform.
 pub(crate) mod http;
 
+/// Taking secrets out of what is told.
+pub(crate) mod redact;
+
 /// What a platform said, fit to be told.
 pub(crate) mod quote;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
-use punctual_core::span;
+use punctual_core::{span, terminal};
 
 /// The longest address. A console has one place only; the address is a note for people.
 pub const ADDRESS_BYTES_MAX: usize = 256;
@@ -16,7 +16,7 @@ pub const ADDRESS_BYTES_MAX: usize = 256;
 /// Writes each message as a line, such as `⏰ 08:00:00  alice: Take your medicine`.
 ///
 /// The time is when it was due, in the reminder's zone. Nothing in a message can move the cursor, change
-/// colours or do anything else to a terminal: control characters are shown as `�`.
+/// colours, turn the direction of the text or do anything else to a terminal: see [`terminal::show`].
 #[derive(Clone)]
 pub struct Console {
     writer: Arc<Mutex<Box<dyn Write + Send>>>,
@@ -105,16 +105,14 @@ fn line(message: &Message) -> String {
     line
 }
 
-/// `text` with every control character made visible, and with `newline` in place of line breaks.
+/// `text` with everything made visible that a terminal would obey, and with `newline` in place of line breaks.
 fn neutral(text: &str, newline: &str) -> String {
     let mut neutral = String::with_capacity(text.len());
     for character in text.trim_end().replace("\r\n", "\n").chars() {
         match character {
             '\n' => neutral.push_str(newline),
             '\t' => neutral.push('\t'),
-            // Covers C0, DEL and C1: everything that a terminal could take for a command.
-            character if character.is_control() => neutral.push(char::REPLACEMENT_CHARACTER),
-            character => neutral.push(character),
+            character => terminal::show(character, &mut neutral),
         }
     }
     neutral
@@ -170,6 +168,10 @@ mod tests {
         check_line(
             |message| message.text = "\x1b[2Jgone\x07\r\u{9b}31m\x7f\ta".into(),
             "⏰ 08:00:00  alice: �[2Jgone���31m�\ta\n",
+        );
+        check_line(
+            |message| message.text = "\u{202e}drow\u{2066}: שלום".into(),
+            "⏰ 08:00:00  alice: <U+202E>drow<U+2066>: שלום\n",
         );
         check_line(
             |message| message.text = "first\r\nsecond\nthird\n".into(),

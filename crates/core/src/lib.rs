@@ -12,6 +12,9 @@ pub mod zone;
 /// Spans such as `5m` or `1h30m`, as people write them.
 pub mod span;
 
+/// Texts of other people, on a terminal.
+pub mod terminal;
+
 /// When a reminder is due: the schedule types and their next instant.
 pub mod schedule;
 

@@ -58,6 +58,7 @@ pub struct ForeignKey(pub(crate) KeyValue);
 pub(crate) enum KeyValue {
     Text(String),
     Sqlite(rusqlite::types::Value),
+    SqliteText(Vec<u8>),
 }
 
 /// Why another system's database could not be read.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::redact::redact;
+
 /// A bot's token, a password, or a URL that has one in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
@@ -19,7 +21,7 @@ impl Token {
 
     /// `text` with the secret blotted out, for what a platform answers may repeat what it was called with.
     pub fn redact(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "…") }
+        redact(text, [self.expose()])
     }
 }
 

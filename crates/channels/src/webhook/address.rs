@@ -5,6 +5,7 @@ use punctual_core::invalid::Invalid;
 use reqwest::Url;
 
 use super::guard::Guard;
+use crate::common::redact::redact as blot_out;
 
 /// The longest URL, in bytes. A longer one is refused when the reminder is created.
 pub const BYTES_MAX: usize = 2048;
@@ -59,21 +60,17 @@ pub(super) fn redact(text: &str, url: &Url) -> String {
     const SECRET_MIN: usize = 4;
     /// Shorter parts of a path are words, such as `hooks`.
     const PART_MIN: usize = 8;
-    let userinfo = [url.password(), Some(url.username())].into_iter().flatten().map(str::to_owned);
+    let both = |part: &str| [part.to_owned(), percent_decode_str(part).decode_utf8_lossy().into_owned()];
+    let userinfo = [url.password(), Some(url.username())].into_iter().flatten().flat_map(both);
     let query = url.query().map(str::to_owned);
     let raw = url.query().into_iter().flat_map(|query| query.split('&'));
     let raw = raw.filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.to_owned());
     let decoded = url.query_pairs().map(|(_, value)| value.into_owned());
     let parts = url.path_segments().into_iter().flatten().filter(|part| part.len() >= PART_MIN);
-    let path = parts.chain([url.path()]).flat_map(|part| {
-        let decoded = percent_decode_str(part).decode_utf8_lossy().into_owned();
-        [part.to_owned(), decoded]
-    });
+    let path = parts.chain([url.path()]).flat_map(both);
     let mut secrets: Vec<String> = userinfo.chain(query).chain(raw).chain(decoded).chain(path).collect();
     secrets.retain(|secret| secret.len() >= SECRET_MIN);
-    // Longest first, so that none is left half.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"))
+    blot_out(text, secrets.iter().map(String::as_str))
 }
 
 #[cfg(test)]
@@ -148,6 +145,8 @@ mod tests {
             "no long-sécret or long-s%C3%A9cret in T0123456 of /v1/T0123456/long-sécret; v1 is",
             "no … or … in … of …; v1 is",
         );
+        // The login as the receiver got it: `anna:pass-word` in Base64.
+        check("https://anna:pass-word@example.org/", "no Basic YW5uYTpwYXNzLXdvcmQ= here", "no Basic … here");
         check("https://example.org/", "a/b: no / here", "a/b: no / here");
         check("https://example.org", "a/b: no / here", "a/b: no / here");
     }

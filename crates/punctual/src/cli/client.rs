@@ -1,13 +1,16 @@
 //! The server, from the outside.
 
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
+use axum::body::Bytes;
 use reqwest::{Method, StatusCode, Url};
 use serde_json::Value;
 
 use crate::config::{Config, Secret, process_env};
-use crate::serve::{place, read_admin_key};
+use crate::serve::place;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:7373";
 /// How long one answer may take.
@@ -17,7 +20,19 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct Client {
     http: reqwest::Client,
     url: String,
-    key: Option<Secret>,
+    key: Key,
+}
+
+/// What opens the server.
+enum Key {
+    None,
+    /// It was given to us.
+    Given(Secret),
+    /// The server of this data directory made it for whoever sits at this machine. Another start makes another.
+    Made {
+        data_dir: PathBuf,
+        now: Mutex<Secret>,
+    },
 }
 
 /// The server's answer to a request it did not accept.
@@ -25,6 +40,8 @@ pub(super) struct Client {
 #[error("{detail}")]
 pub(super) struct Refused {
     pub(super) status: StatusCode,
+    /// The field that is to blame, if it is one.
+    pub(super) field: Option<String>,
     detail: String,
 }
 
@@ -39,18 +56,20 @@ impl Client {
     pub(super) fn new(flag: Option<&str>, config: &Config) -> anyhow::Result<Self> {
         let announced = place::announced(&config.data_dir);
         let asked = flag.map(str::to_owned).or_else(|| process_env("PUNCTUAL_URL"));
-        let url = asked.or_else(|| announced.clone()).unwrap_or_else(|| DEFAULT_URL.into());
+        let url = asked.or_else(|| announced.as_ref().map(|server| server.url.clone()));
+        let url = url.unwrap_or_else(|| DEFAULT_URL.into());
         let parsed = Url::parse(&url)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https"))
             .ok_or_else(|| super::Usage(format!("`{url}` is no URL of a server; write one such as {DEFAULT_URL}")))?;
         let local = is_loopback(&parsed);
-        // The key in the data directory opens this machine's server; it is nobody else's business.
-        let key = match process_env("PUNCTUAL_API_KEY") {
-            Some(key) => Some(Secret::new(key)),
-            None if local || announced.as_ref() == Some(&url) => read_admin_key(&config.data_dir)
-                .with_context(|| format!("cannot read the admin key in {}", config.data_dir.display()))?,
-            None => None,
+        let key = match (process_env("PUNCTUAL_API_KEY"), announced) {
+            (Some(key), _) => Key::Given(Secret::new(key)),
+            // It is for the server that made it, and nobody else's business.
+            (None, Some(server)) if is_same(&parsed, &server.url) => {
+                Key::Made { data_dir: config.data_dir.clone(), now: Mutex::new(server.key) }
+            }
+            (None, _) => Key::None,
         };
         Ok(Self { http: http(local, parsed.scheme() == "https")?, url: url.trim_end_matches('/').to_owned(), key })
     }
@@ -74,16 +93,10 @@ impl Client {
         query: &[(&str, String)],
         body: Option<Value>,
     ) -> anyhow::Result<Value> {
-        let mut request = self.http.request(method, format!("{}{path}", self.url)).query(query);
-        if let Some(key) = &self.key {
-            request = request.bearer_auth(key.expose());
+        let (mut status, mut bytes) = self.ask(method.clone(), path, query, body.as_ref()).await?;
+        if status == StatusCode::UNAUTHORIZED && self.key.renew(&self.url) {
+            (status, bytes) = self.ask(method, path, query, body.as_ref()).await?;
         }
-        if let Some(body) = &body {
-            request = request.json(body);
-        }
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
-        let status = response.status();
-        let bytes = response.bytes().await.map_err(|error| self.unreachable(&error))?;
         if status.is_success() {
             if bytes.is_empty() {
                 return Ok(Value::Null);
@@ -94,13 +107,39 @@ impl Client {
         Err(self.refused(status, &bytes).into())
     }
 
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, String)],
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Bytes), Unreachable> {
+        let mut request = self.http.request(method, format!("{}{path}", self.url)).query(query);
+        if let Some(key) = self.key.get() {
+            request = request.bearer_auth(key.expose());
+        }
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(|error| self.unreachable(&error))?;
+        Ok((status, bytes))
+    }
+
     fn refused(&self, status: StatusCode, body: &[u8]) -> Refused {
         let problem: Option<Value> = serde_json::from_slice(body).ok();
-        let detail = problem.as_ref().and_then(|problem| problem.get("detail")?.as_str());
+        let text = |name: &str| problem.as_ref().and_then(|problem| problem.get(name)?.as_str());
+        let (field, detail) = (text("field").map(str::to_owned), text("detail"));
         let detail = match (status, detail) {
-            (StatusCode::UNAUTHORIZED, _) if self.key.is_none() => {
+            (StatusCode::UNAUTHORIZED, _) if matches!(self.key, Key::None) => {
                 format!("the server at {} asks for a key; set PUNCTUAL_API_KEY", self.url)
             }
+            (StatusCode::UNAUTHORIZED, _) if matches!(self.key, Key::Made { .. }) => format!(
+                "what listens at {} is not the server of this data directory: that one has stopped; start it with \
+                 `punctual serve`, or set PUNCTUAL_URL and PUNCTUAL_API_KEY",
+                self.url
+            ),
             (StatusCode::UNAUTHORIZED, detail) => {
                 let detail = detail.unwrap_or("unauthorized");
                 format!("the server at {} does not accept the key: {detail}; set PUNCTUAL_API_KEY", self.url)
@@ -108,7 +147,7 @@ impl Client {
             (_, Some(detail)) => detail.to_owned(),
             (status, None) => format!("the server at {} answered {status}", self.url),
         };
-        Refused { status, detail }
+        Refused { status, field, detail }
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Unreachable {
@@ -125,6 +164,35 @@ impl Client {
         }
         Unreachable(format!("cannot talk to the server at {}: {cause}", self.url))
     }
+}
+
+impl Key {
+    fn get(&self) -> Option<Secret> {
+        match self {
+            Self::None => None,
+            Self::Given(key) => Some(key.clone()),
+            Self::Made { now, .. } => Some(now.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        }
+    }
+
+    /// Takes the key that a later start of the server at `url` made; false when there is none.
+    fn renew(&self, url: &str) -> bool {
+        let Self::Made { data_dir, now } = self else { return false };
+        let server = place::announced(data_dir);
+        let is_same = |other: &str| Url::parse(url).is_ok_and(|url| is_same(&url, other));
+        let Some(server) = server.filter(|server| is_same(&server.url)) else { return false };
+        let mut now = now.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_other = now.expose() != server.key.expose();
+        *now = server.key;
+        is_other
+    }
+}
+
+/// Whether `url` is that of the server that announced `other`. This machine has several names.
+fn is_same(url: &Url, other: &str) -> bool {
+    let Ok(other) = Url::parse(other) else { return false };
+    let is_same_host = url.host_str() == other.host_str() || is_loopback(url) && is_loopback(&other);
+    is_same_host && url.scheme() == other.scheme() && url.port_or_known_default() == other.port_or_known_default()
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -305,7 +305,7 @@ fn print(text: &str) -> anyhow::Result<()> {
 }
 
 fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
-    print(&format!("{value:#}\n"))
+    print(&style::neutral_json(&format!("{value:#}\n")))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

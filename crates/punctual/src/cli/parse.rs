@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use jiff::Timestamp;
 use punctual_core::phrase::{self, Meaning, Parsed};
 
-use super::style::neutral;
+use super::style::{neutral, neutral_json};
 use super::texts::{Speaker, Texts};
 use super::{Global, print, when};
 use crate::understood::{Understood, exact, runs};
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let speaker = args.texts.speaker(global)?;
     let text = args.texts.text();
     if global.json {
-        return print(&format!("{}\n", serde_json::to_string_pretty(&understood(&text, &speaker))?));
+        return print(&neutral_json(&format!("{}\n", serde_json::to_string_pretty(&understood(&text, &speaker))?)));
     }
     let parsed = parse(&text, &speaker);
     match &parsed.meaning {

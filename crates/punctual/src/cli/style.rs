@@ -1,6 +1,9 @@
 //! Colours, and texts made safe for a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal};
+
+use punctual_core::terminal;
 
 /// Colours, or none: only on a terminal and without NO_COLOR.
 #[derive(Debug, Clone, Copy)]
@@ -54,12 +57,31 @@ pub(super) fn of_status(status: &str) -> Style {
 
 /// `text` on one line, with every character that a terminal could take for a command made visible.
 pub(super) fn neutral(text: &str) -> String {
-    let visible = |c: char| match c {
-        '\n' | '\r' | '\t' => ' ',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
-    };
-    text.trim().chars().map(visible).collect()
+    let mut neutral = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '\n' | '\r' | '\t' => neutral.push(' '),
+            c => terminal::show(c, &mut neutral),
+        }
+    }
+    neutral
+}
+
+/// JSON that means the same, with every character escaped that a terminal could take for a command. JSON itself escapes only
+/// a part of them.
+pub(super) fn neutral_json(text: &str) -> Cow<'_, str> {
+    let is_command = |c: char| c != '\n' && terminal::is_command(c);
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut neutral = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if is_command(c) => neutral.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => neutral.push(c),
+        }
+    }
+    Cow::Owned(neutral)
 }
 
 /// How many columns `text` takes, nearly: East Asian characters and emoji take two, marks take
@@ -117,5 +139,10 @@ mod tests {
     #[test]
     fn a_text_cannot_command_the_terminal() {
         assert_eq!(neutral("a\x1b[2Jb\nc\u{9b}d "), "a�[2Jb c�d");
+        assert_eq!(neutral("\u{202e}drow: שלום"), "<U+202E>drow: שלום");
+        let json = serde_json::json!({ "a": "\x1b\u{9b}\x7f\u{202e}ש" });
+        let shown = format!("{json:#}");
+        assert_eq!(neutral_json(&shown), "{\n  \"a\": \"\\u001b\\u009b\\u007f\\u202eש\"\n}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&neutral_json(&shown)).unwrap(), json);
     }
 }

@@ -183,6 +183,10 @@ async fn item(
     }
     let mut asked = check!(Asked::read(value));
     let user = check!(asked.user.take().ok_or_else(|| Invalid::new("user", "is missing; say whose it is")));
+    if user.contains('\0') {
+        // PostgreSQL cannot even be asked about such a user, and the error would be everybody's.
+        return Ok(Err(Invalid::new("user", "contains a NUL character")));
+    }
     let timezone = match asked.timezone.take() {
         Some(zone) => zone,
         None => app.zone_of(&user, now).await?,

@@ -109,6 +109,8 @@ pub(crate) struct Parts {
     pub(crate) zone: Zone,
     pub(crate) retries_max: u32,
     pub(crate) admin_key: Secret,
+    /// Opens this process to the command line on the same machine; it is an admin as well.
+    pub(crate) local_key: Secret,
     pub(crate) database: PathBuf,
     pub(crate) metrics_key: bool,
     /// Knows the links that answer a reminder; without it there are none.
@@ -132,7 +134,7 @@ impl App {
             engine: parts.engine,
             zone: parts.zone,
             retries_max: parts.retries_max,
-            auth: Auth::new(&parts.admin_key),
+            auth: Auth::new(&parts.admin_key, &parts.local_key),
             people: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             batches: Semaphore::new(BATCHES_AT_ONCE),
             stats: stats::Cached::default(),

@@ -82,17 +82,19 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     });
     let running = engine.start().await.context("cannot start")?;
 
+    let local_key = Secret::new(http::new_key(&**engine.random()));
     let app = http::App::new(http::Parts {
         engine: engine.clone(),
         zone: config.timezone.clone(),
         retries_max: config.retries_max,
         admin_key,
+        local_key: local_key.clone(),
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
         links,
         shadow,
     });
-    let place = place::Place::announce(&config.data_dir, &url)?;
+    let place = place::Place::announce(&config.data_dir, &url, &local_key)?;
     say_ready(address, &config);
 
     let (stop, stopping) = watch::channel(false);

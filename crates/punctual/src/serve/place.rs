@@ -1,4 +1,7 @@
-//! Where the running server is found, for the command line on the same machine.
+//! Where the running server is found, for the command line on the same machine, and a key to it.
+//!
+//! The key is made at the start and ends with the process. So a file that a killed server left behind opens nothing, and
+//! whoever listens in its place is given nothing of worth: the admin's own key stays in the data directory.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -6,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::config::paths;
+use crate::config::{Secret, paths};
 
 const FILE: &str = "server.json";
 
@@ -14,9 +17,9 @@ const FILE: &str = "server.json";
 pub(super) struct Place(PathBuf);
 
 impl Place {
-    pub(super) fn announce(data_dir: &Path, url: &str) -> anyhow::Result<Self> {
+    pub(super) fn announce(data_dir: &Path, url: &str, key: &Secret) -> anyhow::Result<Self> {
         let path = data_dir.join(FILE);
-        let text = json!({ "url": url, "pid": std::process::id() }).to_string();
+        let text = json!({ "url": url, "pid": std::process::id(), "key": key.expose() }).to_string();
         paths::write_private(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self(path))
     }
@@ -25,21 +28,29 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // Another server on the same directory may have written its own meanwhile.
-        if read(&self.0).is_some_and(|(_, pid)| pid == u64::from(std::process::id())) {
+        if read(&self.0).is_some_and(|announced| announced.pid == u64::from(std::process::id())) {
             let _ = std::fs::remove_file(&self.0);
         }
     }
 }
 
-/// The URL of the server that was last started on `data_dir` and did not say that it stopped.
-pub(crate) fn announced(data_dir: &Path) -> Option<String> {
-    read(&data_dir.join(FILE)).map(|(url, _)| url)
+/// What the server that was last started on a data directory, and did not say that it stopped, says of itself.
+pub(crate) struct Announced {
+    pub(crate) url: String,
+    /// Opens that server, for as long as it runs.
+    pub(crate) key: Secret,
+    pid: u64,
 }
 
-fn read(path: &Path) -> Option<(String, u64)> {
+pub(crate) fn announced(data_dir: &Path) -> Option<Announced> {
+    read(&data_dir.join(FILE))
+}
+
+fn read(path: &Path) -> Option<Announced> {
     let text = std::fs::read_to_string(path).ok()?;
     let value: Value = serde_json::from_str(&text).ok()?;
-    Some((value.get("url")?.as_str()?.to_owned(), value.get("pid")?.as_u64()?))
+    let text = |field: &str| value.get(field)?.as_str().map(str::to_owned);
+    Some(Announced { url: text("url")?, key: Secret::new(text("key")?), pid: value.get("pid")?.as_u64()? })
 }
 
 /// How a program on this machine reaches `address`.

@@ -18,23 +18,34 @@ pub(super) const ADMIN_KEY_FILE: &str = "admin.key";
 const WEBHOOK_SECRET_FILE: &str = "webhook.secret";
 /// Where the secret of the answer links is kept, in the data directory.
 const LINK_SECRET_FILE: &str = "link.secret";
-/// Shorter keys can be guessed.
+/// Shorter keys can be guessed, and are refused.
 const KEY_LENGTH_MIN: usize = 16;
 
 /// The key from the environment, else the one in the data directory, else a new one.
 pub(super) fn admin_key(data_dir: &Path, random: &dyn Random) -> anyhow::Result<Secret> {
     if let Some(key) = process_env("PUNCTUAL_API_KEY") {
-        if key.trim().is_empty() || !key.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(anyhow!("PUNCTUAL_API_KEY: must be visible ASCII characters without spaces"));
-        }
-        if key.len() < KEY_LENGTH_MIN {
-            tracing::warn!(
-                "PUNCTUAL_API_KEY is short and can be guessed; use at least {KEY_LENGTH_MIN} random characters"
-            );
-        }
+        check_key(&key).map_err(|problem| anyhow!("PUNCTUAL_API_KEY: {problem}"))?;
         return Ok(Secret::new(key));
     }
-    kept(&data_dir.join(ADMIN_KEY_FILE), || new_key(random))
+    let path = data_dir.join(ADMIN_KEY_FILE);
+    let key = kept(&path, || new_key(random))?;
+    check_key(key.expose()).map_err(|problem| anyhow!("{}: {problem}, or remove the file", path.display()))?;
+    Ok(key)
+}
+
+/// Refuses a key that cannot be sent or that can be guessed. The key is not repeated.
+fn check_key(key: &str) -> Result<(), String> {
+    if !key.chars().all(|c| c.is_ascii_graphic()) {
+        return Err("must be visible ASCII characters without spaces".into());
+    }
+    if key.len() < KEY_LENGTH_MIN {
+        return Err(format!(
+            "is {} characters long and can be guessed; use at least {KEY_LENGTH_MIN} random ones, such as \
+             those of `openssl rand -hex 16`",
+            key.len()
+        ));
+    }
+    Ok(())
 }
 
 /// The secret that was set, else the one in the data directory, else a new one.

@@ -1,9 +1,16 @@
 //! Keys: who may do what, and who sees whose things.
 
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use punctual_testkit::process::output;
 use reqwest::Method;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Server, answer};
+use crate::common::{Home, Ran, Server, answer};
 
 async fn key(server: &Server, body: Value) -> (String, String) {
     let (status, key) = server.call(Method::POST, "/v1/keys", Some(body)).await;
@@ -166,6 +173,72 @@ async fn the_admin_key_comes_from_the_environment_or_is_kept_privately() {
     let kept = server.key.clone();
     server.stop();
     assert_eq!(home.serve().key, kept);
+}
+
+#[test]
+fn a_short_admin_key_is_refused() {
+    let home = Home::new();
+    for key in ["x", "fifteen-letters"] {
+        let mut command = home.command(["serve", "--listen", "127.0.0.1:0"]);
+        let ran = Ran::of(output(command.env("PUNCTUAL_API_KEY", key)));
+        assert!(!ran.err.contains(key) || key.len() == 1, "{}", ran.err);
+        ran.fails(1, &["PUNCTUAL_API_KEY", "can be guessed", "at least 16"]);
+    }
+    std::fs::write(home.data_dir().join("admin.key"), "x").unwrap();
+    let again = home.run(&["serve", "--listen", "127.0.0.1:0"]);
+    again.fails(1, &["admin.key", "at least 16", "remove the file"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_listens_in_place_of_a_killed_server_gets_no_key_that_opens_anything() {
+    let home = Home::new();
+    let server = home.serve();
+    let admin_key = server.key.clone();
+    home.run(&["list"]).ok();
+    let address = server.url.strip_prefix("http://").unwrap().to_owned();
+    server.signal(Signal::KILL);
+    drop(server);
+    assert!(home.data_dir().join("server.json").exists(), "a killed server takes nothing back");
+
+    let impostor = Impostor::at(&address).await;
+    for args in [&["list"][..], &["--url", &format!("http://{address}"), "list"]] {
+        home.run(args).fails(1, &[&address, "is not the server of this data directory", "punctual serve"]);
+    }
+    let heard = impostor.heard();
+    assert!(heard.len() >= 2 && !heard.iter().any(|key| key.contains(&admin_key)), "{heard:?}");
+    let server = home.serve();
+    for bearer in heard {
+        let key = bearer.strip_prefix("Bearer ").unwrap();
+        assert_eq!(server.call_with(key, Method::GET, "/v1/keys", None).await.0, 401);
+    }
+    home.run(&["list"]).ok();
+    // Where no server has said that it is there, no key is sent at all.
+    server.stop();
+    home.run(&["--url", &format!("http://{address}"), "list"]).fails(1, &["asks for a key", "PUNCTUAL_API_KEY"]);
+    assert_eq!(impostor.heard(), Vec::<String>::new());
+}
+
+/// A program that listens where a server was, and writes down which keys it is given.
+struct Impostor(Arc<Mutex<Vec<String>>>);
+
+impl Impostor {
+    async fn at(address: &str) -> Self {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+        let listen = |State(heard): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap| async move {
+            let key = headers.get("authorization").map(|key| key.to_str().unwrap().to_owned());
+            heard.lock().unwrap().extend(key);
+            StatusCode::UNAUTHORIZED
+        };
+        let app = Router::new().fallback(listen).with_state(Arc::clone(&heard));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self(heard)
+    }
+
+    /// The keys it was given since it was last asked.
+    fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use punctual_testkit::process::output;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::Home;
 
@@ -154,4 +154,22 @@ async fn users_and_keys_are_managed() {
     server.stop();
     home.run(&["--url", &url, "list"]).fails(1, &["no punctual server at", &url]);
     assert!(home.run(&["migrate"]).ok().contains("is up to date"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_in_a_message_turns_or_commands_the_terminal() {
+    let home = Home::new();
+    let server = home.serve();
+    let message = "pay \u{202e}01\u{2066} to שלום\u{9b}2J";
+    let schedule = json!({ "type": "daily", "time": "08:00" });
+    server.create(json!({ "user": "me", "name": "pay", "message": message, "schedule": schedule })).await;
+    let shown = "pay <U+202E>01<U+2066> to שלום�2J";
+    for args in [&["list"][..], &["show", "pay"], &["pause", "pay"]] {
+        let out = home.run(args).ok();
+        assert!(out.contains(shown) && !out.contains(['\u{202e}', '\u{2066}', '\u{9b}']), "{args:?}: {out:?}");
+    }
+    let out = home.run(&["list", "--json"]).ok();
+    assert!(!out.contains(['\u{202e}', '\u{2066}', '\u{9b}']) && out.contains("שלום"), "{out:?}");
+    let listed: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(listed["reminders"][0]["message"], message);
 }

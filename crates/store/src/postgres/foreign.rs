@@ -3,9 +3,11 @@
 //! Every statement is in a transaction that the server itself keeps from writing. Nothing is prepared and no session remembers
 //! anything, so that a PgBouncer may stand before it, too.
 
+use std::error::Error;
+
 use punctual_core::store::StoreError;
 use tokio_postgres::Row;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{FromSql, Type, accepts};
 
 use super::fault::Fault;
 use super::flight::all3;
@@ -103,8 +105,10 @@ impl Foreign {
 
     fn row(&self, row: &Row, n_columns: usize) -> Result<ForeignRow, ForeignError> {
         let key: Option<String> = get(row, 0).map_err(|error| self.refused(&error.into()))?;
+        // A database without an encoding (SQL_ASCII) holds texts that are not UTF-8.
+        let text = |index| get::<Option<Lossy>>(row, index).map(|text| text.map(|Lossy(text)| text));
         let values = (1..=n_columns)
-            .map(|index| get(row, index).map_err(|error| self.refused(&error.into())))
+            .map(|index| text(index).map_err(|error| self.refused(&error.into())))
             .collect::<Result<_, _>>()?;
         Ok(ForeignRow { key: ForeignKey(KeyValue::Text(key.unwrap_or_default())), values })
     }
@@ -136,6 +140,17 @@ impl Foreign {
             Fault::Store(error) => ForeignError::Refused { name, why: error.to_string().replace("database: ", "") },
         }
     }
+}
+
+/// A text, with a mark in place of what is not UTF-8.
+struct Lossy(String);
+
+impl<'a> FromSql<'a> for Lossy {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(String::from_utf8_lossy(raw).into_owned()))
+    }
+
+    accepts!(TEXT);
 }
 
 /// `schema.table` with each part quoted, so that a name is taken as it is written.

@@ -63,20 +63,31 @@ impl Foreign {
 
     pub(crate) fn page(&self, page: ForeignPage<'_>) -> Result<Vec<ForeignRow>, ForeignError> {
         let key = quoted(page.key);
-        let after = match page.after {
-            None => None,
-            Some(ForeignKey(KeyValue::Sqlite(value))) => Some(value.clone()),
-            Some(ForeignKey(KeyValue::Text(text))) => Some(Value::Text(text.clone())),
+        let (after, wheres) = match page.after {
+            None => (None, "WHERE ?1 IS NULL".to_owned()),
+            // NULL comes first, and nothing is greater than NULL.
+            Some(ForeignKey(KeyValue::Sqlite(Value::Null))) => {
+                (None, format!("WHERE ?1 IS NULL AND {key} IS NOT NULL"))
+            }
+            Some(ForeignKey(KeyValue::Sqlite(value))) => (Some(value.clone()), format!("WHERE {key} > ?1")),
+            // As bytes, because a text in a file need not be UTF-8.
+            Some(ForeignKey(KeyValue::SqliteText(bytes))) => {
+                (Some(Value::Blob(bytes.clone())), format!("WHERE {key} > CAST(?1 AS TEXT)"))
+            }
+            Some(ForeignKey(KeyValue::Text(text))) => (Some(Value::Text(text.clone())), format!("WHERE {key} > ?1")),
         };
         let columns: Vec<String> = page.table.columns.iter().map(|name| quoted(name)).collect();
-        let wheres = if after.is_some() { format!("WHERE {key} > ?1") } else { "WHERE ?1 IS NULL".to_owned() };
         let sql =
             format!("SELECT {key}, {} FROM {} {wheres} ORDER BY {key} LIMIT ?2", columns.join(", "), page.table.sql);
         let n_columns = columns.len();
         self.said(self.db.prepare_cached(&sql).and_then(|mut statement| {
             let rows = statement.query_map(params![after, page.limit], |row| {
                 let values = (1..=n_columns).map(|index| row.get_ref(index).map(text)).collect::<Result<_, _>>()?;
-                Ok(ForeignRow { key: ForeignKey(KeyValue::Sqlite(row.get(0)?)), values })
+                let key = match row.get_ref(0)? {
+                    ValueRef::Text(bytes) => KeyValue::SqliteText(bytes.to_owned()),
+                    value => KeyValue::Sqlite(Value::try_from(value)?),
+                };
+                Ok(ForeignRow { key: ForeignKey(key), values })
             })?;
             rows.collect()
         }))

@@ -52,6 +52,7 @@ use self::progress::Progress;
 use self::source::{Source, SourceArgs};
 use self::tally::{Fate, thousands};
 use self::template::Template;
+use super::style::neutral;
 use super::{Context, Said, Usage, print, print_json};
 use crate::config::process_env;
 
@@ -128,7 +129,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         body["seconds"] = seconds.into();
         print_json(&body)?;
     } else {
-        let from = format!("{} of {}", source.table.name, source.database.shown());
+        let from = neutral(&format!("{} of {}", source.table.name, source.database.shown()));
         print(&format!("{from}, read as {}: {} rows\n\n", source.kind.name, thousands(tally.n_rows)))?;
         print(&tally.render(args.apply, context.paint))?;
         print(&format!("\n{}\n", closing(&tally, args, seconds, stats["shadow"] == true)))?;

@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use punctual_core::span;
 use punctual_engine::SystemClock;
 
+use crate::cli::style::neutral;
+
 /// How often a line is written where there is no terminal, in seconds.
 const LINE_EVERY_SECONDS: i64 = 5;
 
@@ -57,6 +59,8 @@ impl Progress {
 
     /// Writes a line that stays.
     pub(in crate::cli) fn say(&self, line: &str) {
+        // Another system's database may have had a say in it.
+        let line = neutral(line);
         match &self.bar {
             Some(bar) => bar.println(line),
             None => eprintln!("{line}"),

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::source::SourceArgs;
 use super::tally::thousands;
 use super::theirs::{self, Theirs};
-use crate::cli::style::Style;
+use crate::cli::style::{Style, neutral};
 use crate::cli::table::{Cell, Table};
 use crate::cli::{Context, Said, Usage, print, print_json, when};
 
@@ -137,7 +137,7 @@ fn run_of(run: &Value) -> Option<Our> {
 }
 
 fn render(compared: &Compared, theirs: &Theirs, name: &str, window: Window, args: &Args, context: &Context) -> String {
-    let mut text = format!("{name}, from {:.0} to {:.0}\n\n", window.from, window.to);
+    let mut text = format!("{}, from {:.0} to {:.0}\n\n", neutral(name), window.from, window.to);
     let mut table = Table::new(&["SENDS", "BY"]);
     let mut row = |n: u64, what: &str, style: Style| {
         table.push(vec![Cell::plain(&thousands(n)), Cell::new(what, if n > 0 { style } else { Style::Plain })]);
@@ -164,10 +164,10 @@ fn render(compared: &Compared, theirs: &Theirs, name: &str, window: Window, args
         text.push_str("\nFurthest apart:\n");
     }
     for (key, at, lag) in furthest(compared).into_iter().take(EXAMPLES_SHOWN) {
-        text.push_str(&format!("  {key}, sent there at {at}: {} s after ours\n", seconds(*lag)));
+        text.push_str(&format!("  {}, sent there at {at}: {} s after ours\n", neutral(key), seconds(*lag)));
     }
     if let Some((n, first)) = &theirs.unreadable {
-        text.push_str(&format!("\n{} rows could not be read; the first: {first}\n", thousands(*n)));
+        text.push_str(&format!("\n{} rows could not be read; the first: {}\n", thousands(*n), neutral(first)));
     }
     let closing = match compared.only_theirs.is_empty() {
         true => "Nothing was sent by the other system alone.",
@@ -183,7 +183,7 @@ fn listed(what: &str, list: &[Alone]) -> String {
         text.push_str(&format!("\n{what}:\n"));
     }
     for alone in list.iter().take(EXAMPLES_SHOWN) {
-        text.push_str(&format!("  {}, at {}: {}\n", alone.key, alone.at, alone.why));
+        text.push_str(&format!("  {}, at {}: {}\n", neutral(&alone.key), alone.at, neutral(&alone.why)));
     }
     if list.len() > EXAMPLES_SHOWN {
         text.push_str(&format!("  … and {} more\n", thousands((list.len() - EXAMPLES_SHOWN) as u64)));

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use punctual_store::foreign::{ForeignError, ForeignKey, ForeignPage, ForeignRow};
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::map::{Mapped, Wishes};
@@ -213,9 +213,49 @@ fn batches(asked: Vec<Asked>) -> Vec<Vec<Asked>> {
 }
 
 /// Sends one batch, and counts what became of it.
+///
+/// A batch that is refused because of one of its items is sent in halves, down to that item: one bad row stops no other.
 async fn hand_over(
     source: &Source,
     batch: Vec<Asked>,
+    way: &Way,
+    context: &Context,
+    clock: &SystemClock,
+    progress: &Progress,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
+    let mut waiting = vec![batch];
+    while let Some(mut batch) = waiting.pop() {
+        let error = match hand_over_whole(source, &batch, way, context, clock, progress, tally).await {
+            Ok(()) => continue,
+            Err(error) => error,
+        };
+        match (error.downcast_ref::<Refused>(), batch.as_slice()) {
+            (Some(refused), [asked]) if is_about_an_item(refused) => {
+                let field = refused.field.as_deref().unwrap_or("row").trim_start_matches("items[0].");
+                let column = column_of(field, source);
+                tally.count(&asked.state, Fate::Refused, &column);
+                tally.problem(Problem { key: asked.key.clone(), column, detail: refused.to_string() });
+            }
+            (Some(refused), [_, _, ..]) if is_about_an_item(refused) => {
+                let second = batch.split_off(batch.len() / 2);
+                waiting.extend([second, batch]);
+            }
+            _ => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a request was refused for what one of its items is, and not for what all of them are.
+fn is_about_an_item(refused: &Refused) -> bool {
+    let names_one = refused.field.as_deref().is_some_and(|field| field.starts_with("items["));
+    names_one || refused.status == StatusCode::PAYLOAD_TOO_LARGE
+}
+
+async fn hand_over_whole(
+    source: &Source,
+    batch: &[Asked],
     way: &Way,
     context: &Context,
     clock: &SystemClock,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cli::style::{Paint, Style};
+use crate::cli::style::{Paint, Style, neutral};
 use crate::cli::table::{Cell, Table};
 
 /// How many problems are shown one by one.
@@ -86,7 +86,8 @@ impl Tally {
             text.push('\n');
         }
         for problem in &self.problems {
-            text.push_str(&format!("row {}: {}: {}\n", problem.key, problem.column, problem.detail));
+            let line = format!("row {}: {}: {}", problem.key, problem.column, problem.detail);
+            text.push_str(&format!("{}\n", neutral(&line)));
         }
         if self.n_problems > self.problems.len() as u64 {
             text.push_str(&format!("… and {} more\n", thousands(self.n_problems - self.problems.len() as u64)));

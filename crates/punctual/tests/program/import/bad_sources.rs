@@ -107,3 +107,50 @@ async fn the_api_refuses_what_it_cannot_take() {
     let (status, _) = server.call_with(key, reqwest::Method::GET, "/v1/import/sends?source=s", None).await;
     assert_eq!(status, 403);
 }
+
+/// Rows that are wrong in ways that no reader of the table would think of stand between two that are right.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_bad_row_stops_no_other_and_none_commands_the_terminal() {
+    let home = Home::new();
+    for there in There::each(&home) {
+        let home = Home::new();
+        let at = if there.is_postgres() { "timestamptz" } else { "text" };
+        there.sql(&format!(
+            "create table v2_reminders (id text, user_id text, channel_id text, character_name text, content text, \
+             deliver_at {at}, status text, created_at {at})"
+        ));
+        let row = |id: &str, user: &str, content: &str, status: &str| {
+            there.sql(&format!(
+                "insert into v2_reminders values ('{id}', '{user}', '100', 'elena', '{content}', {{+3600}}, '{status}', \
+                 {{-3600}})"
+            ));
+        };
+        row("a", "ann", "tea", "pending");
+        row("", "ann", "no id", "pending");
+        row(&"x".repeat(300), "ann", "a long id", "pending");
+        row("b\u{1b}[2J\u{202e}", "ann", "an odd state", "pend\u{1b}[31ming\u{9b}");
+        row("c", &"u".repeat(300), "a long user", "pending");
+        row("z", "zoe", "coffee", "pending");
+        if let There::Sqlite(path) = &there {
+            let db = rusqlite::Connection::open(path).unwrap();
+            db.execute_batch(
+                "insert into v2_reminders select cast(x'ff00fe' as text), user_id, channel_id, character_name, content, \
+                 deliver_at, status, created_at from v2_reminders where id = 'a'; \
+                 insert into v2_reminders select null, cast(x'6100' as text), channel_id, character_name, content, \
+                 deliver_at, status, created_at from v2_reminders where id = 'a';",
+            )
+            .unwrap();
+        }
+        let server = home.serve();
+        let ran = home.run(&["import", &there.url(), "--apply"]);
+        assert_eq!(ran.code, Some(1), "what cannot be imported shows in the exit code: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains("row b�[2J<U+202E>: status: `pend�[31ming�` is not one of"), "{}", ran.out);
+        let is_raw = |c: char| c != '\n' && punctual_core::terminal::is_command(c);
+        assert!(!ran.out.contains(is_raw) && !ran.err.contains(is_raw), "{:?} {:?}", ran.out, ran.err);
+        for (user, message) in [("ann", "tea"), ("zoe", "coffee")] {
+            let list = server.get(&format!("/v1/reminders?user={user}")).await;
+            assert_eq!(list["reminders"][0]["message"], message, "{}{}", ran.out, ran.err);
+            assert_eq!(list["reminders"].as_array().unwrap().len(), 1, "{list}");
+        }
+    }
+}
