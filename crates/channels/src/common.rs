@@ -24,6 +24,9 @@ pub mod buttons;
 /// Links that answer a reminder with one click.
 pub mod links;
 
+/// Regular expressions for addresses.
+pub(crate) mod pattern;
+
 /// Phone numbers.
 pub(crate) mod phone;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use punctual_core::{span, terminal};
 
@@ -63,6 +63,10 @@ impl Channel for Console {
             return Err(Invalid::new("address", problem));
         }
         Ok(())
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        AddressRule::anything(ADDRESS_BYTES_MAX)
     }
 
     /// Few, because lines are written one after the other, and each that waits holds a thread.

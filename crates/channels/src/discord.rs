@@ -24,7 +24,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use punctual_core::channel::{Bucket, Channel, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Bucket, Channel, Held, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{AUTHORIZATION, USER_AGENT};
 use reqwest::{RequestBuilder, Url};
@@ -255,6 +255,10 @@ impl Channel for Discord {
             _ if self.token.is_some() => Ok(()),
             _ => Err(Invalid::new("address", NO_TOKEN)),
         }
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        address::rule(&self.api_url, self.token.is_some())
     }
 
     fn limits(&self) -> Limits {

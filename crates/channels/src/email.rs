@@ -27,7 +27,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lettre::message::Mailbox;
 use lettre::transport::smtp::client::{Certificate, TlsParameters};
-use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 use self::mail::Composer;
@@ -147,6 +147,10 @@ impl Channel for Email {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         address::check("address", address).map(|_| ())
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        address::rule()
     }
 
     fn limits(&self) -> Limits {

@@ -28,7 +28,7 @@ use async_nats::connection::State;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectOptions, Event, HeaderMap, jetstream};
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 use crate::broker::link::Link;
@@ -219,6 +219,10 @@ impl Channel for Nats {
             return Ok(());
         }
         subject::check(address).map_err(|problem| Invalid::new("address", problem))
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        subject::rule(self.subject.uses("address"))
     }
 
     fn limits(&self) -> Limits {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Held, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Priority;
 use reqwest::RequestBuilder;
@@ -200,6 +200,10 @@ impl Channel for Ntfy {
         check(address)
     }
 
+    fn address_rule(&self) -> AddressRule {
+        AddressRule::matching("[A-Za-z0-9_-]{1,64}", NO_TOPIC)
+    }
+
     fn limits(&self) -> Limits {
         self.limits
     }
@@ -245,10 +249,12 @@ fn priority(priority: Priority) -> u8 {
     }
 }
 
+const NO_TOPIC: &str = "is no ntfy topic: write 1 to 64 letters, digits, - or _, such as my-reminders-x7Kq";
+
 fn check(address: &str) -> Result<(), Invalid> {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if (1..=64).contains(&address.len()) && address.bytes().all(known) {
         return Ok(());
     }
-    Err(Invalid::new("address", "is no ntfy topic: write 1 to 64 letters, digits, - or _, such as my-reminders-x7Kq"))
+    Err(Invalid::new("address", NO_TOPIC))
 }

@@ -26,7 +26,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lapin::BasicProperties;
 use lapin::types::ShortString;
-use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::OnUnknown;
 use tokio::sync::oneshot;
@@ -179,6 +179,15 @@ impl Channel for Rabbitmq {
             return Err(Invalid::new("address", problem));
         }
         Ok(())
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        let is_used = [&self.exchange, &self.routing_key].iter().any(|route| route.uses("address"));
+        AddressRule::Text {
+            pattern: if is_used { "." } else { "" }.to_owned(),
+            bytes_max: NAME_BYTES_MAX,
+            problem: format!("is no routing key; write one of up to {NAME_BYTES_MAX} bytes such as game.reminder_due"),
+        }
     }
 
     fn limits(&self) -> Limits {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Bucket, Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 /// What stands where the platform's id of a message would.
@@ -43,6 +43,10 @@ impl Channel for Shadow {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         self.behind.check_address(address)
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        self.behind.address_rule()
     }
 
     fn limits(&self) -> Limits {

@@ -19,7 +19,7 @@ mod tests;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -152,6 +152,10 @@ impl Channel for Slack {
             _ if self.token.is_some() => Ok(()),
             _ => Err(Invalid::new("address", NO_TOKEN)),
         }
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        address::rule(&self.api_url, self.token.is_some())
     }
 
     fn limits(&self) -> Limits {

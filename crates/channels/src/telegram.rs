@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -137,6 +137,10 @@ impl Channel for Telegram {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         address.parse::<Place>().map(drop)
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        address::rule()
     }
 
     fn limits(&self) -> Limits {

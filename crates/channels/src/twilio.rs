@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Followed, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Followed, Held, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 use self::code::Class;
@@ -236,6 +236,10 @@ impl Channel for Twilio {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         phone::check("address", address)
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        phone::rule()
     }
 
     fn limits(&self) -> Limits {

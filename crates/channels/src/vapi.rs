@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Followed, Held, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Followed, Held, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -208,6 +208,10 @@ impl Channel for Vapi {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         phone::check("address", address)
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        phone::rule()
     }
 
     fn limits(&self) -> Limits {

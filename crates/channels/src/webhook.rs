@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
@@ -180,6 +180,10 @@ impl Channel for Webhook {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         address::check(address, self.guard)
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        AddressRule::Url { allow_private: self.config.allow_private }
     }
 
     fn limits(&self) -> Limits {

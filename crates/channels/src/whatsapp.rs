@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -201,6 +201,10 @@ impl Channel for Whatsapp {
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         phone::check("address", address)
+    }
+
+    fn address_rule(&self) -> AddressRule {
+        phone::rule()
     }
 
     fn limits(&self) -> Limits {

@@ -32,6 +32,11 @@ pub trait Channel: Send + Sync + 'static {
     /// Refuses an address that cannot be right, when a reminder is created rather than when it is due.
     fn check_address(&self, address: &str) -> Result<(), Invalid>;
 
+    /// The same rule in words that a database understands: reminders are also made in SQL. A test compares the two, kind by kind.
+    fn address_rule(&self) -> AddressRule {
+        AddressRule::anything(crate::reminder::TEXT_BYTES_MAX)
+    }
+
     /// How much may be sent.
     fn limits(&self) -> Limits {
         Limits::default()
@@ -59,6 +64,38 @@ pub trait Channel: Send + Sync + 'static {
     /// receiver that hangs holds back its own messages and nobody else's.
     fn receiver(&self, address: &str) -> String {
         address.to_owned()
+    }
+}
+
+/// Which addresses a channel takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AddressRule {
+    /// A text.
+    Text {
+        /// A regular expression as PostgreSQL reads it; an empty one takes everything.
+        pattern: String,
+        /// At most so many bytes of UTF-8.
+        bytes_max: usize,
+        /// What is said of an address that is not taken.
+        problem: String,
+    },
+    /// A URL of http or https.
+    Url {
+        /// Whether it may be that of a private network.
+        allow_private: bool,
+    },
+}
+
+impl AddressRule {
+    /// Any text of at most `bytes_max` bytes.
+    pub fn anything(bytes_max: usize) -> Self {
+        Self::Text { pattern: String::new(), bytes_max, problem: format!("is longer than {bytes_max} bytes") }
+    }
+
+    /// Texts that match `pattern` as a whole.
+    pub fn matching(pattern: &str, problem: impl Into<String>) -> Self {
+        let bytes_max = crate::reminder::TEXT_BYTES_MAX;
+        Self::Text { pattern: format!("^({pattern})$"), bytes_max, problem: problem.into() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Phone numbers.
 
+use punctual_core::channel::AddressRule;
 use punctual_core::invalid::Invalid;
 
 /// Refuses what is no phone number as E.164 writes it: a plus, the country's code, and no more than 15 digits in all.
@@ -13,8 +14,14 @@ pub(crate) fn check(field: &str, number: &str) -> Result<(), Invalid> {
     if right {
         return Ok(());
     }
-    let problem = "is no phone number: write + and the country's code, digits only, such as +4915112345678";
-    Err(Invalid::new(field, problem))
+    Err(Invalid::new(field, NO_NUMBER))
+}
+
+const NO_NUMBER: &str = "is no phone number: write + and the country's code, digits only, such as +4915112345678";
+
+/// The same rule for a database.
+pub(crate) fn rule() -> AddressRule {
+    AddressRule::matching(r"\+[1-9][0-9]{6,14}", NO_NUMBER)
 }
 
 #[cfg(test)]

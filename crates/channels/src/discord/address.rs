@@ -1,8 +1,10 @@
 //! Where a Discord message can go.
 
+use punctual_core::channel::AddressRule;
 use punctual_core::invalid::Invalid;
 use reqwest::Url;
 
+use crate::common::pattern::{any_case, below, origin};
 use crate::common::token::Token;
 
 const FORMS: &str = "write CHANNEL_ID, CHANNEL_ID@USER_ID, dm:USER_ID or a webhook's URL; \
@@ -53,6 +55,31 @@ impl Place {
 fn snowflake(text: &str) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| is_number && (15..=20).contains(&text.len()))
+}
+
+/// The same rule for a database. Without a token only webhooks can be called.
+pub(super) fn rule(api_url: &str, has_token: bool) -> AddressRule {
+    let id = format!("([1-9][0-9]{{14,18}}|{})", below("18446744073709551616"));
+    let hosts: Vec<_> = HOSTS.iter().map(|host| any_case(host)).collect();
+    let discords = format!(
+        "{}://({}|{})?({})(:443)?/api(/v[^/?#]*)?",
+        any_case("https"),
+        any_case("ptb."),
+        any_case("canary."),
+        hosts.join("|")
+    );
+    let ours = Url::parse(api_url).ok().filter(|url| !HOSTS.contains(&url.host_str().unwrap_or_default()));
+    let ours = ours.map(|url| format!("|{}(/[^/?#]+)*", origin(&url))).unwrap_or_default();
+    let other = "(?!thread_id([=&#]|$))[^&#]*";
+    let query = format!(r"\?({other}(&{other})*|({other}&)*thread_id={id}(&[^#]*)?)");
+    let webhook = format!(r"({discords}{ours})/webhooks/{id}/[A-Za-z0-9._-]+/?({query})?(#.*)?");
+    match has_token {
+        true => AddressRule::matching(
+            &format!("{id}(@{id})?|dm:{id}|{webhook}"),
+            format!("is no place in Discord; {FORMS}"),
+        ),
+        false => AddressRule::matching(&webhook, super::NO_TOKEN),
+    }
 }
 
 fn webhook(address: &str, api_url: &str) -> Option<Place> {

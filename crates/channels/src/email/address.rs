@@ -3,8 +3,11 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use lettre::Address;
+use punctual_core::channel::AddressRule;
 use punctual_core::invalid::Invalid;
 use reqwest::Url;
+
+use crate::common::pattern::beyond_ascii;
 
 /// The longest address that SMTP can carry.
 const LENGTH_MAX: usize = 254;
@@ -15,7 +18,23 @@ const LOCAL_MAX: usize = 64;
 ///
 /// What is accepted can be written to a server as it is: no comments, no folding, no control characters.
 pub(super) fn check(field: &str, text: &str) -> Result<Address, Invalid> {
-    read(text).ok_or_else(|| Invalid::new(field, "is no e-mail address; write one such as alice@example.org"))
+    read(text).ok_or_else(|| Invalid::new(field, NO_ADDRESS))
+}
+
+const NO_ADDRESS: &str = "is no e-mail address; write one such as alice@example.org";
+
+/// The same rule for a database, which does not look into names that are not ASCII.
+pub(super) fn rule() -> AddressRule {
+    let letters = beyond_ascii(char::is_alphanumeric);
+    let atom = format!("[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{letters}-]+");
+    let quoted = format!(r#""([ !#-\[\]-~{letters}]|\\[!-~])+""#);
+    let label = format!("[A-Za-z0-9{letters}]([A-Za-z0-9{letters}-]{{0,61}}[A-Za-z0-9{letters}])?");
+    let byte = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+    let literal = format!(r"\[({byte}(\.{byte}){{3}}|IPv6:(?=[^\]]*:[^\]]*:)[0-9A-Fa-f:.]+)\]");
+    let local = format!(r"(?=.{{1,{LOCAL_MAX}}}@[^@]*$)({atom}(\.{atom})*|{quoted})");
+    let domain = format!(r"{label}(\.{label})*|{literal}");
+    let pattern = format!("^{local}@({domain})$");
+    AddressRule::Text { pattern, bytes_max: LENGTH_MAX, problem: NO_ADDRESS.into() }
 }
 
 fn read(text: &str) -> Option<Address> {

@@ -1,5 +1,9 @@
 //! Which subjects a reminder may go to.
 
+use punctual_core::channel::AddressRule;
+
+use crate::common::pattern::beyond_ascii;
+
 /// How long a subject may be, in bytes.
 const BYTES_MAX: usize = 255;
 
@@ -27,6 +31,18 @@ pub(super) fn check(subject: &str) -> Result<(), String> {
         return Err("begins with $ or _, which are the server's own subjects".into());
     }
     Ok(())
+}
+
+/// The same rule for a database; where the address is not `used`, there may be none.
+pub(super) fn rule(used: bool) -> AddressRule {
+    let blanks = beyond_ascii(|character| character.is_whitespace() || character.is_control());
+    let part = format!(r"[^\u0001-\u0020\u007F{blanks}*>.]+");
+    let subject = format!(r"(?![$_]){part}(\.{part})*");
+    let pattern = if used { format!("^{subject}$") } else { format!("^({subject})?$") };
+    let problem = format!(
+        "is no subject that a message can go to; write up to {BYTES_MAX} bytes without spaces and wildcards such as game.reminder_due"
+    );
+    AddressRule::Text { pattern, bytes_max: BYTES_MAX, problem }
 }
 
 #[cfg(test)]

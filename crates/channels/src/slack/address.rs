@@ -1,8 +1,10 @@
 //! Where a Slack message can go.
 
+use punctual_core::channel::AddressRule;
 use punctual_core::invalid::Invalid;
 use reqwest::Url;
 
+use crate::common::pattern::{any_case, beyond_ascii, origin};
 use crate::common::token::Token;
 
 const FORMS: &str = "write a channel's id such as C0123456789, C0123456789@U0123456789 to call that user, a user's id, #name \
@@ -62,6 +64,21 @@ fn is_name(text: &str) -> bool {
         |character: char| character.is_alphanumeric() && !character.is_uppercase() || "-_".contains(character);
     text.strip_prefix('#')
         .is_some_and(|name| (1..=NAME_CHARS_MAX).contains(&name.chars().count()) && name.chars().all(is_part))
+}
+
+/// The same rule for a database. Without a token only webhooks can be called.
+pub(super) fn rule(api_url: &str, has_token: bool) -> AddressRule {
+    let letters = beyond_ascii(|character| character.is_alphanumeric() && !character.is_uppercase());
+    let name = format!("#[a-z0-9_{letters}-]{{1,{NAME_CHARS_MAX}}}");
+    let place = format!("[CGDUW][A-Z0-9]{{7,23}}|{name}|([CG][A-Z0-9]{{7,23}}|{name})@[UW][A-Z0-9]{{7,23}}");
+    let hosts: Vec<_> = HOSTS.iter().map(|host| any_case(host)).collect();
+    let slacks = format!("{}://({})(:443)?", any_case("https"), hosts.join("|"));
+    let ours = Url::parse(api_url).map(|url| format!("|{}", origin(&url))).unwrap_or_default();
+    let webhook = format!("({slacks}{ours})/services(/[A-Za-z0-9]+){{3}}(#.*)?");
+    match has_token {
+        true => AddressRule::matching(&format!("{place}|{webhook}"), format!("is no place in Slack; {FORMS}")),
+        false => AddressRule::matching(&webhook, super::NO_TOKEN),
+    }
 }
 
 fn webhook(address: &str, api_url: &str) -> Option<Place> {

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use punctual_core::channel::AddressRule;
 use punctual_core::invalid::Invalid;
 use serde_json::Value;
+
+use crate::common::pattern::below;
 
 /// A chat, and a topic in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,13 +55,7 @@ impl FromStr for Place {
     type Err = Invalid;
 
     fn from_str(address: &str) -> Result<Self, Invalid> {
-        let wrong = || {
-            Invalid::new(
-                "address",
-                "is no chat of Telegram; write its number, such as 123456789 for a person or -100123456789 for a group, \
-                 with /7 for topic 7, or @name for a public channel",
-            )
-        };
+        let wrong = || Invalid::new("address", NO_CHAT);
         let (chat, topic) = match address.split_once('/') {
             Some((chat, topic)) => (chat, Some(topic.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?)),
             None => (address, None),
@@ -70,6 +67,16 @@ impl FromStr for Place {
         };
         Ok(Self { chat, topic })
     }
+}
+
+const NO_CHAT: &str = "is no chat of Telegram; write its number, such as 123456789 for a person or -100123456789 for a group, \
+                       with /7 for topic 7, or @name for a public channel";
+
+/// The same rule for a database.
+pub(super) fn rule() -> AddressRule {
+    let chat = format!("-?([1-9][0-9]{{0,14}}|{})", below("4503599627370496"));
+    let topic = format!(r"/\+?0*([1-9][0-9]{{0,8}}|{})", below("4294967296"));
+    AddressRule::matching(&format!("(@[A-Za-z][A-Za-z0-9_]{{3,31}}|{chat})({topic})?"), NO_CHAT)
 }
 
 /// Telegram's numbers have at most 52 bits.

@@ -30,7 +30,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
 use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
-use punctual_store::postgres::{PostgresStore, Published};
+use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -149,7 +149,7 @@ async fn open_database(database: &Database) -> anyhow::Result<Opened> {
 /// Tells whoever calls punctual's functions in SQL what this server would accept.
 async fn publish(store: &PostgresStore, config: &Config, channels: &BTreeMap<String, Arc<dyn Channel>>) {
     let published = Published {
-        channels: channels.iter().map(|(name, channel)| (name.clone(), channel.kind().to_owned())).collect(),
+        channels: channels.iter().map(published).collect(),
         timezone: config.timezone.clone(),
         retries_max: config.retries_max,
         webhook_allow_private: config.webhook.allow_private,
@@ -157,6 +157,10 @@ async fn publish(store: &PostgresStore, config: &Config, channels: &BTreeMap<Str
     if let Err(error) = store.publish(&published).await {
         tracing::warn!(%error, "callers in SQL cannot be told which channels there are");
     }
+}
+
+fn published((name, channel): (&String, &Arc<dyn Channel>)) -> PublishedChannel {
+    PublishedChannel { name: name.clone(), kind: channel.kind().to_owned(), rule: channel.address_rule() }
 }
 
 fn alarm(redis: Option<&RedisConfig>, clock: &Arc<dyn Clock>) -> anyhow::Result<Option<Arc<dyn Alarm>>> {

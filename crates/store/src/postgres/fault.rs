@@ -66,6 +66,11 @@ impl From<Error> for Fault {
         if [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code) {
             return Self::RolledBack(text);
         }
+        // Two who make the same table at once: `if not exists` does not see the other's.
+        let is_catalog = *code == SqlState::UNIQUE_VIOLATION && said.schema() == Some("pg_catalog");
+        if is_catalog || [SqlState::DUPLICATE_SCHEMA, SqlState::DUPLICATE_TABLE].contains(code) {
+            return Self::RolledBack(text);
+        }
         match code.code() {
             "53100" => Self::Store(StoreError::Unavailable(
                 "the database server's disk is full; free some space and it goes on by itself".into(),

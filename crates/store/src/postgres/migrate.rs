@@ -5,10 +5,8 @@
 //! than the last step it knows only when it starts.
 
 use punctual_core::store::StoreError;
-use tokio_postgres::types::Type;
 
 use super::fault::Fault;
-use super::flight::both;
 use super::open::OpenError;
 use super::pool::{Connection, Lane, Pool};
 use super::row::get;
@@ -27,9 +25,16 @@ const STEPS: &[&str] = &[
     include_str!("migrations/10.sql"),
     include_str!("migrations/11.sql"),
     include_str!("migrations/12.sql"),
+    include_str!("migrations/13.sql"),
 ];
-/// "punc" in ASCII, the name of the lock that nodes which start at once take turns with.
-const LOCK: i64 = 0x7075_6e63;
+/// What nodes that start at once take turns with. Only who has rights on the table can take it, and reading goes on meanwhile; an
+/// advisory lock could be taken, and kept, by whoever may connect.
+const LOCK: &str = "lock table punctual.migration in share row exclusive mode";
+/// Nobody gets a right by itself, also on what a later step makes.
+const CLOSE: &str = "revoke all on all functions in schema punctual from public; \
+                     revoke all on all tables in schema punctual from public";
+/// How often the schema is looked for again when another node has just made it.
+const TRIES_MAX: usize = 20;
 /// The oldest server that is supported: 14.
 const SERVER_MIN: i32 = 140_000;
 
@@ -84,13 +89,7 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
     if found >= known() {
         return Ok(checked(found, found));
     }
-    let lock = [(&LOCK as &(dyn tokio_postgres::types::ToSql + Sync), Type::INT8)];
-    both(db.begin("begin; set local lock_timeout = '30s'"), db.rows("select pg_advisory_xact_lock($1)", &lock)).await?;
-    db.batch(
-        "create schema if not exists punctual; create table if not exists punctual.migration \
-         (version integer primary key, at timestamptz not null default now())",
-    )
-    .await?;
+    lock_schema(db).await?;
     // Whoever had the lock before may have done it all. The table is read, not looked for: this session may still believe that
     // there is no such schema.
     let from = recorded(db).await?;
@@ -101,8 +100,25 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
     for (index, step) in STEPS.iter().enumerate().skip(from as usize) {
         db.batch(&format!("{step}; insert into punctual.migration (version) values ({})", index + 1)).await?;
     }
+    db.batch(CLOSE).await?;
     db.commit().await?;
     Ok(checked(from, known()))
+}
+
+/// Begins a transaction that no other node's migration can run beside, with the schema made if there is none.
+async fn lock_schema(db: &Connection<'_>) -> Result<(), Fault> {
+    let make = "create schema if not exists punctual; create table if not exists punctual.migration \
+                (version integer primary key, at timestamptz not null default now())";
+    for n_tried in 1.. {
+        db.begin("begin; set local lock_timeout = '30s'").await?;
+        match db.batch(&format!("{make}; {LOCK}")).await {
+            Ok(()) => break,
+            // Another node made it at the same moment; `if not exists` does not see that.
+            Err(Fault::RolledBack(_)) if n_tried < TRIES_MAX => db.rollback().await?,
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(())
 }
 
 fn checked(from: u32, to: u32) -> Result<MigrateReport, Refused> {

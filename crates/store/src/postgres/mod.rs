@@ -62,7 +62,7 @@ pub use check::{CheckReport, check};
 pub(crate) use foreign::Foreign;
 pub use migrate::MigrateReport;
 pub use open::OpenError;
-pub use publish::Published;
+pub use publish::{Published, PublishedChannel};
 pub use session::Session;
 pub use url::Url;
 

@@ -1,5 +1,6 @@
 //! What a node says about itself, so that the functions which other clients call in SQL judge as it would.
 
+use punctual_core::channel::AddressRule;
 use punctual_core::zone::Zone;
 use tokio_postgres::types::Type;
 
@@ -11,8 +12,8 @@ use super::pool::Connection;
 /// What a node would accept, and what it would fill in.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// Its channels by name, each with its kind: `webhook`, `console`, …
-    pub channels: Vec<(String, String)>,
+    /// Its channels.
+    pub channels: Vec<PublishedChannel>,
     /// The zone of reminders when neither they nor their users have one.
     pub timezone: Zone,
     /// Retries of a reminder that does not say.
@@ -21,12 +22,37 @@ pub struct Published {
     pub webhook_allow_private: bool,
 }
 
+/// A channel that a node has.
+#[derive(Debug, Clone)]
+pub struct PublishedChannel {
+    /// What reminders call it.
+    pub name: String,
+    /// What it is: `webhook`, `console`, …
+    pub kind: String,
+    /// Which addresses it takes.
+    pub rule: AddressRule,
+}
+
 /// Nothing is written that is there already: nodes start often, and settings change rarely.
 pub(super) async fn publish(db: &Connection<'_>, published: &Published) -> Result<(), Fault> {
     // In the order of their names, so that nodes which start at once do not wait in a circle.
     let mut channels = published.channels.clone();
-    channels.sort_unstable();
-    let (names, kinds): (Vec<String>, Vec<String>) = channels.into_iter().unzip();
+    channels.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let names: Vec<&str> = channels.iter().map(|channel| channel.name.as_str()).collect();
+    let kinds: Vec<&str> = channels.iter().map(|channel| channel.kind.as_str()).collect();
+    let rules = channels.iter().map(|channel| match &channel.rule {
+        AddressRule::Text { pattern, bytes_max, problem } => {
+            (Some(pattern), i32::try_from(*bytes_max).ok(), Some(problem), None)
+        }
+        AddressRule::Url { allow_private } => (None, None, None, Some(*allow_private)),
+    });
+    let (mut patterns, mut lengths, mut problems, mut privates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (pattern, length, problem, private) in rules {
+        patterns.push(pattern);
+        lengths.push(length);
+        problems.push(problem);
+        privates.push(private);
+    }
     let retries_max = published.retries_max.to_string();
     let settings = vec!["max_retries", "timezone", "webhook_allow_private"];
     let allow_private = if published.webhook_allow_private { "true" } else { "false" };
@@ -36,11 +62,20 @@ pub(super) async fn publish(db: &Connection<'_>, published: &Published) -> Resul
 
     let named = [(&names as &(dyn tokio_postgres::types::ToSql + Sync), Type::TEXT_ARRAY)];
     let gone = db.execute("delete from punctual.channel where name <> all ($1)", &named);
-    let of_channels =
-        [(&names as &(dyn tokio_postgres::types::ToSql + Sync), Type::TEXT_ARRAY), (&kinds, Type::TEXT_ARRAY)];
+    let of_channels: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 6] = [
+        (&names, Type::TEXT_ARRAY),
+        (&kinds, Type::TEXT_ARRAY),
+        (&patterns, Type::TEXT_ARRAY),
+        (&lengths, Type::INT4_ARRAY),
+        (&problems, Type::TEXT_ARRAY),
+        (&privates, Type::BOOL_ARRAY),
+    ];
     let channels = db.execute(
-        "insert into punctual.channel as c (name, kind) select * from unnest($1, $2) \
-         on conflict (name) do update set kind = excluded.kind where c.kind <> excluded.kind",
+        "insert into punctual.channel as c (name, kind, pattern, bytes_max, problem, allow_private) \
+         select * from unnest($1, $2, $3, $4, $5, $6) on conflict (name) do update set kind = excluded.kind, \
+         pattern = excluded.pattern, bytes_max = excluded.bytes_max, problem = excluded.problem, \
+         allow_private = excluded.allow_private where (c.kind, c.pattern, c.bytes_max, c.problem, c.allow_private) \
+         is distinct from (excluded.kind, excluded.pattern, excluded.bytes_max, excluded.problem, excluded.allow_private)",
         &of_channels,
     );
     let of_settings =

@@ -1,12 +1,13 @@
 //! Reminders made in SQL are the reminders a node would have made.
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::channel::AddressRule;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder};
 use punctual_core::schedule::Schedule;
 use punctual_core::store::{Create, NewReminder, Store};
 use punctual_core::zone::Zone;
-use punctual_store::postgres::{PostgresStore, Published};
+use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_testkit::servers::Postgres;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -173,7 +174,7 @@ async fn what_is_not_said_comes_from_the_user_and_from_what_nodes_published() {
     };
     assert_eq!(made("ann"), "UTC 3");
     let published = Published {
-        channels: vec![("webhook".into(), "webhook".into()), ("log".into(), "console".into())],
+        channels: vec![channel("webhook", "webhook"), channel("log", "console")],
         timezone: Zone::named("Europe/Zagreb").unwrap(),
         retries_max: 5,
         webhook_allow_private: false,
@@ -194,8 +195,7 @@ async fn what_is_not_said_comes_from_the_user_and_from_what_nodes_published() {
     let before = server.sql(&name, rows);
     store.publish(&published).await.unwrap();
     assert_eq!(server.sql(&name, rows), before);
-    let other =
-        Published { channels: vec![("log".into(), "webhook".into())], webhook_allow_private: true, ..published };
+    let other = Published { channels: vec![channel("log", "webhook")], webhook_allow_private: true, ..published };
     store.publish(&other).await.unwrap();
     assert_eq!(server.sql(&name, "select string_agg(name || '=' || kind, ' ') from punctual.channel"), "log=webhook");
 }
@@ -313,6 +313,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("AT, metadata => jsonb_build_object('a', repeat('x', 65530))", "metadata", "larger than 65536"),
     ("AT, metadata => '{\"a\": 1e309}'", "metadata", "out of range"),
     ("AT, metadata => (repeat('{\"a\":', 127) || '1' || repeat('}', 127))::jsonb", "metadata", "126 deep"),
+    ("AT, created_via => 'alert'", "created_via", "its own alerts"),
     ("AT, \"to\" => '\"console\"'", "to", "must be a list"),
     ("AT, \"to\" => '[5]'", "to[0]", "must be an object"),
     ("AT, \"to\" => '[\":x\"]'", "to[0]", "names no channel"),
@@ -360,10 +361,19 @@ const ACCEPTED: &[&str] = &[
     "AT, \"to\" => 'null', misfire => '{\"policy\": null, \"within\": \"0s\"}'",
 ];
 
+fn channel(name: &str, kind: &str) -> PublishedChannel {
+    let rule = match kind {
+        "webhook" => AddressRule::Url { allow_private: false },
+        "console" => AddressRule::anything(256),
+        _ => AddressRule::anything(2048),
+    };
+    PublishedChannel { name: name.into(), kind: kind.into(), rule }
+}
+
 async fn with_channels(server: &Postgres) -> (PostgresStore, String) {
     let (store, name) = database(server).await;
     let kinds = [("webhook", "webhook"), ("console", "console"), ("log", "closure")];
-    let channels = kinds.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec();
+    let channels = kinds.map(|(name, kind)| channel(name, kind)).to_vec();
     let timezone = Zone::utc();
     store.publish(&Published { channels, timezone, retries_max: 3, webhook_allow_private: false }).await.unwrap();
     (store, name)

@@ -1,5 +1,7 @@
 //! Who may call what.
 
+use std::time::Duration;
+
 use punctual_store::postgres;
 use punctual_testkit::servers::Postgres;
 use tokio_postgres::Client;
@@ -36,6 +38,12 @@ async fn connect(server: &Postgres, name: &str, role: &str) -> Client {
     Listener::connect(&server.url(name).replace("punctual@", &format!("{role}@"))).await.client
 }
 
+/// A node that waits for a lock gives up after 30 seconds.
+#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), future).await.expect("it waits for a stranger")
+}
+
 async fn is_denied(client: &Client, statement: &str) -> bool {
     let error = client.batch_execute(statement).await.err();
     error.is_some_and(|error| error.code().is_some_and(|code| code.code() == "42501"))
@@ -62,6 +70,57 @@ async fn a_client_may_call_the_functions_and_nothing_else() {
     }
     let actors = "select distinct actor from punctual.audit";
     assert_eq!(server.sql(&name, actors), "sql:app", "the trail names who has logged in");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_role_has_no_right_and_a_client_may_call_six_functions() {
+    let Some(server) = Postgres::start() else { return };
+    let (_store, name) = database(&server).await;
+    server.sql(&name, "create role app login in role punctual_client; create role nobody login");
+    let callable = |role: &str| {
+        let functions = format!(
+            "select coalesce(string_agg(distinct p.proname, ' ' order by p.proname), '') from pg_proc p \
+             where p.pronamespace = 'punctual'::regnamespace and has_function_privilege('{role}', p.oid, 'execute')"
+        );
+        server.sql(&name, &functions)
+    };
+    assert_eq!(callable("nobody"), "");
+    assert_eq!(callable("app"), "cancel put_event put_scope remind remove_event remove_scope");
+    for role in ["nobody", "app"] {
+        let readable = format!(
+            "select coalesce(string_agg(c.relname, ' '), '') from pg_class c where c.relnamespace = 'punctual'::regnamespace \
+             and c.relkind in ('r', 'p', 'v', 'm', 'S') and (case when c.relkind = 'S' \
+             then has_sequence_privilege('{role}', c.oid, 'usage, select, update') \
+             else has_table_privilege('{role}', c.oid, 'select, insert, update, delete, truncate, references, trigger') \
+             or has_any_column_privilege('{role}', c.oid, 'select, insert, update, references') end)"
+        );
+        assert_eq!(server.sql(&name, &readable), "", "{role}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_anybody_can_take_keeps_no_node_from_starting() {
+    let Some(server) = Postgres::start() else { return };
+    let name = server.new_database(None);
+    server.sql(&name, "create role nobody login");
+    let nobody = connect(&server, &name, "nobody").await;
+    // Every advisory lock that a node has ever taken, and what it may be guessed to take.
+    nobody
+        .batch_execute("select pg_advisory_lock(1886744163), pg_advisory_lock(0), pg_advisory_lock(0, 1886744163)")
+        .await
+        .unwrap();
+    assert!(is_denied(&nobody, "create schema punctual").await);
+    let url = server.url(&name);
+    // Two at once, where there is nothing yet.
+    let (one, other) = soon(async { tokio::join!(postgres::migrate(&url), postgres::migrate(&url)) }).await;
+    one.unwrap();
+    other.unwrap();
+    for locking in [
+        "do $$ begin lock table punctual.migration in access share mode; end $$",
+        "select 1 from punctual.migration for share",
+    ] {
+        assert!(is_denied(&nobody, locking).await, "{locking}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
