@@ -17,6 +17,9 @@ mod config;
 /// How much room is left.
 mod disk;
 
+/// Who is connected over HTTP, and for how long.
+mod connections;
+
 /// What the program says about itself while it runs.
 mod logging;
 

@@ -19,6 +19,7 @@ use super::problem::Problem;
 use super::recent::Recent;
 use super::{App, BELIEVED_FOR_SECONDS};
 use crate::config::Secret;
+use crate::connections::Connection;
 
 /// Whom an unbound caller means when it names no user.
 const DEFAULT_USER: &str = "me";
@@ -170,7 +171,11 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        Self::of(&parts.headers, app).await
+        let caller = Self::of(&parts.headers, app).await?;
+        if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
+            connection.authenticated();
+        }
+        Ok(caller)
     }
 }
 
@@ -178,7 +183,7 @@ impl FromRequestParts<Arc<App>> for Writer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let caller = Caller::of(&parts.headers, app).await?;
+        let caller = Caller::from_request_parts(parts, app).await?;
         match caller.write {
             true => Ok(Self(caller)),
             false => Err(Problem::forbidden("this key may only read; use one with the scope `write`")),

@@ -35,8 +35,7 @@ pub(super) async fn create(
     {
         return Ok(response);
     }
-    // A batch takes many times its size while it is read, so only a few are read at once.
-    let _turn = app.batches.acquire().await;
+    let _turn = app.batch_turn(body.0.len()).await;
     let mut fields = Fields::of(body.json()?, WHOLE, &["reminders"], &[])?;
     drop(body);
     let items = fields.list("reminders")?.ok_or_else(|| Invalid::new("reminders", "is missing; send a list"))?;

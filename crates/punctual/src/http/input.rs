@@ -1,5 +1,7 @@
 //! Bodies and queries, read with limits and with errors that say where.
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -8,6 +10,8 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::App;
+use super::bodies::{Bodies, Part};
 use super::problem::Problem;
 use crate::config::keys::nearest;
 
@@ -15,23 +19,27 @@ use crate::config::keys::nearest;
 pub(super) const SINGLE_BYTES_MAX: usize = 1024 * 1024;
 /// The largest body of a batch.
 pub(super) const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How much of a body that is too large is read and thrown away, so that a client that sends before
+/// How much of a body that is refused is read and thrown away, so that a client that sends before
 /// it listens gets the answer and not a broken connection.
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The whole body, at most `MAX` bytes of JSON.
-pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes);
+/// The whole body, at most `MAX` bytes of JSON, and what it has of the budget for bodies.
+pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(
+    pub(super) Bytes,
+    #[expect(dead_code, reason = "it is held until the body is dropped")] Part,
+);
 
-impl<const MAX: usize, S: Send + Sync> FromRequest<S> for Input<MAX> {
+/// Handlers name who may ask before they name the body, so nothing of a body is read for anybody else.
+impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = read(body, MAX, &parts.headers).await?;
+        let (bytes, part) = read(body, MAX, &parts.headers, &app.bodies).await?;
         if !bytes.is_empty() {
             must_be_json(&parts.headers)?;
         }
-        Ok(Self(bytes))
+        Ok(Self(bytes, part))
     }
 }
 
@@ -58,7 +66,7 @@ impl<const MAX: usize> Input<MAX> {
     }
 }
 
-async fn read(body: Body, max: usize, headers: &HeaderMap) -> Result<Bytes, Problem> {
+async fn read(body: Body, max: usize, headers: &HeaderMap, bodies: &Bodies) -> Result<(Bytes, Part), Problem> {
     let too_large = || {
         let detail = format!("the body is larger than {} MB; nothing of it was used", max / 1024 / 1024);
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
@@ -69,26 +77,39 @@ async fn read(body: Body, max: usize, headers: &HeaderMap) -> Result<Bytes, Prob
         return Err(too_large());
     }
     let broken = |error: axum::Error| Problem::bad_request(format!("the body could not be read: {error}"));
+    let (mut coming, mut part) = (bodies.coming(), Part::default());
     let mut stream = body.into_data_stream();
-    let Some(first) = stream.next().await.transpose().map_err(broken)? else { return Ok(Bytes::new()) };
-    if first.len() <= max && announced == Some(first.len()) {
-        return Ok(first);
-    }
-    let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(max));
-    let mut length = first.len();
-    bytes.extend_from_slice(&first[..first.len().min(max)]);
-    while let Some(chunk) = stream.next().await.transpose().map_err(broken)? {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    let mut refused = None;
+    loop {
+        let chunk = match coming.wait(stream.next()).await {
+            Ok(chunk) => chunk.transpose().map_err(broken)?,
+            Err(problem) => return Err(refused.unwrap_or(problem)),
+        };
+        let Some(chunk) = chunk else { break };
+        coming.came(chunk.len());
         length += chunk.len();
-        if length > DRAIN_BYTES_MAX {
+        if refused.is_none() {
+            refused = match length > max {
+                true => Some(too_large()),
+                false => bodies.grow(&mut part, length).await.err(),
+            };
+            if refused.is_some() {
+                coming.refuse();
+                (bytes, part) = (Vec::new(), Part::default());
+            } else if announced == Some(chunk.len()) {
+                return Ok((chunk, part));
+            } else {
+                bytes.extend_from_slice(&chunk);
+            }
+        } else if length > DRAIN_BYTES_MAX {
             break;
         }
-        if length <= max {
-            bytes.extend_from_slice(&chunk);
-        } else {
-            bytes = Vec::new();
-        }
     }
-    if length > max { Err(too_large()) } else { Ok(bytes.into()) }
+    match refused {
+        Some(problem) => Err(problem),
+        None => Ok((bytes.into(), part)),
+    }
 }
 
 fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {

@@ -9,6 +9,12 @@ mod auth;
 /// Bodies and queries, read with limits and with errors that say where.
 mod input;
 
+/// Memory for the bodies of requests.
+mod bodies;
+
+/// Pages of a list, bounded in bytes.
+mod pages;
+
 /// Fields of a JSON object, each checked by hand.
 mod fields;
 
@@ -62,12 +68,13 @@ use punctual_core::user::User;
 use punctual_core::zone::Zone;
 pub(crate) use punctual_engine::metrics::ChannelLabel;
 use punctual_engine::{CreateError, Engine};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub(crate) use self::keys::new_key;
 
 use self::auth::{Auth, Caller};
+use self::bodies::Bodies;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
@@ -75,8 +82,10 @@ use crate::config::Secret;
 /// How long a user's zone and language, a key or a count is believed without asking again, in seconds.
 const BELIEVED_FOR_SECONDS: i64 = 10;
 
-/// How many batches are read at once; more wait their turn.
-const BATCHES_AT_ONCE: usize = 8;
+/// How many kilobytes of batches are understood and stored at once; more wait their turn. A batch takes many times its size meanwhile.
+const BATCHES_KB_MAX: usize = 32 * 1024;
+/// A smaller batch counts as this many, so that not too many share the processors.
+const BATCH_KB_MIN: usize = 4 * 1024;
 
 /// What every handler needs.
 pub(crate) struct App {
@@ -88,8 +97,9 @@ pub(crate) struct App {
     auth: Auth,
     /// Users' zones and languages, because most creates ask for them.
     people: Recent<String, Person>,
-    /// Turns for reading batches.
+    /// Turns for understanding batches, in kilobytes.
     batches: Semaphore,
+    bodies: Bodies,
     stats: stats::Cached,
     probe: health::Probe,
     refusal: health::Refusal,
@@ -130,13 +140,15 @@ impl App {
         if let Some(sends) = parts.shadow {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
+        let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
+            bodies,
             engine: parts.engine,
             zone: parts.zone,
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key, &parts.local_key),
             people: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
-            batches: Semaphore::new(BATCHES_AT_ONCE),
+            batches: Semaphore::new(BATCHES_KB_MAX),
             stats: stats::Cached::default(),
             probe: health::Probe::default(),
             refusal: health::Refusal::default(),
@@ -153,6 +165,12 @@ impl App {
     fn now(&self) -> Timestamp {
         let now = self.engine.clock().now();
         Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
+    }
+
+    /// Waits for the turn of a batch of `bytes`.
+    async fn batch_turn(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        let kilobytes = (bytes / 1024).clamp(BATCH_KB_MIN, BATCHES_KB_MAX);
+        self.batches.acquire_many(u32::try_from(kilobytes).unwrap_or(u32::MAX)).await.ok()
     }
 
     /// Creates through the engine, and remembers for the readiness whether the store did it.

@@ -93,6 +93,12 @@ impl Problem {
         self
     }
 
+    /// Says when it is worth trying again.
+    pub(super) fn retry_after(mut self, seconds: u32) -> Self {
+        self.0.retry_after_seconds = Some(seconds);
+        self
+    }
+
     /// The same problem, met at one item of a batch.
     pub(super) fn in_batch(mut self, index: usize) -> Self {
         let item = format!("reminders[{index}]");
@@ -142,9 +148,7 @@ impl From<StoreError> for Problem {
             StoreError::KeyUsed => Self::conflict("key_reused", error.to_string()),
             StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "a request was refused");
-                let mut this = Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error.to_string());
-                this.0.retry_after_seconds = Some(1);
-                this
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error.to_string()).retry_after(1)
             }
             StoreError::Broken(_) => {
                 tracing::error!(%error, "a request failed");

@@ -20,6 +20,7 @@ use super::auth::{Caller, Writer};
 use super::fields::Fields;
 use super::idempotency::{Key, Repeatable};
 use super::input::{InPath, Input, Params};
+use super::pages;
 use super::problem::{Problem, WHOLE};
 use super::wire::{self, Asked, NewReminder, ReminderJson};
 
@@ -108,11 +109,13 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         from: instant("from")?,
         to: instant("to")?,
         matching: params.get("match").map(str::to_owned),
-        before: params.cursor(|text| text.parse().ok())?,
-        limit: limit + 1,
+        ..ReminderQuery::default()
     };
-    let mut views = app.engine.store().reminders(query).await?;
-    let next_cursor = wire::cut(&mut views, limit, |view| view.reminder.id.to_string());
+    let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
+    let read = |before, limit| app.engine.store().reminders(ReminderQuery { before, limit, ..query.clone() });
+    let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
+    let (views, next) = pages::gather(limit, before, read, bytes_of, |view| view.reminder.id).await?;
+    let next_cursor = next.map(|id| id.to_string());
     #[derive(serde::Serialize)]
     struct Page<'a> {
         reminders: Vec<ReminderJson<'a>>,

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
+use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::parse_instant;
 use punctual_core::store::{Imported, ImportedQuery};
@@ -14,7 +15,7 @@ use serde::Serialize;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
-use super::{App, wire};
+use super::{App, pages, wire};
 
 #[derive(Serialize)]
 struct Page {
@@ -52,13 +53,17 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let limit = params.limit()?;
     let query = ImportedQuery {
         source,
-        after: params.cursor(|text| text.parse().ok())?,
+        after: None,
         from: instant("from", Timestamp::MIN)?,
         to: instant("to", Timestamp::MAX)?,
-        limit: limit + 1,
+        limit,
     };
-    let mut found = app.engine.store().imported(query).await?;
-    let next_cursor = wire::cut(&mut found, limit, |one| one.reminder.id.to_string());
+    let after: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
+    let read = |after, limit| app.engine.store().imported(ImportedQuery { after, limit, ..query.clone() });
+    // Its runs are what is shown; the reminder is what is read.
+    let bytes_of = |one: &Imported| pages::bytes_of(&one.reminder) + one.runs.len() * 128;
+    let (found, next) = pages::gather(limit, after, read, bytes_of, |one| one.reminder.id).await?;
+    let next_cursor = next.map(|id| id.to_string());
     let page = Page { reminders: found.into_iter().map(shown).collect(), next_cursor };
     Ok(wire::answer(StatusCode::OK, &page))
 }

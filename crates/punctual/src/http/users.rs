@@ -5,21 +5,27 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use punctual_core::user::User;
 
 use super::App;
 use super::auth::{Caller, Writer};
 use super::input::{InPath, Input, Params};
+use super::pages;
 use super::problem::Problem;
 use super::wire::{self, UserJson};
 
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params = params.only(&["limit", "cursor"])?;
     let limit = params.limit()?;
-    let mut users = match caller.bound_to() {
-        Some(bound) => app.engine.store().user(bound).await?.into_iter().collect(),
-        None => app.engine.store().users(params.get("cursor").map(str::to_owned), limit + 1).await?,
+    let (users, next_cursor) = match caller.bound_to() {
+        Some(bound) => (app.engine.store().user(bound).await?.into_iter().collect(), None),
+        None => {
+            let after = params.get("cursor").map(str::to_owned);
+            let read = |after, limit| app.engine.store().users(after, limit);
+            let bytes_of = |user: &User| user.addresses.iter().map(|to| to.address.len()).sum();
+            pages::gather(limit, after, read, bytes_of, |user| user.id.clone()).await?
+        }
     };
-    let next_cursor = wire::cut(&mut users, limit, |user| user.id.clone());
     let now = app.now();
     let to_value = |user| serde_json::to_value(UserJson::new(user, now)).expect("a user always becomes JSON");
     Ok(wire::page("users", users.iter().map(to_value).collect(), next_cursor))

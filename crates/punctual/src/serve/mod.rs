@@ -21,7 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use axum::serve::ListenerExt;
 use punctual_channels::common::fields::Fields;
 use punctual_channels::common::links::Links;
 use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
@@ -36,6 +35,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, paths};
+use crate::connections;
 use crate::http::{self, ChannelLabel, ShadowSends};
 use crate::redis::Reminders;
 
@@ -48,6 +48,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         tracing::warn!("{warning}");
     }
     check_channels(&config)?;
+    let descriptors = connections::descriptors::divide();
     let mut signals = signals::Signals::listen().context("cannot listen for signals")?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
@@ -57,7 +58,8 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let webhook_secret = secrets::webhook_secret(&config, &*random)?;
 
     let database = open_database(&config.database).await?;
-    let settings = settings(&config, &*random);
+    let mut settings = settings(&config, &*random);
+    settings.sends_max = settings.sends_max.min(descriptors.sends_max);
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
@@ -99,7 +101,9 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
 
     let (stop, stopping) = watch::channel(false);
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
-    let serving = tokio::spawn(serve_http(listener, http::router(app), stopping));
+    let router = http::router(app);
+    let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
+    let serving = tokio::spawn(serving);
     let signal = signals.next().await;
     tracing::info!("{signal}: stopping; again to stop at once");
     tokio::spawn(signals.next_exits());
@@ -279,22 +283,6 @@ fn say_ready(address: SocketAddr, config: &Config) {
     if io::stderr().is_terminal() {
         eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");
         eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database);
-    }
-}
-
-async fn serve_http(listener: TcpListener, router: axum::Router, mut stopping: watch::Receiver<bool>) {
-    // Answers are small: waiting to fill a packet would only delay them.
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-    });
-    let stopped = async move {
-        // An error means that the sender is gone, which is a stop as well.
-        let _ = stopping.wait_for(|stop| *stop).await;
-    };
-    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
-        tracing::error!(%error, "the listener failed");
     }
 }
 

@@ -75,6 +75,16 @@ impl Home {
         self.serve_with(&[])
     }
 
+    /// A running server with `nofile` descriptors, such as `256:1024`: at first, and at most.
+    pub(crate) fn serve_limited(&self, nofile: &str) -> Server {
+        let command = self.command(["serve", "--listen", "127.0.0.1:0"]);
+        let mut limited = Command::new("prlimit");
+        limited.arg(format!("--nofile={nofile}")).arg(command.get_program()).args(command.get_args()).env_clear();
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        limited.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true");
+        Server::start(limited, self.data_dir(), None)
+    }
+
     /// A running server with these settings.
     pub(crate) fn serve_with(&self, env: &[(&str, &str)]) -> Server {
         let mut command = self.command(["serve", "--listen", "127.0.0.1:0"]);

@@ -11,6 +11,7 @@ mod bad_days;
 mod bad_input;
 mod channels;
 mod command_line;
+mod connections;
 mod embed;
 mod first_reminder;
 mod headers;

@@ -1,0 +1,171 @@
+//! Taking connections, and attending to each until it ends.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::Request;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use punctual_core::clock::Clock;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::socket::Socket;
+use super::{Connection, Connections, InRequest};
+
+/// The most bytes of a request's head, and what is read or written at a time.
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// Connections that were told to end and have not yet, before taking new ones waits for them.
+const ENDING_MAX: usize = 32;
+/// How long to wait when the system has no descriptor left for a connection.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves `router` over HTTP/1.1 until `stopping`, then lets the requests under way end.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections_max: usize,
+    clock: Arc<dyn Clock>,
+    stopping: watch::Receiver<bool>,
+) {
+    let connections = Connections::new();
+    let mut stopped = stopping.clone();
+    tokio::select! {
+        () = take(&listener, &router, connections_max, &connections, &*clock, &stopping) => {}
+        () = connections.watch(&*clock) => {}
+        // An error means that the sender is gone, which is a stop as well.
+        _ = stopped.wait_for(|stop| *stop) => {}
+    }
+    drop(listener);
+    connections.end_without_request();
+    while connections.n_open() > 0 {
+        connections.freed.notified().await;
+    }
+}
+
+/// Takes connections, for ever.
+async fn take(
+    listener: &TcpListener,
+    router: &Router,
+    connections_max: usize,
+    connections: &Arc<Connections>,
+    clock: &dyn Clock,
+    stopping: &watch::Receiver<bool>,
+) {
+    let mut is_exhausted = false;
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            // It is gone before it was taken.
+            Err(error) if is_of_the_connection(&error) => continue,
+            Err(error) => {
+                if !std::mem::replace(&mut is_exhausted, true) {
+                    tracing::warn!(%error, "a connection cannot be taken; idle ones are closed");
+                }
+                connections.close_idlest();
+                clock.pause(EXHAUSTED_PAUSE).await;
+                continue;
+            }
+        };
+        is_exhausted = false;
+        make_room(connections, connections_max).await;
+        // Answers are small: waiting to fill a packet would only delay them.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+        let connection = connections.join();
+        tokio::spawn(attend(stream, router.clone(), connection, stopping.clone()));
+    }
+}
+
+/// Waits until one more connection fits, and closes the idlest for it.
+async fn make_room(connections: &Connections, connections_max: usize) {
+    while connections.n_open() >= connections_max && connections.n_staying() >= connections_max {
+        if !connections.close_idlest() {
+            // All are at work for somebody who has shown a key.
+            connections.freed.notified().await;
+        }
+    }
+    while connections.n_open() >= connections_max + ENDING_MAX {
+        connections.freed.notified().await;
+    }
+}
+
+fn is_of_the_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Leaves, however it ends.
+struct Leaving(Arc<Connection>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.all.leave(&self.0);
+    }
+}
+
+async fn attend(stream: TcpStream, router: Router, connection: Arc<Connection>, mut stopping: watch::Receiver<bool>) {
+    let leaving = Leaving(Arc::clone(&connection));
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(|mut request: Request<Incoming>| {
+        let in_request = connection.begin();
+        request.extensions_mut().insert(Arc::clone(&connection));
+        let answer = router.call(request);
+        async move {
+            let Ok(response) = answer.await;
+            in_request.0.owes(response.body().size_hint().lower());
+            Ok::<_, Infallible>(response.map(|body| Answer { body, _in_request: in_request }))
+        }
+    });
+    let socket = TokioIo::new(Socket { stream, connection: Arc::clone(&connection) });
+    let mut serving = pin!(http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(socket, service));
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            ended = serving.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended");
+                }
+                break;
+            }
+            () = leaving.0.close.notified() => break,
+            _ = stopping.wait_for(|stop| *stop), if !is_stopping => {
+                is_stopping = true;
+                serving.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// An answer. Its request is over when hyper has taken the whole of it.
+struct Answer {
+    body: Body,
+    _in_request: InRequest,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
