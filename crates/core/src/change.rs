@@ -315,13 +315,16 @@ impl Work {
             return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
         }
         let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if now.duration_since(at) <= SNOOZE_WINDOW);
-        let now = self.now;
-        let occurrence = self.take_asked().or_else(|| self.last_ended.take_if(|o| recently(o, now))).or_else(|| {
+        let (now, only_run) = (self.now, self.only_run);
+        let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
+        let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
+        let occurrence = self.take_asked().or_else(|| self.last_ended.take_if(delivered)).or_else(|| {
             self.take(|o| {
-                matches!(
+                let waits = matches!(
                     o.state,
                     State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
-                )
+                );
+                waits && is_meant(o)
             })
         });
         let Some(mut occurrence) = occurrence else {
@@ -330,8 +333,15 @@ impl Work {
             }
             return Err(self.no_question());
         };
-        if occurrence.state == State::Scheduled && until <= occurrence.due_at {
+        let is_unmoved = occurrence.state == State::Scheduled && occurrence.moved_from().is_none();
+        if is_unmoved && until <= occurrence.due_at {
             let problem = format!("is not after its next run at {}; a snooze puts off", occurrence.due_at);
+            return Err(Invalid::new("until", problem).into());
+        }
+        // It may be sooner than an earlier snooze or the end of quiet hours, and never sooner than what was asked for at first.
+        if until < occurrence.made_for {
+            let problem =
+                format!("is before the instant this run was made for, {}; a snooze puts off", occurrence.made_for);
             return Err(Invalid::new("until", problem).into());
         }
         if matches!(occurrence.state, State::Scheduled | State::Waiting { .. }) {
@@ -394,6 +404,7 @@ impl Work {
         });
         if let Some(mut occurrence) = planned {
             occurrence.due_at = due_at;
+            occurrence.made_for = due_at;
             if occurrence.state != State::Paused {
                 // What it was due for is no more, and nothing of it waits.
                 occurrence.state = State::Scheduled;

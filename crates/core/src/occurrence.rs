@@ -25,6 +25,8 @@ pub struct Occurrence {
     pub id: OccurrenceId,
     /// When it is due. A snooze moves it, and so do its person's quiet hours.
     pub due_at: Timestamp,
+    /// The instant the run was made for: when it was due before anything moved it. No snooze goes before it.
+    pub made_for: Timestamp,
     /// Where it stands.
     pub state: State,
     /// What has been tried so far.
@@ -36,7 +38,12 @@ pub struct Occurrence {
 impl Occurrence {
     /// A new occurrence, due at `due_at`.
     pub fn scheduled(id: OccurrenceId, due_at: Timestamp) -> Self {
-        Self { id, due_at, state: State::Scheduled, tries: Tries::default(), at_once: false }
+        Self { id, due_at, made_for: due_at, state: State::Scheduled, tries: Tries::default(), at_once: false }
+    }
+
+    /// The instant the run was made for, if something has moved it since: what a store keeps beside `due_at`.
+    pub fn moved_from(&self) -> Option<Timestamp> {
+        (self.made_for != self.due_at).then_some(self.made_for)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{at, every, every_from, occurrence, once, reminder};
 use jiff::Timestamp;
 use punctual_core::change::{Applied, Change, Loaded, Patch, Refused, apply};
-use punctual_core::occurrence::{Lease, Occurrence, State, StateKind};
+use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::wake::Series;
@@ -183,6 +183,64 @@ fn a_snooze_that_makes_no_sense_is_refused() {
     assert!(refused(loaded(firm, awaiting()), Change::Snooze { until: at(60) }).contains("snooze_allowed"));
     let begun = loaded(reminder(once()), processing());
     assert!(refused(begun, Change::Snooze { until: at(60) }).contains("begun"));
+}
+
+#[test]
+fn a_snooze_shortens_an_earlier_one_and_never_goes_before_the_instant_the_run_was_made_for() {
+    // The run was made for second 60, and it is second 30.
+    let paused = || Loaded {
+        reminder: Reminder { status: ReminderStatus::Paused, ..reminder(once()) },
+        ..loaded(reminder(once()), State::Paused)
+    };
+    let moved = |mut loaded: Loaded, due_at| {
+        loaded.open[0].due_at = due_at;
+        loaded
+    };
+    let waiting = |why| moved(loaded(reminder(once()), State::Waiting { why }), at(900));
+    let retrying = State::PendingRetry { retry_at: at(900), error: "engaged".into() };
+    let before: [(&str, Loaded); 6] = [
+        ("snoozed", moved(loaded(reminder(once()), State::Snoozed), at(900))),
+        ("snoozed run of a series", moved(loaded(asking(every(60)), State::Snoozed), at(900))),
+        ("waiting for quiet hours", waiting(Why::Quiet)),
+        ("waiting for a pause", waiting(Why::Paused)),
+        ("resumed after it was snoozed", {
+            let applied = done(moved(paused(), at(900)), Change::Resume);
+            Loaded { reminder: applied.reminder, open: applied.write, ..paused() }
+        }),
+        ("retrying", loaded(reminder(once()), retrying)),
+    ];
+    for (what, loaded) in before {
+        for early in [31, 59] {
+            let said = refused(loaded.clone(), Change::Snooze { until: at(early) });
+            assert!(said.starts_with("until: is before the instant this run was made for"), "{what}, {early}: {said}");
+            assert!(said.contains(&at(60).to_string()), "{what}, {early}: {said}");
+        }
+        for later in [60, 61, 600, 1200] {
+            let applied = done(loaded.clone(), Change::Snooze { until: at(later) });
+            let run = &applied.write[0];
+            assert_eq!((run.state.kind(), run.due_at, run.made_for), (StateKind::Snoozed, at(later), at(60)), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_schedule_is_what_the_run_is_made_for_from_then_on() {
+    let mut waiting = loaded(reminder(once()), State::Waiting { why: Why::Quiet });
+    waiting.open[0].due_at = at(900);
+    let schedule = Some(Schedule::new(Rule::Once { at: at(500) }));
+    let applied = done(waiting, Change::Update(Box::new(Patch { schedule, ..Patch::default() })));
+    assert_eq!((applied.write[0].due_at, applied.write[0].made_for), (at(500), at(500)));
+}
+
+#[test]
+fn a_snooze_of_one_run_never_puts_off_another() {
+    let to = |run| Change::AnswerRun { run, answer: Box::new(Change::Snooze { until: at(600) }) };
+    let mut series = loaded(reminder(every(60)), State::Scheduled);
+    let delivered = State::Delivered { at: at(20) };
+    series.last_ended = Some(Occurrence { state: delivered, ..occurrence(&series.reminder, 7, at(20)) });
+    assert_eq!(states(&done(series.clone(), to(1)))[0], (1, StateKind::Snoozed, at(600)));
+    assert_eq!(states(&done(series.clone(), to(7)))[0], (7, StateKind::Snoozed, at(600)));
+    refused(series, to(6));
 }
 
 #[test]

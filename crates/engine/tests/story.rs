@@ -204,6 +204,22 @@ fn a_snooze_comes_back_when_it_was_asked_to() {
 }
 
 #[test]
+fn a_second_snooze_never_sends_before_the_instant_that_was_asked_for() {
+    let story = Story::default();
+    let reminder = once(1, in_minutes(10), story.now());
+    story.create(&reminder);
+    story.change(reminder.id, Change::Snooze { until: in_minutes(20) }).unwrap();
+    let early = story.change(reminder.id, Change::Snooze { until: in_minutes(1) });
+    assert!(early.unwrap_err().to_string().contains("is before the instant this run was made for"));
+    story.advance(SignedDuration::from_mins(14));
+    story.phone.expect_silence();
+    story.change(reminder.id, Change::Snooze { until: in_minutes(15) }).unwrap();
+    story.advance(SignedDuration::from_mins(30));
+    assert_eq!(story.phone.expect(WATER).sent_at, in_minutes(15), "a snooze may shorten an earlier one");
+    story.phone.expect_silence();
+}
+
+#[test]
 fn a_crash_in_flight_is_sent_again_under_the_same_key() {
     let mut story = Story::default();
     let reminder = once(1, in_minutes(1), story.now());

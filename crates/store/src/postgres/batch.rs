@@ -95,13 +95,14 @@ pub(super) async fn update_occurrences(db: &Connection<'_>, changed: &[&Occurren
     let asks: Vec<i32> = changed.iter().map(|o| int(o.tries.asks)).collect();
     let reached: Vec<i32> = changed.iter().map(|o| int(o.tries.reached)).collect();
     let at_once: Vec<bool> = changed.iter().map(|o| o.at_once).collect();
+    let made_for: Vec<Option<At>> = changed.iter().map(|o| o.moved_from().map(micros)).collect();
     db.execute(
         "update punctual.occurrence o set due_at = v.due_at, state = v.state, wake_at = v.wake_at, \
          node = case when v.state = 'processing' then o.node end, at = v.at, error = v.error, attempts = v.attempts, \
          rounds = v.rounds, position = v.position, refused = v.refused, asks = v.asks, reached = v.reached, \
-         at_once = v.at_once \
-         from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as v (reminder_id, run, due_at, state, \
-         wake_at, at, error, attempts, rounds, position, refused, asks, reached, at_once) \
+         at_once = v.at_once, made_for = v.made_for \
+         from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) as v (reminder_id, run, due_at, state, \
+         wake_at, at, error, attempts, rounds, position, refused, asks, reached, at_once, made_for) \
          where o.reminder_id = v.reminder_id and o.run = v.run",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
@@ -118,6 +119,7 @@ pub(super) async fn update_occurrences(db: &Connection<'_>, changed: &[&Occurren
             (&asks, Type::INT4_ARRAY),
             (&reached, Type::INT4_ARRAY),
             (&at_once, Type::BOOL_ARRAY),
+            (&made_for, Type::TIMESTAMPTZ_ARRAY),
         ],
     )
     .await?;

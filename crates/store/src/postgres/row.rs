@@ -30,7 +30,7 @@ pub(super) const SERIES: &str = "r.last_run, r.carried_by, r.planned";
 
 /// The columns [`occurrence`] reads, in its order.
 pub(super) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.state, o.wake_at, o.lease, o.at, o.error, \
-    o.attempts, o.rounds, o.position, o.refused, o.asks, o.reached, o.at_once";
+    o.attempts, o.rounds, o.position, o.refused, o.asks, o.reached, o.at_once, o.made_for";
 
 /// Microseconds from 1970 to 2000, where PostgreSQL counts from.
 const EPOCH: i64 = 946_684_800_000_000;
@@ -263,7 +263,8 @@ pub(super) fn occurrence(row: &Row, first: usize) -> Result<(Occurrence, u64, Op
         asks: count(row, at(12))?,
         reached: count(row, at(13))?,
     };
-    Ok((Occurrence { id, due_at, state, tries, at_once: get(row, at(14))? }, lease, wake_at))
+    let made_for = optional_instant(row, at(15))?.unwrap_or(due_at);
+    Ok((Occurrence { id, due_at, made_for, state, tries, at_once: get(row, at(14))? }, lease, wake_at))
 }
 
 /// Reads [`SERIES`], whose first column is at `first`.

@@ -122,7 +122,8 @@ pub(super) fn update_occurrence(db: &Connection, occurrence: &Occurrence) -> Res
     let processing = matches!(occurrence.state, State::Processing { .. });
     db.prepare_cached(
         "UPDATE occurrence SET due_at = ?, state = ?, wake_at = ?, node = CASE WHEN ? THEN node END, at = ?, error = ?, \
-         attempts = ?, rounds = ?, position = ?, refused = ?, asks = ?, reached = ?, at_once = ? WHERE reminder_id = ? AND run = ?",
+         attempts = ?, rounds = ?, position = ?, refused = ?, asks = ?, reached = ?, at_once = ?, made_for = ? \
+         WHERE reminder_id = ? AND run = ?",
     )
     .map_err(broken)?
     .execute(params![
@@ -139,6 +140,7 @@ pub(super) fn update_occurrence(db: &Connection, occurrence: &Occurrence) -> Res
         occurrence.tries.asks,
         occurrence.tries.reached,
         occurrence.at_once,
+        occurrence.moved_from().map(micros),
         occurrence.id.reminder.as_bytes(),
         occurrence.id.run,
     ])

@@ -8,8 +8,12 @@ use super::Options;
 use super::open::{OpenError, connect, failed, lock};
 
 /// Each step's SQL; a file's `user_version` says how many have been done.
-const STEPS: &[&str] =
-    &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql"), include_str!("migrations/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/1.sql"),
+    include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
+];
 /// "punc" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x7075_6e63;
 

@@ -22,9 +22,9 @@ pub(super) const N_REMINDER: usize = 22;
 
 /// The columns [`occurrence`] reads, in its order.
 pub(super) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.state, o.wake_at, o.lease, o.at, o.error, \
-    o.attempts, o.rounds, o.position, o.refused, o.asks, o.reached, o.at_once";
+    o.attempts, o.rounds, o.position, o.refused, o.asks, o.reached, o.at_once, o.made_for";
 /// How many those are.
-pub(super) const N_OCCURRENCE: usize = 15;
+pub(super) const N_OCCURRENCE: usize = 16;
 
 /// Microseconds since 1970, rounded up, so that nothing is due before it was asked for.
 pub(super) fn micros(at: Timestamp) -> i64 {
@@ -144,7 +144,8 @@ pub(super) fn occurrence(row: &Row<'_>, first: usize) -> Result<(Occurrence, u64
         asks: get(row, at(12))?,
         reached: get(row, at(13))?,
     };
-    Ok((Occurrence { id, due_at, state, tries, at_once: get(row, at(14))? }, lease, wake_at))
+    let made_for = optional_instant(row, at(15))?.unwrap_or(due_at);
+    Ok((Occurrence { id, due_at, made_for, state, tries, at_once: get(row, at(14))? }, lease, wake_at))
 }
 
 /// The columns [`person`] reads, in its order.

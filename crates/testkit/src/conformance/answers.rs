@@ -15,6 +15,7 @@ rules!(
     an_answer_while_it_is_asked_again_refuses_the_result,
     nobody_can_answer_what_was_not_asked,
     a_snooze_moves_this_run_and_not_the_series,
+    a_snooze_never_goes_before_the_instant_the_run_was_made_for,
     what_was_delivered_can_be_put_off_for_a_day,
     a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused,
     an_interval_can_be_counted_from_the_answer,
@@ -108,6 +109,20 @@ async fn a_snooze_moves_this_run_and_not_the_series(desk: Desk) {
     wakes.sort();
     assert_eq!(wakes, [at(130), at(200)], "the timer must learn of both");
     assert_eq!(desk.states(planned.id).await, [(StateKind::Snoozed, 130), (StateKind::Scheduled, 200)]);
+}
+
+async fn a_snooze_never_goes_before_the_instant_the_run_was_made_for(desk: Desk) {
+    let reminder = every(1, 100);
+    desk.create(&[&reminder]).await;
+    desk.change(reminder.id, snooze(180), 10).await;
+    assert!(matches!(desk.refused(reminder.id, snooze(50), 20).await, Refused::Invalid(_)));
+    desk.change(reminder.id, snooze(150), 30).await;
+    desk.change(reminder.id, Change::Pause, 40).await;
+    desk.change(reminder.id, Change::Resume, 50).await;
+    assert!(matches!(desk.refused(reminder.id, snooze(99), 60).await, Refused::Invalid(_)));
+    desk.change(reminder.id, snooze(120), 70).await;
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Snoozed, 120), (StateKind::Scheduled, 200)]);
+    assert_eq!(desk.deliver(120).await.before.made_for, at(100));
 }
 
 async fn what_was_delivered_can_be_put_off_for_a_day(desk: Desk) {

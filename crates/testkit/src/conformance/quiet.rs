@@ -301,6 +301,8 @@ async fn what_waits_can_be_cancelled_paused_skipped_and_put_off(desk: Desk) {
     assert_eq!(desk.states(all[1].id).await, [(StateKind::Scheduled, 5000)]);
     desk.change(all[2].id, Change::Snooze { until: at(6000) }, 200).await;
     assert_eq!(desk.states(all[2].id).await, [(StateKind::Snoozed, 6000)]);
+    let made_for = desk.trail(run(&all[2], 1)).await.occurrence.made_for;
+    assert_eq!(made_for, at(100), "neither the wait nor the snooze changes what it was made for");
     let schedule = Schedule::new(Rule::Once { at: at(7000) });
     let patch = Patch { schedule: Some(schedule), ..Patch::default() };
     desk.change(all[3].id, Change::Update(Box::new(patch)), 200).await;

@@ -99,6 +99,7 @@ pub(super) const OCCURRENCE: Table = Table {
         same("reminder_id", Uuid),
         same("run", Int),
         same("due_at", At),
+        same("made_for", At),
         other("CASE WHEN node IS NULL THEN wake_at ELSE min(wake_at, {now}) END", "wake_at", At),
         same("at", At),
         same("lease", Big),
