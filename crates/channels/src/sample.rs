@@ -51,6 +51,7 @@ pub(crate) fn message(address: &str) -> Message {
         text: reminder.message.clone(),
         reminder: Arc::new(reminder),
         due_at,
+        dated: due_at,
         sent_at: "2026-03-02T07:00:01.5Z".parse().unwrap(),
     }
 }

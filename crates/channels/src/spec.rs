@@ -91,6 +91,7 @@ pub(crate) fn class(sent: &Result<Receipt, SendError>) -> String {
     match sent {
         Ok(_) => "sent".into(),
         Err(SendError::Throttled { wait, held: Held::Address }) => format!("throttled {wait:?}, address"),
+        Err(SendError::Throttled { wait, held: Held::Shared }) => format!("throttled {wait:?}, shared"),
         Err(SendError::Throttled { wait, held: Held::Receiver }) => format!("throttled {wait:?}, receiver"),
         Err(SendError::Unavailable(_)) => "unavailable".into(),
         Err(SendError::Refused(_)) => "refused".into(),

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 2xx | sent |
 //! | 410 | the address is gone |
-//! | 429, 503 with `Retry-After` | throttled: asked again after that wait, at most an hour |
+//! | 429, 503 with `Retry-After` | throttled: this URL is asked again after that wait, at most a day |
 //! | 408, 425, 429, 503, other 5xx | unavailable: tried again |
 //! | other 4xx | refused: not tried again |
 //! | 307, 308 | followed, up to three times |
@@ -36,7 +36,6 @@ use punctual_core::invalid::Invalid;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
 
-use crate::common::crowd::Crowds;
 use crate::common::fields::Fields;
 use crate::common::http::IDLE_MAX;
 use crate::event;
@@ -116,7 +115,6 @@ pub struct Webhook {
     config: Config,
     guard: Guard,
     client: Client,
-    crowds: Arc<Crowds>,
 }
 
 impl Webhook {
@@ -137,7 +135,7 @@ impl Webhook {
         let guard = Guard { allow_private: config.allow_private, setting: config.allow_private_by };
         let client =
             client(&config, guard).map_err(|error| Invalid::new("webhook", format!("cannot be set up: {error}")))?;
-        Ok(Self { config, guard, client, crowds: Arc::default() })
+        Ok(Self { config, guard, client })
     }
 
     fn headers(&self, message: &Message, body: &[u8]) -> Result<HeaderMap, SendError> {
@@ -173,7 +171,7 @@ impl Channel for Webhook {
         let body = event::to_json(message, self.config.public_url.as_deref());
         let headers = self.headers(message, &body)?;
         match self.client.post(url.clone()).headers(headers).body(body).send().await {
-            Ok(response) => answer::read(response, &url, message.sent_at, &self.crowds).await,
+            Ok(response) => answer::read(response, &url, message.sent_at).await,
             Err(error) => Err(failure::name(&error, &address::receiver(&url), self.config.timeout)),
         }
     }

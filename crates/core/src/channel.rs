@@ -201,6 +201,8 @@ pub struct Message {
     pub language: Lang,
     /// When it was due.
     pub due_at: Timestamp,
+    /// The date that it bears, where the platform shows one: the same for every attempt under one key.
+    pub dated: Timestamp,
     /// When this attempt begins. Never before `due_at`.
     pub sent_at: Timestamp,
 }
@@ -246,6 +248,9 @@ pub enum Held {
     Receiver,
     /// Only what goes to the same address.
     Address,
+    /// The receiver is shared by strangers, as a web host is, and did not say whom it meant: what goes to the same address, and
+    /// the receiver for a moment when several users' addresses there meet it.
+    Shared,
 }
 
 /// Why a send did not work, named by what to do next.

@@ -13,10 +13,13 @@
 //! engine must look at the occurrence again: stores index that and nothing else, so what has ended costs
 //! nothing.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
+use crate::decide::later;
 use crate::id::OccurrenceId;
-use crate::reminder::{ADDRESSES_MAX, words};
+use crate::reminder::{ADDRESSES_MAX, AckPolicy, words};
 
 /// One run of a reminder.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +42,13 @@ impl Occurrence {
     /// A new occurrence, due at `due_at`.
     pub fn scheduled(id: OccurrenceId, due_at: Timestamp) -> Self {
         Self { id, due_at, made_for: due_at, state: State::Scheduled, tries: Tries::default(), at_once: false }
+    }
+
+    /// When what is said now was to be said: when it was due, or so many answers were waited for since. The same for every
+    /// attempt under one key, and never after the first of them begins.
+    pub fn said_from(&self, ack: Option<&AckPolicy>) -> Timestamp {
+        let waited = ack.map_or(Duration::ZERO, |ack| ack.timeout.saturating_mul(self.tries.asks));
+        later(self.due_at, waited)
     }
 
     /// The instant the run was made for, if something has moved it since: what a store keeps beside `due_at`.

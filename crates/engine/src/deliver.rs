@@ -19,7 +19,7 @@ use crate::command::Inner;
 use crate::dead::not_called;
 use crate::flight::Flight;
 use crate::gate::Fate;
-use crate::lanes;
+use crate::lanes::{self, Sent};
 
 /// A lease that ends sooner than this is not used any more: the store's clock may run a little ahead of ours.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
@@ -163,7 +163,8 @@ async fn send_or_follow(
     match within_time(inner, channel.send(message)).await {
         Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
             // The platform has answered; what becomes of the message, such as that nobody picks up, is not about it.
-            lanes::learn(inner, &message.to, (Fate::Answered, Held::Receiver));
+            let sent = Sent { to: &message.to, user: &message.reminder.user, number: Some(flight.number()) };
+            lanes::learn(inner, sent, (Fate::Answered, Held::Receiver));
             note_id(inner, flight, &id).await;
             (follow(inner, channel, id, FOLLOW_FOR).await, None)
         }
@@ -321,6 +322,7 @@ fn message(inner: &Inner, flight: &Flight, along: &[Arc<Flight>], sent_at: Times
         text: said,
         to,
         due_at,
+        dated: occurrence.said_from(claimed.reminder.ack.as_ref()).min(sent_at),
         sent_at,
     }
 }

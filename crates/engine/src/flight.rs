@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -28,6 +28,8 @@ pub(crate) struct Flight {
     lease_until: AtomicI64,
     /// Not sent before this, because its address or receiver has to be waited for; in microseconds.
     not_before: AtomicI64,
+    /// Which send of its lane it is.
+    number: AtomicU64,
     /// What goes out in the same message.
     also: Mutex<Vec<Arc<Flight>>>,
 }
@@ -42,6 +44,7 @@ impl Flight {
             phase: AtomicU8::new(WAITING),
             lease_until,
             not_before: AtomicI64::new(i64::MIN),
+            number: AtomicU64::new(0),
             also: Mutex::default(),
         })
     }
@@ -73,6 +76,16 @@ impl Flight {
     /// Lets it wait for its turn.
     pub(crate) fn wait_until(&self, at: Timestamp) {
         self.not_before.store(at.as_microsecond(), Ordering::Release);
+    }
+
+    /// It was admitted as this send of its lane.
+    pub(crate) fn admitted(&self, number: u64) {
+        self.number.store(number, Ordering::Release);
+    }
+
+    /// Which send of its lane it is.
+    pub(crate) fn number(&self) -> u64 {
+        self.number.load(Ordering::Acquire)
     }
 
     /// Begins the send, unless the flight was withdrawn. Exactly one of begin and withdraw succeeds.

@@ -87,6 +87,12 @@ impl Pace {
 pub(crate) struct Gate {
     pace: Option<Pace>,
     closed: Closed,
+    /// How many sends have begun; the number of the last one.
+    n_begun: u64,
+    /// The number of the send that is to show whether it is still closed.
+    tried: u64,
+    /// The number of the send that last showed that it is open.
+    opened_by: u64,
     n_failed: u32,
     /// For how long failures last closed it.
     broken_for: Duration,
@@ -144,8 +150,7 @@ impl Gate {
         match self.closed {
             Closed::Held(until) if until > now => return Admit::Held(until),
             Closed::Broken(until) if until > now => return Admit::Broken(until),
-            Closed::Held(_) | Closed::Broken(_) => self.closed = Closed::Trying,
-            Closed::No | Closed::Trying => {}
+            Closed::Held(_) | Closed::Broken(_) | Closed::No | Closed::Trying => {}
         }
         if let Some(pace) = &mut self.pace {
             let ready_at = pace.ready_at();
@@ -154,30 +159,37 @@ impl Gate {
             }
             pace.note(now);
         }
+        self.n_begun += 1;
+        if self.closed != Closed::No {
+            self.closed = Closed::Trying;
+            self.tried = self.n_begun;
+        }
         Admit::Go
     }
 
-    /// How many sends may run at once, of `concurrency`.
-    pub(crate) fn allows(&self, concurrency: usize, now: Timestamp) -> usize {
-        match self.closed {
-            Closed::No => concurrency,
-            Closed::Trying => 1,
-            // One finds out that the time is over; the others wait for what it learns.
-            Closed::Held(until) | Closed::Broken(until) if until <= now => 1,
-            // These are put aside, not sent.
-            Closed::Held(_) | Closed::Broken(_) => concurrency,
-        }
+    /// The number of the send that was admitted last.
+    pub(crate) fn last_begun(&self) -> u64 {
+        self.n_begun
     }
 
-    /// Learns what became of a send.
-    pub(crate) fn learn(&mut self, fate: Fate, now: Timestamp) -> Learnt {
+    /// Whether one send is under way that shows whether it is still closed: the others wait for what it learns. What began before
+    /// it closed and still hangs is no such send.
+    pub(crate) fn is_tried(&self) -> bool {
+        self.closed == Closed::Trying
+    }
+
+    /// Learns what became of a send, of this number where it was admitted.
+    pub(crate) fn learn(&mut self, fate: Fate, number: Option<u64>, now: Timestamp) -> Learnt {
         match fate {
             Fate::Answered => {
                 self.n_failed = 0;
                 self.broken_for = Duration::ZERO;
                 self.waits_since = None;
                 match self.closed {
-                    Closed::Trying | Closed::Broken(_) => self.closed = Closed::No,
+                    Closed::Trying | Closed::Broken(_) => {
+                        self.closed = Closed::No;
+                        self.opened_by = number.unwrap_or(self.tried);
+                    }
                     // An answer that was under way when another was told to wait does not end that wait.
                     Closed::No | Closed::Held(_) => {}
                 }
@@ -195,6 +207,7 @@ impl Gate {
                 };
                 Learnt::Held
             }
+            Fate::Failed if number.is_some_and(|number| self.is_outdated(number)) => Learnt::Nothing,
             Fate::Failed => {
                 self.n_failed = self.n_failed.saturating_add(1);
                 let breaks = match self.closed {
@@ -217,6 +230,12 @@ impl Gate {
         }
     }
 
+    /// Whether a send says nothing about now: it began before the one that is being tried, or that showed that it works again, and
+    /// hung meanwhile.
+    fn is_outdated(&self, number: u64) -> bool {
+        number < self.opened_by || self.is_tried() && number < self.tried
+    }
+
     /// A moment to come back at, for one that is told to when the gate opens at `until`: not all at the same one, or each
     /// opening would bring back everything that waits.
     pub(crate) fn come_back_at(&mut self, until: Timestamp) -> Timestamp {
@@ -225,9 +244,10 @@ impl Gate {
         plus(until, signed(apart))
     }
 
-    /// The one that was to show whether it is still closed was not sent.
-    pub(crate) fn not_tried(&mut self, now: Timestamp) {
-        if self.closed == Closed::Trying {
+    /// A send was not made after all, of this number where it was admitted. If it was to show whether it is still closed, another
+    /// one must.
+    pub(crate) fn not_tried(&mut self, number: Option<u64>, now: Timestamp) {
+        if self.closed == Closed::Trying && number.is_none_or(|number| number == self.tried) {
             self.closed = Closed::Held(now);
         }
     }
@@ -317,60 +337,92 @@ mod tests {
     #[test]
     fn a_wait_holds_back_everything_and_then_one_is_tried() {
         let mut gate = Gate::default();
-        assert_eq!((gate.admit(at(0)), gate.allows(8, at(0))), (Admit::Go, 8));
-        assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), at(0)), Learnt::Held);
+        assert_eq!((gate.admit(at(0)), gate.is_tried()), (Admit::Go, false));
+        assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), None, at(0)), Learnt::Held);
         // Another that was under way is answered, which changes nothing about the wait.
-        gate.learn(Fate::Answered, at(10));
+        gate.learn(Fate::Answered, None, at(10));
         assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
         // A shorter wait does not shorten a longer one.
-        gate.learn(Fate::Throttled(Duration::from_millis(10)), at(20));
+        gate.learn(Fate::Throttled(Duration::from_millis(10)), None, at(20));
         assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
-        assert_eq!(gate.allows(8, at(2000)), 1);
-        assert_eq!((gate.admit(at(2000)), gate.allows(8, at(2000))), (Admit::Go, 1));
-        gate.learn(Fate::Answered, at(2100));
-        assert_eq!(gate.allows(8, at(2100)), 8);
+        assert_eq!((gate.admit(at(2000)), gate.is_tried()), (Admit::Go, true));
+        gate.learn(Fate::Answered, None, at(2100));
+        assert!(!gate.is_tried());
     }
 
     #[test]
     fn failures_in_a_row_close_it_for_longer_and_longer() {
         let mut gate = Gate::default();
         for n in 1..FAILURES_MAX {
-            assert_eq!(gate.learn(Fate::Failed, at(0)), Learnt::Nothing, "{n}");
+            assert_eq!(gate.learn(Fate::Failed, None, at(0)), Learnt::Nothing, "{n}");
         }
-        gate.learn(Fate::Answered, at(0));
+        gate.learn(Fate::Answered, None, at(0));
         assert_eq!(gate.n_failed(), 0);
         for _ in 1..FAILURES_MAX {
-            gate.learn(Fate::Failed, at(0));
+            gate.learn(Fate::Failed, None, at(0));
         }
-        assert_eq!(gate.learn(Fate::Failed, at(0)), Learnt::Broken);
-        assert_eq!(gate.learn(Fate::Failed, at(1)), Learnt::Nothing, "it was under way before");
+        assert_eq!(gate.learn(Fate::Failed, None, at(0)), Learnt::Broken);
+        assert_eq!(gate.learn(Fate::Failed, None, at(1)), Learnt::Nothing, "it was under way before");
         assert_eq!(gate.admit(at(999)), Admit::Broken(at(1000)));
         let mut now = 1000;
         for open_for in [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
-            assert_eq!((gate.admit(at(now)), gate.allows(8, at(now))), (Admit::Go, 1));
-            assert_eq!(gate.learn(Fate::Failed, at(now)), Learnt::Broken);
+            assert_eq!((gate.admit(at(now)), gate.is_tried()), (Admit::Go, true));
+            assert_eq!(gate.learn(Fate::Failed, None, at(now)), Learnt::Broken);
             now += open_for;
             assert_eq!(gate.admit(at(now - 1)), Admit::Broken(at(now)));
         }
         assert_eq!(gate.admit(at(now)), Admit::Go);
-        gate.learn(Fate::Answered, at(now));
-        assert_eq!((gate.allows(8, at(now)), gate.is_idle(at(now))), (8, true));
+        gate.learn(Fate::Answered, None, at(now));
+        assert_eq!((gate.is_tried(), gate.is_idle(at(now))), (false, true));
         // What was under way when it broke and is answered all the same shows that it works.
         for _ in 0..FAILURES_MAX {
-            gate.learn(Fate::Failed, at(now));
+            gate.learn(Fate::Failed, None, at(now));
         }
         assert!(gate.is_closed(at(now)));
-        gate.learn(Fate::Answered, at(now));
+        gate.learn(Fate::Answered, None, at(now));
         assert_eq!(gate.admit(at(now)), Admit::Go);
     }
 
     #[test]
     fn one_failure_after_a_wait_is_no_more_than_one_failure() {
         let mut gate = Gate::default();
-        gate.learn(Fate::Throttled(Duration::from_secs(1)), at(0));
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(0));
         assert_eq!(gate.admit(at(1000)), Admit::Go);
-        assert_eq!(gate.learn(Fate::Failed, at(1100)), Learnt::Nothing);
-        assert_eq!((gate.admit(at(1100)), gate.allows(8, at(1100))), (Admit::Go, 8));
+        assert_eq!(gate.learn(Fate::Failed, None, at(1100)), Learnt::Nothing);
+        assert_eq!((gate.admit(at(1100)), gate.is_tried()), (Admit::Go, false));
+    }
+
+    #[test]
+    fn what_hung_before_says_nothing_about_what_was_tried_since() {
+        let mut gate = Gate::default();
+        let begin = |gate: &mut Gate, now| {
+            assert_eq!(gate.admit(at(now)), Admit::Go);
+            Some(gate.last_begun())
+        };
+        let hung: Vec<_> = (0..20).map(|_| begin(&mut gate, 0)).collect();
+        for _ in 0..FAILURES_MAX {
+            let number = begin(&mut gate, 0);
+            gate.learn(Fate::Failed, number, at(0));
+        }
+        let tried = begin(&mut gate, 1000);
+        assert_eq!(gate.learn(Fate::Failed, hung[0], at(1500)), Learnt::Nothing);
+        assert!(gate.is_tried(), "what hung is not what was tried");
+        gate.learn(Fate::Answered, tried, at(1600));
+        assert!(!gate.is_tried());
+        for number in hung {
+            assert_eq!(gate.learn(Fate::Failed, number, at(15_000)), Learnt::Nothing, "it works since");
+        }
+        assert_eq!(gate.n_failed(), 0);
+
+        // One that was to be tried and was not leaves that to the next.
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(20_000));
+        let tried = begin(&mut gate, 21_000);
+        gate.not_tried(Some(1), at(21_000));
+        assert!(gate.is_tried(), "another one was not sent");
+        gate.not_tried(tried, at(21_000));
+        assert!(!gate.is_tried());
+        begin(&mut gate, 21_000);
+        assert!(gate.is_tried());
     }
 
     #[test]
@@ -387,14 +439,14 @@ mod tests {
     #[test]
     fn those_that_are_told_to_come_back_do_not_all_come_at_once() {
         let mut gate = Gate::default();
-        gate.learn(Fate::Throttled(Duration::from_secs(1)), at(0));
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(0));
         let told: Vec<i64> = (0..3).map(|_| gate.come_back_at(at(1000)).as_millisecond()).collect();
         assert_eq!(told, [1000, 1001, 1002]);
-        gate.learn(Fate::Throttled(Duration::from_secs(1)), at(1000));
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(1000));
         assert_eq!(gate.come_back_at(at(2000)), at(2000), "and the next time it begins anew");
         let day = SignedDuration::from_hours(24);
         assert!(!gate.only_waits_for(day, at(86_399_999)) && gate.only_waits_for(day, at(86_400_000)));
-        gate.learn(Fate::Answered, at(86_400_000));
+        gate.learn(Fate::Answered, None, at(86_400_000));
         assert!(!gate.only_waits_for(day, at(86_400_000)));
     }
 }

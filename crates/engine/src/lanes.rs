@@ -16,6 +16,7 @@ use punctual_core::reminder::{Address, Priority};
 
 use crate::claim::{plus, signed};
 use crate::command::Inner;
+use crate::crowd::Crowd;
 use crate::deliver::{self, lock};
 use crate::flight::Flight;
 use crate::gate::{Admit, Closed, FAILURES_MAX, Fate, Gate, Learnt};
@@ -59,6 +60,8 @@ pub(crate) struct Lane {
     pub(crate) n_running: usize,
     limits: Limits,
     pub(crate) gate: Gate,
+    /// Whose addresses there were asked to wait lately.
+    crowd: Crowd,
     landed_at: Timestamp,
     /// Somebody sleeps until the lane may go on.
     is_paced: bool,
@@ -96,7 +99,8 @@ impl Lanes {
     /// Takes from a lane what may be sent now.
     fn pump(&mut self, name: &Arc<str>, now: Timestamp, sends_max: usize, moves: &mut Moves) {
         let Some(lane) = self.lanes.get_mut(name) else { return };
-        while lane.n_running < lane.gate.allows(lane.limits.concurrency, now)
+        while lane.n_running < lane.limits.concurrency
+            && !lane.gate.is_tried()
             && let Some(flight) = lane.queue.front()
         {
             if !flight.is_waiting() {
@@ -121,6 +125,7 @@ impl Lanes {
                         // It said that it would.
                         gate.admit(now);
                     }
+                    flight.admitted(lane.gate.last_begun());
                     lane.n_running += 1;
                     self.n_running += 1;
                     moves.starts.extend(lane.queue.pop_front());
@@ -183,7 +188,7 @@ impl Lane {
     /// A lane that fails is remembered for a while, so that it need not be learnt anew with every message.
     fn is_forgettable(&self, now: Timestamp) -> bool {
         let is_old = plus(self.landed_at, SignedDuration::from_mins(10)) < now;
-        !self.is_paced && !self.gate.is_closed(now) && (self.gate.is_idle(now) || is_old)
+        !self.is_paced && !self.gate.is_closed(now) && self.crowd.is_idle(now) && (self.gate.is_idle(now) || is_old)
     }
 }
 
@@ -241,7 +246,7 @@ fn address_gate<'a>(
         && until > now
     {
         let wait = until.duration_since(now).unsigned_abs();
-        addresses.entry(key.clone()).or_insert_with(|| Gate::new(rate)).learn(Fate::Throttled(wait), now);
+        addresses.entry(key.clone()).or_insert_with(|| Gate::new(rate)).learn(Fate::Throttled(wait), None, now);
     }
     match rate {
         Some(rate) => Some(addresses.entry(key).or_insert_with(|| Gate::new(Some(rate)))),
@@ -293,11 +298,17 @@ fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Op
         let mut lanes = lock(&inner.lanes);
         lanes.n_running -= 1;
         match fate {
-            Some(fate) => lanes.learn(inner, &flight.lane, flight.claimed.to(), *fate, now),
-            // If it was to show whether its address may be called again, it did not.
+            Some(fate) => {
+                let user = &flight.claimed.reminder.user;
+                let sent = Sent { to: flight.claimed.to(), user, number: Some(flight.number()) };
+                lanes.learn(inner, &flight.lane, sent, *fate, now);
+            }
+            // If it was to show whether its address or receiver may be called again, it did not.
             None => {
                 let gate = inner.bucket_of(flight.claimed.to()).and_then(|(key, _)| lanes.addresses.get_mut(&key));
-                gate.into_iter().for_each(|gate| gate.not_tried(now));
+                gate.into_iter().for_each(|gate| gate.not_tried(None, now));
+                let lane = lanes.lanes.get_mut(&flight.lane);
+                lane.into_iter().for_each(|lane| lane.gate.not_tried(Some(flight.number()), now));
             }
         }
         if let Some(lane) = lanes.lanes.get_mut(&flight.lane) {
@@ -347,6 +358,7 @@ pub(crate) fn lane_in<'a>(
             n_running: 0,
             limits: Limits { concurrency, ..limits },
             gate: Gate::new(limits.rate),
+            crowd: Crowd::default(),
             landed_at: now,
             is_paced: false,
             is_stranded: false,
@@ -390,34 +402,55 @@ pub(crate) fn is_too_long(inner: &Inner, flight: &Flight, now: Timestamp) -> boo
     address.into_iter().chain(lane).any(|gate| is_hopeless(gate, flight, now))
 }
 
-/// Tells the gates what became of a send that did not go through a lane.
-pub(crate) fn learn(inner: &Inner, to: &Address, fate: (Fate, Held)) {
-    let name = inner.lane_of(to);
-    lock(&inner.lanes).learn(inner, &name, to, fate, inner.clock.now());
+/// A send, as far as the gates care.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    pub(crate) to: &'a Address,
+    pub(crate) user: &'a str,
+    /// Which send of its lane it was, if it went through it.
+    pub(crate) number: Option<u64>,
+}
+
+/// Tells the gates what became of a send, other than by leaving its lane.
+pub(crate) fn learn(inner: &Inner, sent: Sent<'_>, fate: (Fate, Held)) {
+    let name = inner.lane_of(sent.to);
+    lock(&inner.lanes).learn(inner, &name, sent, fate, inner.clock.now());
 }
 
 impl Lanes {
     /// Tells the gates what became of a send.
-    fn learn(&mut self, inner: &Inner, name: &Arc<str>, to: &Address, (fate, held): (Fate, Held), now: Timestamp) {
+    fn learn(
+        &mut self,
+        inner: &Inner,
+        name: &Arc<str>,
+        Sent { to, user, number }: Sent<'_>,
+        (fate, held): (Fate, Held),
+        now: Timestamp,
+    ) {
         let label = || ChannelLabel { channel: to.channel.clone() };
         let bucket = inner.bucket_of(to);
-        let fate = if let (Fate::Throttled(_), Held::Address) = (fate, held) {
-            inner.metrics.throttled.get_or_create(&label()).inc();
-            if let (Some((key, rate)), Fate::Throttled(wait)) = (bucket, fate) {
-                together::tell(inner, &key.channel, &fingerprint(&key), true, wait);
-                self.addresses.entry(key).or_insert_with(|| Gate::new(rate)).learn(fate, now);
+        let lane = self.lanes.get_mut(name);
+        let fate = match fate {
+            Fate::Throttled(wait) if held != Held::Receiver => {
+                inner.metrics.throttled.get_or_create(&label()).inc();
+                if let Some((key, rate)) = bucket {
+                    together::tell(inner, &key.channel, &fingerprint(&key), true, wait);
+                    self.addresses.entry(key).or_insert_with(|| Gate::new(rate)).learn(fate, None, now);
+                }
+                let crowd = lane.filter(|_| held == Held::Shared);
+                // Where not all are meant, the receiver answered.
+                crowd.and_then(|lane| lane.crowd.meet(user, wait, now)).map_or(Fate::Answered, Fate::Throttled)
             }
-            // The receiver answered.
-            Fate::Answered
-        } else {
-            if let Some(gate) = bucket.and_then(|(key, _)| self.addresses.get_mut(&key)) {
-                // Whatever else it was, it was not about this address.
-                gate.learn(Fate::Answered, now);
+            _ => {
+                if let Some(gate) = bucket.and_then(|(key, _)| self.addresses.get_mut(&key)) {
+                    // Whatever else it was, it was not about this address.
+                    gate.learn(Fate::Answered, None, now);
+                }
+                fate
             }
-            fate
         };
         let Some(lane) = self.lanes.get_mut(name) else { return };
-        match lane.gate.learn(fate, now) {
+        match lane.gate.learn(fate, number, now) {
             Learnt::Nothing => {}
             Learnt::Held => {
                 inner.metrics.throttled.get_or_create(&label()).inc();

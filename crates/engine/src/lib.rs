@@ -36,6 +36,9 @@ mod standing;
 /// What holds sends back.
 mod gate;
 
+/// Whether a wait is one address's or a whole host's.
+mod crowd;
+
 /// Addresses that their platform calls dead.
 mod dead;
 

@@ -130,6 +130,6 @@ fn keep(inner: &Inner, hold: &Hold, now: Timestamp) -> bool {
         let (channel, receiver, seconds) = (&hold.channel, &hold.name, wait.as_secs());
         tracing::info!(%channel, %receiver, seconds, "another node was asked to leave a receiver alone; so does this one");
     }
-    lane.gate.learn(Fate::Throttled(wait), now);
+    lane.gate.learn(Fate::Throttled(wait), None, now);
     false
 }

@@ -13,7 +13,7 @@ use punctual_core::zone::Zone;
 
 use crate::command::Engine;
 use crate::deliver::{fate, follow, within_time};
-use crate::lanes;
+use crate::lanes::{self, Sent};
 
 /// How long it is asked what became of a message that a platform took.
 const FOLLOW_FOR: SignedDuration = SignedDuration::from_mins(3);
@@ -48,7 +48,7 @@ impl Engine {
         }
         let message = message(self, user, text, to);
         let said = within_time(inner, channel.send(&message)).await;
-        lanes::learn(inner, &message.to, fate(&said));
+        lanes::learn(inner, Sent { to: &message.to, user, number: None }, fate(&said));
         let said = match said {
             Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &**channel, id, FOLLOW_FOR).await,
             said => said,
@@ -106,6 +106,7 @@ fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
         to,
         reminder: Arc::new(reminder),
         due_at: now,
+        dated: now,
         sent_at: now,
     }
 }

@@ -412,3 +412,90 @@ fn after_the_wait_of_an_address_one_shows_whether_it_is_over() {
     story.advance(seconds(60));
     assert_eq!(states(&story, &reminders), [StateKind::Delivered; 20]);
 }
+
+#[test]
+fn one_hung_send_does_not_hold_back_the_probe_of_a_receiver_that_recovered() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 20, ..Limits::default() });
+    // Twenty hang or fail; then it works.
+    for _ in 0..10 {
+        story.phone.then_hang();
+    }
+    for _ in 0..10 {
+        story.phone.then_answer(Err(SendError::Unavailable("engaged".into())));
+    }
+    burst(&story, "phone", 20, |number| number.to_string());
+    let waiting: Vec<_> = (31..=35)
+        .map(|number| Reminder {
+            to: vec![Address::new("phone", "x")],
+            retries_max: 1,
+            ..once(number, due() + 500.milliseconds(), story.now())
+        })
+        .collect();
+    story.try_create(waiting.clone()).expect("they are right");
+    story.advance(seconds(60));
+    assert_eq!(story.phone.all().len(), 20);
+    assert_eq!(standing(&story), [("all".to_owned(), "broken")]);
+    story.advance(seconds(2));
+    let heard = heard(&story.phone);
+    assert_eq!((heard.len(), heard.first()), (5, Some(&1000)), "a second after it was left alone: {heard:?}");
+    assert!(heard[4] < 1100, "and the others at once: {heard:?}");
+    assert_eq!(states(&story, &waiting), [StateKind::Delivered; 5]);
+    // The ten that hung end one after the other, which says nothing about a receiver that has answered since.
+    story.advance(seconds(60));
+    assert_eq!(standing(&story), []);
+}
+
+/// Reminders of as many users, due one second after the other, each to an address of its own.
+fn strangers(story: &Story, count: u8, user: impl Fn(u8) -> String) -> Vec<Reminder> {
+    let reminder = |number: u8| Reminder {
+        user: user(number),
+        to: vec![Address::new("phone", number.to_string())],
+        ..once(number, due() + i64::from(number).seconds(), story.now())
+    };
+    let reminders: Vec<_> = (1..=count).map(reminder).collect();
+    story.try_create(reminders.clone()).expect("they are right");
+    reminders
+}
+
+#[test]
+fn a_wait_that_a_shared_host_asks_for_holds_the_address_that_met_it() {
+    let story = Story::default();
+    story.phone.take_only(Limits::default());
+    // However many addresses one user has there.
+    strangers(&story, 20, |number| if number <= 10 { "ann".into() } else { format!("user-{number}") });
+    for _ in 1..=10 {
+        story.phone.then_answer(throttled(3600, Held::Shared));
+    }
+    story.advance(seconds(60 + 20));
+    let heard = heard(&story.phone);
+    assert_eq!(heard, (1..=20).map(|second| second * 1000).collect::<Vec<i64>>(), "nobody else waits");
+    let closed: Vec<_> = standing(&story).into_iter().map(|(to, _)| to).collect();
+    assert_eq!(closed.len(), 10, "{closed:?}");
+    assert!(!closed.contains(&"all".to_owned()), "{closed:?}");
+    story.advance(seconds(3600 - 20));
+    story.phone.expect_silence();
+    story.advance(seconds(40));
+    assert_eq!(story.phone.all().len(), 10, "those that met it waited as they were asked to");
+}
+
+#[test]
+fn a_shared_host_is_left_alone_for_a_minute_when_several_users_meet_a_wait() {
+    let story = Story::default();
+    story.phone.take_only(Limits::default());
+    let reminders = strangers(&story, 50, |number| format!("user-{number}"));
+    for _ in 0..3 {
+        story.phone.then_answer(throttled(3600, Held::Shared));
+    }
+    story.advance(seconds(60 + 50));
+    assert_eq!(heard(&story.phone), [1000, 2000, 3000], "three users were asked to wait, and then nobody asks");
+    assert!(standing(&story).contains(&("all".to_owned(), "throttled")));
+    story.advance(seconds(12));
+    story.phone.expect_silence();
+    story.advance(seconds(3));
+    let came = heard(&story.phone);
+    assert_eq!(came.len(), 47, "after a minute all who were not asked themselves: {came:?}");
+    assert_eq!(came[0], 63_000);
+    assert_eq!(states(&story, &reminders[3..]), [StateKind::Delivered; 47]);
+    assert!(standing(&story).iter().all(|(to, _)| ["1", "2", "3"].contains(&to.as_str())));
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use punctual_core::change::{Change, Refused};
-use punctual_core::channel::{Held, SendError};
+use punctual_core::channel::{Held, Receipt, SendError};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{AckPolicy, Address, OnUnknown, Priority, Reminder};
 use punctual_core::store::ChangeError;
@@ -201,6 +201,28 @@ fn a_snooze_comes_back_when_it_was_asked_to() {
     story.change(reminder.id, Change::Snooze { until: in_minutes(31) }).unwrap();
     story.advance(SignedDuration::from_mins(30));
     assert_eq!(story.phone.expect(WATER).sent_at, in_minutes(31));
+}
+
+#[test]
+fn every_attempt_under_one_key_bears_the_same_date() {
+    let story = Story::default();
+    let timeout = Duration::from_secs(600);
+    let ack = Some(AckPolicy { timeout, ..AckPolicy::default() });
+    let reminder = Reminder { ack, ..once(1, in_minutes(1), story.now()) };
+    story.create(&reminder);
+    let fail = || Err(SendError::Unavailable("engaged".into()));
+    story.phone.then_answer(fail()).then_answer(fail()).then_answer(Ok(Receipt::default()));
+    story.phone.then_answer(fail()).then_answer(Ok(Receipt::default()));
+    story.advance(SignedDuration::from_mins(20));
+    let messages = story.phone.all();
+    let mut dates: std::collections::BTreeMap<_, Vec<_>> = std::collections::BTreeMap::new();
+    for message in &messages {
+        assert!(message.dated <= message.sent_at);
+        dates.entry(message.idempotency_key.clone()).or_default().push(message.dated);
+    }
+    let mut dates: Vec<_> = dates.into_values().collect();
+    dates.sort();
+    assert_eq!(dates, [vec![in_minutes(1); 3], vec![in_minutes(11); 2]], "asked, and asked again ten minutes later");
 }
 
 #[test]

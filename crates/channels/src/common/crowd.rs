@@ -1,6 +1,5 @@
 //! Telling a platform that throttles one address from one that throttles all.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,27 +26,6 @@ impl Crowd {
         waiting.push((address.to_owned(), now.saturating_add(wait).unwrap_or(now)));
         if waiting.len() >= CROWD { Held::Receiver } else { Held::Address }
     }
-
-    /// Whether anybody waits.
-    fn waits(&self, now: Timestamp) -> bool {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.iter().any(|(_, until)| *until > now)
-    }
-}
-
-/// The crowds of many hosts.
-#[derive(Debug, Default)]
-pub(crate) struct Crowds {
-    by_host: Mutex<BTreeMap<String, Crowd>>,
-}
-
-impl Crowds {
-    /// `address`, which is `host`'s, was asked at `now` to wait. What has to wait?
-    pub(crate) fn held(&self, host: &str, address: &str, now: Timestamp, wait: Duration) -> Held {
-        let mut by_host = self.by_host.lock().unwrap_or_else(PoisonError::into_inner);
-        by_host.retain(|_, crowd| crowd.waits(now));
-        by_host.entry(host.to_owned()).or_default().held(address, now, wait)
-    }
 }
 
 #[cfg(test)]
@@ -69,20 +47,5 @@ mod tests {
         assert_eq!(crowd.held("10", now, wait), Held::Receiver);
         let later = now.checked_add(wait).unwrap();
         assert_eq!(crowd.held("11", later, wait), Held::Address, "their waits are over");
-    }
-
-    #[test]
-    fn hosts_have_crowds_of_their_own() {
-        let crowds = Crowds::default();
-        let now: Timestamp = "2026-03-02T07:00:00Z".parse().unwrap();
-        let wait = Duration::from_secs(5);
-        for n in 0..9 {
-            assert_eq!(crowds.held("a", &n.to_string(), now, wait), Held::Address);
-        }
-        assert_eq!(crowds.held("b", "9", now, wait), Held::Address);
-        assert_eq!(crowds.held("a", "9", now, wait), Held::Receiver);
-        let later = now.checked_add(wait).unwrap();
-        assert_eq!(crowds.held("b", "x", later, wait), Held::Address);
-        assert_eq!(crowds.by_host.lock().unwrap().len(), 1, "those that wait no more are forgotten");
     }
 }

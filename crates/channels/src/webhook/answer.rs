@@ -6,7 +6,6 @@ use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode, Url};
 
 use super::address;
-use crate::common::crowd::Crowds;
 use crate::common::quote::quote;
 use crate::common::retry_after::retry_after;
 
@@ -16,14 +15,8 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// How much of a body is kept to be quoted from, in bytes.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
 
-/// Reads `response` and says what it means. `url` is what was called, `sent_at` when. A wait is meant for that URL alone, as far as
-/// the `crowds` of their hosts know.
-pub(super) async fn read(
-    mut response: Response,
-    url: &Url,
-    sent_at: Timestamp,
-    crowds: &Crowds,
-) -> Result<Receipt, SendError> {
+/// Reads `response` and says what it means. `url` is what was called, `sent_at` when.
+pub(super) async fn read(mut response: Response, url: &Url, sent_at: Timestamp) -> Result<Receipt, SendError> {
     let body = read_body(&mut response).await;
     let status = response.status();
     if status.is_success() {
@@ -39,12 +32,8 @@ pub(super) async fn read(
         StatusCode::GONE => SendError::Gone(said()),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             match retry_after(response.headers(), sent_at) {
-                // Many have one host, such as those of a chat platform, and each has its own limit.
-                Some(wait) if status == StatusCode::TOO_MANY_REQUESTS => {
-                    let held = crowds.held(&address::receiver(url), url.as_str(), sent_at, wait);
-                    SendError::Throttled { wait, held }
-                }
-                Some(wait) => SendError::Throttled { wait, held: Held::Receiver },
+                // Strangers share one host, such as that of a chat platform, and each has their own limit.
+                Some(wait) => SendError::Throttled { wait, held: Held::Shared },
                 None => SendError::Unavailable(said()),
             }
         }

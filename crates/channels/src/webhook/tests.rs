@@ -170,7 +170,8 @@ async fn every_status_has_its_meaning() {
 
 #[tokio::test]
 async fn a_receiver_that_asks_for_a_pause_gets_it() {
-    for (status, held) in [(429, Held::Address), (503, Held::Receiver)] {
+    let held = Held::Shared;
+    for status in [429, 503] {
         let throttled = |seconds| Err(SendError::Throttled { wait: Duration::from_secs(seconds), held });
         let base = answering(status, &[(header::RETRY_AFTER, "120")], "").await;
         assert_eq!(send(&format!("{base}/x")).await, throttled(120));
@@ -380,17 +381,17 @@ async fn a_redirect_home_is_refused_by_address_and_by_name() {
 
     let base = answering(307, &[(header::LOCATION, &format!("{target}/hook"))], "").await;
     let client = client(&config, open).unwrap();
-    let followed = Webhook { config: config.clone(), guard: closed, client, crowds: Arc::default() };
+    let followed = Webhook { config: config.clone(), guard: closed, client };
     let message = sample::message(&format!("{}/x", named(&base)));
     assert_eq!(followed.send(&message).await, Ok(Receipt::default()), "the way itself is open");
     let client = builder(&config, open).redirect(redirect::policy(closed)).build().unwrap();
-    let by_address = Webhook { config: config.clone(), guard: closed, client, crowds: Arc::default() };
+    let by_address = Webhook { config: config.clone(), guard: closed, client };
     let Err(SendError::Refused(text)) = by_address.send(&message).await else { panic!("not refused") };
     assert!(text.starts_with("redirected: 127.0.0.1 is a private address"), "{text}");
 
     let base = answering(307, &[(header::LOCATION, &format!("{}/hook", named(&target)))], "").await;
     let client = builder(&config, closed).build().unwrap();
-    let by_name = Webhook { config, guard: open, client, crowds: Arc::default() };
+    let by_name = Webhook { config, guard: open, client };
     let sent = by_name.send(&sample::message(&format!("{base}/x"))).await;
     let Err(SendError::Refused(text)) = sent else { panic!("{sent:?}") };
     assert!(text.starts_with("localhost is a private address"), "{text}");

@@ -16,9 +16,17 @@ const SOON: Duration = Duration::from_secs(60);
 ///
 /// # Panics
 /// When it does not.
-#[expect(clippy::disallowed_methods, reason = "a real server is waited for, and its time is real")]
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(SOON, future).await.expect("it takes too long")
+    within(SOON, future).await
+}
+
+/// `future`, which ends within `limit`.
+///
+/// # Panics
+/// When it does not.
+#[expect(clippy::disallowed_methods, reason = "a real server is waited for, and its time is real")]
+pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(limit, future).await.expect("it takes too long")
 }
 
 /// Sends until it works again, and returns what it said then.
@@ -55,6 +63,7 @@ pub(crate) fn message(address: &str, run: u32) -> Message {
         text: reminder.message.clone(),
         reminder: Arc::new(reminder),
         due_at,
+        dated: due_at,
         sent_at: due_at + SignedDuration::from_millis(500),
     }
 }

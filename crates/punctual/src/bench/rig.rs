@@ -77,6 +77,7 @@ pub(super) fn message(to: &Address, due_at: Timestamp) -> Message {
         to: to.clone(),
         reminder,
         due_at,
+        dated: due_at,
         sent_at: due_at,
     }
 }

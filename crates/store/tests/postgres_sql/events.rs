@@ -212,6 +212,24 @@ async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_snoozed_and_whose_event_moves_is_made_for_the_new_instant() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = |start: &str| {
+        format!("select punctual.put_event('game', timestamptz 'START' {start}, '{{60}}', message => 'x', users => '{{ann}}')")
+    };
+    assert_eq!(desk.sql(&put("")), "1");
+    let id = desk.reminder("ann", 60);
+    desk.change(id, Change::Snooze { until: desk.due_at(50) }).await;
+    desk.change(id, Change::Pause).await;
+    let run = async || desk.store.occurrences(id, None, 1).await.unwrap().remove(0).occurrence;
+    let before = run().await;
+    assert_eq!((before.due_at, before.made_for), (desk.due_at(50), desk.due_at(60)));
+    assert_eq!(desk.sql(&put("+ interval '1 day'")), "1");
+    let moved = run().await;
+    assert_eq!((moved.due_at, moved.made_for), (desk.due_at(60 - 1440), desk.due_at(60 - 1440)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn old_events_go_with_their_history() {
     let Some(desk) = Desk::open().await else { return };
     let put = "put_event('game', timestamptz 'START', '{60}', message => 'x', users => '{ann}')";
