@@ -1,8 +1,5 @@
 //! What the channels to message brokers share.
 
-/// A connection that is made when it is needed.
-pub(crate) mod link;
-
 /// Where in the broker a message goes.
 pub(crate) mod route;
 

@@ -30,6 +30,9 @@ pub(crate) mod pattern;
 /// Phone numbers.
 pub(crate) mod phone;
 
+/// Something that is made when it is needed, such as a connection, and by one alone.
+pub(crate) mod link;
+
 /// A map that forgets its oldest entries.
 pub(crate) mod kept;
 

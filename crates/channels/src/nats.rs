@@ -10,7 +10,7 @@
 //! | finds it too large, or the stream forbids it | refused |
 //! | says that a stream is full or away | unavailable: tried again |
 //! | cannot be reached, or does not know the password | unavailable: nothing was sent |
-//! | says nothing in time | unknown: it may have arrived |
+//! | is lost before it answers, or says nothing in time | unknown: it may have arrived |
 //!
 //! The idempotency key is the message's `Nats-Msg-Id`. A stream drops what it has seen under the same id within its window
 //! (two minutes unless it is told otherwise), so a message that was unknown and is sent again within it is stored once.
@@ -30,11 +30,12 @@ use async_nats::{ConnectOptions, Event, HeaderMap, jetstream};
 use async_trait::async_trait;
 use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
+use tokio::sync::watch;
 
-use crate::broker::link::Link;
 use crate::broker::route::Route;
 use crate::broker::{CONCURRENCY, Heard, within};
 use crate::common::fields::Fields;
+use crate::common::link::Link;
 use crate::common::token::Token;
 use crate::event;
 use crate::setup::Server;
@@ -110,6 +111,20 @@ struct Connection {
     streams: jetstream::Context,
     /// Answers of any kind.
     heard: Heard,
+    /// How often the connection was lost.
+    lost: watch::Receiver<u64>,
+}
+
+impl Connection {
+    /// Ends when the connection is lost after `so_far` losses. What was under way then is never answered: the client makes a new
+    /// connection, and the answer would have come on the old one.
+    async fn lost(&self, so_far: u64) {
+        let mut lost = self.lost.clone();
+        if lost.wait_for(|n_lost| *n_lost > so_far).await.is_err() {
+            // The client is gone without a word; the time limit decides.
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 impl Nats {
@@ -128,6 +143,8 @@ impl Nats {
 
     async fn connect(&self) -> Result<Connection, SendError> {
         let target = &self.target;
+        let (n_lost, lost) = watch::channel(0);
+        let n_lost = Arc::new(n_lost);
         let mut options = ConnectOptions::new()
             .name("punctual")
             .connection_timeout(self.config.connect_timeout)
@@ -136,12 +153,11 @@ impl Nats {
                 let doubled = RECONNECT_PAUSE_MIN.saturating_mul(1 << n_tries.min(8));
                 doubled.min(RECONNECT_PAUSE_MAX)
             })
-            .event_callback(|event| async move {
-                match event {
-                    // Such as a subject that this user may not write to; the send itself only sees silence.
-                    Event::ServerError(error) => tracing::warn!(%error, "the NATS server says"),
-                    event => tracing::debug!(%event, "NATS"),
+            .event_callback(move |event| {
+                if matches!(event, Event::Disconnected | Event::Closed) {
+                    n_lost.send_modify(|n_lost| *n_lost += 1);
                 }
+                say(event)
             });
         options = match (&self.config.token, &target.login) {
             (Some(token), _) | (None, Some(Login::Token(token))) => options.token(token.expose().to_owned()),
@@ -161,7 +177,15 @@ impl Nats {
             .ok_or_else(|| failure::silent(target, self.config.connect_timeout))?
             .map_err(|error| failure::connecting(&error, target))?;
         let streams = ContextBuilder::new().timeout(self.config.timeout).max_ack_inflight(CONCURRENCY).build(client);
-        Ok(Connection { streams, heard: Heard::default() })
+        Ok(Connection { streams, heard: Heard::default(), lost })
+    }
+}
+
+async fn say(event: Event) {
+    match event {
+        // Such as a subject that this user may not write to; the send itself only sees silence.
+        Event::ServerError(error) => tracing::warn!(%error, "the NATS server says"),
+        event => tracing::debug!(%event, "NATS"),
     }
 }
 
@@ -180,6 +204,7 @@ impl Channel for Nats {
         // The client makes a lost connection again by itself.
         let connection = self.link.get(|_| true, self.connect()).await?;
         let streams = &connection.streams;
+        let n_lost = *connection.lost.borrow();
         // While it does so it would keep the message and send it at some time later, when it may be in nobody's interest.
         if streams.client().connection_state() != State::Connected {
             return Err(SendError::Unavailable(format!("the connection to {target} is lost; it is being made again")));
@@ -189,7 +214,13 @@ impl Channel for Nats {
             let acknowledgement = streams.publish_with_headers(subject.clone(), headers(message), body.into()).await?;
             acknowledgement.await
         };
-        let said = within(self.config.timeout, publishing).await.unwrap_or_else(|| Err(failure::timed_out()));
+        let said = tokio::select! { biased;
+            said = within(self.config.timeout, publishing) => said.unwrap_or_else(|| Err(failure::timed_out())),
+            () = connection.lost(n_lost) => {
+                let why = format!("the connection to {target} was lost before it was acknowledged; it may have arrived");
+                return Err(SendError::Unknown(why));
+            }
+        };
         if said.as_ref().err().is_none_or(failure::is_answer) {
             connection.heard.add();
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use async_nats::jetstream::stream::{self, DiscardPolicy, Stream};
-use common::{may_work_later, message, soon, until_sent};
+use common::{may_work_later, message, soon, until_sent, within};
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
@@ -156,6 +156,52 @@ async fn a_connection_that_swallows_is_unknown_and_left() {
     proxy.cut();
     until_sent(&channel, &message("game.x", 3)).await;
     assert_eq!(n_messages(&stream).await, 3);
+}
+
+/// How long a send may take whose connection is lost: much less than the time an acknowledgement may take.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
+    let Some(mut server) = Server::start() else { return };
+    let stream = stream(&server, games()).await;
+    let proxy = Proxy::before(server.port());
+    let timeout = Duration::from_secs(50);
+    let url = Token::new(proxy.url_for(&server.url()));
+    let channel = Arc::new(Nats::new(Config { url, timeout, ..config(&server) }).unwrap());
+    until_sent(&*channel, &message("game.x", 0)).await;
+    // The server stores it, and nobody hears of it.
+    let in_flight = async |run: u32| {
+        proxy.hold(Toward::Client);
+        let sending = {
+            let channel = Arc::clone(&channel);
+            tokio::spawn(async move { channel.send(&message("game.x", run)).await })
+        };
+        soon(async {
+            while n_messages(&stream).await <= u64::from(run) {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        assert!(!sending.is_finished());
+        sending
+    };
+
+    let sending = in_flight(1).await;
+    proxy.cut();
+    let said = within(AT_ONCE, sending).await.unwrap();
+    assert!(matches!(&said, Err(SendError::Unknown(why)) if why.contains("lost")), "{said:?}");
+    proxy.resume();
+    until_sent(&*channel, &message("game.x", 1)).await;
+    assert_eq!(n_messages(&stream).await, 2, "sent again, and stored once");
+
+    let sending = in_flight(2).await;
+    server.stop_immediately();
+    proxy.cut();
+    let said = within(AT_ONCE, sending).await.unwrap();
+    assert!(matches!(&said, Err(SendError::Unknown(why)) if why.contains("lost")), "{said:?}");
+    let said = within(AT_ONCE, channel.send(&message("game.x", 3))).await;
+    assert!(matches!(said, Err(SendError::Unavailable(_))), "{said:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 use super::connection::{Connection, OpenError};
 use super::url::Target;
 use super::{Config, Place, failure};
-use crate::broker::link::Link;
 use crate::broker::within;
+use crate::common::link::Link;
 
 /// The most messages that go out together.
 const GROUP_MAX: usize = 256;

@@ -1,7 +1,7 @@
-//! A connection that is made when it is needed, and made again when it has ended.
+//! A connection that is made when it is needed, and made again when it has ended; or whatever else is made by asking a platform.
 //!
 //! Nothing happens between sends. Those who need a connection at the same time share one attempt, and its failure: a thousand
-//! messages for a broker that is down cost one attempt, not a thousand. There is no pause between attempts, because each
+//! messages for a broker that is down cost one attempt, not a thousand. Whoever comes later tries again. There is no pause between attempts, because each
 //! belongs to a message that is due now and would be late for nothing; how often messages come is the engine's affair.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,12 @@ struct State<T> {
     live: Option<Arc<T>>,
     n_failed: u64,
     failure: Option<SendError>,
+}
+
+impl<T> std::fmt::Debug for Link<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
 }
 
 impl<T> Link<T> {
