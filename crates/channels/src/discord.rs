@@ -36,6 +36,7 @@ use crate::common::fields::Fields;
 use crate::common::fit::Unit;
 use crate::common::http::{self, Answer, Http};
 use crate::common::kept::Kept;
+use crate::common::link::Link;
 use crate::common::links::Links;
 use crate::common::template::Template;
 use crate::common::token::Token;
@@ -68,7 +69,8 @@ pub struct Discord {
     links: Option<Links>,
     invalids: Arc<Invalids>,
     invalid_max: usize,
-    dms: Kept<u64, u64>,
+    /// The channels of people's own messages.
+    dms: Kept<u64, Arc<Link<u64>>>,
     /// Before this no message channel is opened: Discord has asked for a pause.
     no_dm_before: Mutex<Timestamp>,
 }
@@ -157,11 +159,13 @@ impl Discord {
         receipt(&self.ask(request, message.sent_at, token.expose()).await?)
     }
 
-    /// The channel of a person's own messages, opened if it is not known.
+    /// The channel of a person's own messages, opened if it is not known: once, however many messages need it.
     async fn dm(&self, user: u64, sent_at: Timestamp) -> Result<u64, SendError> {
-        if let Some(channel) = self.dms.get(&user) {
-            return Ok(channel);
-        }
+        let link = self.dms.get_or(user, || Arc::new(Link::new()));
+        link.get(|_| true, self.open_dm(user, sent_at)).await.map(|channel| *channel)
+    }
+
+    async fn open_dm(&self, user: u64, sent_at: Timestamp) -> Result<u64, SendError> {
         // Opening has a limit of its own, whoever it is for: asking on for others would only be refused too.
         let not_before = *self.no_dm_before.lock().unwrap_or_else(PoisonError::into_inner);
         if sent_at < not_before {
@@ -180,10 +184,7 @@ impl Discord {
             other => other,
         })?;
         let channel = opened.json()["id"].as_str().and_then(|id| id.parse().ok());
-        let channel =
-            channel.ok_or_else(|| SendError::Unavailable("Discord named no channel for this person".into()))?;
-        self.dms.put(user, channel);
-        Ok(channel)
+        channel.ok_or_else(|| SendError::Unavailable("Discord named no channel for this person".into()))
     }
 
     /// What every message has. Nobody is called but the user `called`.

@@ -12,6 +12,9 @@ mod address;
 /// What stands in a mail.
 mod mail;
 
+/// Headers that show words as they are.
+mod words;
+
 /// What a server's replies mean.
 mod reply;
 

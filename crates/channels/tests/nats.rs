@@ -170,8 +170,8 @@ async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
     let url = Token::new(proxy.url_for(&server.url()));
     let channel = Arc::new(Nats::new(Config { url, timeout, ..config(&server) }).unwrap());
     until_sent(&*channel, &message("game.x", 0)).await;
-    // The server stores it, and nobody hears of it.
-    let in_flight = async |run: u32| {
+    // The server stores it, nobody hears of it, and then the connection is lost.
+    let lost_in_flight = async |run: u32, lose: &mut dyn FnMut()| {
         proxy.hold(Toward::Client);
         let sending = {
             let channel = Arc::clone(&channel);
@@ -184,22 +184,21 @@ async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
         })
         .await;
         assert!(!sending.is_finished());
-        sending
+        lose();
+        let said = within(AT_ONCE, sending).await.unwrap();
+        assert!(matches!(&said, Err(SendError::Unknown(why)) if why.contains("lost")), "{said:?}");
     };
 
-    let sending = in_flight(1).await;
-    proxy.cut();
-    let said = within(AT_ONCE, sending).await.unwrap();
-    assert!(matches!(&said, Err(SendError::Unknown(why)) if why.contains("lost")), "{said:?}");
+    lost_in_flight(1, &mut || proxy.cut()).await;
     proxy.resume();
     until_sent(&*channel, &message("game.x", 1)).await;
     assert_eq!(n_messages(&stream).await, 2, "sent again, and stored once");
 
-    let sending = in_flight(2).await;
-    server.stop_immediately();
-    proxy.cut();
-    let said = within(AT_ONCE, sending).await.unwrap();
-    assert!(matches!(&said, Err(SendError::Unknown(why)) if why.contains("lost")), "{said:?}");
+    let mut stop = || {
+        server.stop_immediately();
+        proxy.cut();
+    };
+    lost_in_flight(2, &mut stop).await;
     let said = within(AT_ONCE, channel.send(&message("game.x", 3))).await;
     assert!(matches!(said, Err(SendError::Unavailable(_))), "{said:?}");
 }

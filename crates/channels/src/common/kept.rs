@@ -20,8 +20,22 @@ impl<K: Hash + Eq + Clone, V: Clone> Kept<K, V> {
         self.lock().0.get(key).cloned()
     }
 
+    /// What is remembered for `key`; if nothing is, then what `make` makes, from now on.
+    pub(crate) fn get_or(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let entries = &mut *self.lock();
+        if let Some(value) = entries.0.get(&key) {
+            return value.clone();
+        }
+        let value = make();
+        self.put_in(entries, key, value.clone());
+        value
+    }
+
     pub(crate) fn put(&self, key: K, value: V) {
-        let (map, order) = &mut *self.lock();
+        self.put_in(&mut self.lock(), key, value);
+    }
+
+    fn put_in(&self, (map, order): &mut (HashMap<K, V>, VecDeque<K>), key: K, value: V) {
         if map.insert(key.clone(), value).is_none() {
             order.push_back(key);
         }
@@ -56,9 +70,10 @@ mod tests {
             kept.put(key, key * 10);
         }
         kept.put(3, 33);
+        assert_eq!(kept.get_or(3, || 0), 33);
         assert_eq!((kept.get(&1), kept.get(&2), kept.get(&3)), (None, Some(20), Some(33)));
         kept.forget(&2);
-        kept.put(4, 40);
+        assert_eq!(kept.get_or(4, || 40), 40);
         assert_eq!((kept.get(&2), kept.get(&3), kept.get(&4)), (None, Some(33), Some(40)));
     }
 }

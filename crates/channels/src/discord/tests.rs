@@ -196,6 +196,26 @@ async fn a_persons_channel_is_opened_once() {
 }
 
 #[tokio::test]
+async fn a_persons_channel_is_opened_once_for_all_messages_that_need_it_at_the_same_time() {
+    let (platform, discord) = start().await;
+    let eight = || async {
+        let messages: Vec<_> = (0..8).map(|_| sample::message(DM)).collect();
+        futures_util::future::join_all(messages.iter().map(|message| discord.send(message))).await
+    };
+    let n_opened = || platform.take().iter().filter(|request| request.uri == "/users/@me/channels").count();
+    // A failure is that of all who waited for it, and it is not remembered.
+    platform.then(500, json!({}));
+    assert_eq!(eight().await.iter().map(class).collect::<Vec<_>>(), ["unavailable"; 8]);
+    assert_eq!(n_opened(), 1);
+    platform.then(200, json!({"id": "555555555555555555", "type": 1}));
+    assert_eq!(eight().await.iter().map(class).collect::<Vec<_>>(), ["sent"; 8]);
+    let requests = platform.take();
+    let paths: Vec<_> = requests.iter().map(|request| request.uri.path()).collect();
+    assert_eq!(paths[0], "/users/@me/channels");
+    assert_eq!(paths[1..], ["/channels/555555555555555555/messages"; 8]);
+}
+
+#[tokio::test]
 async fn a_persons_channel_that_cannot_be_opened() {
     let (platform, discord) = start().await;
     for (status, body, expect) in [

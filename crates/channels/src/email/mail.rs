@@ -1,7 +1,7 @@
 //! What stands in a mail.
 
 use lettre::Address;
-use lettre::message::header::{Header, HeaderName, HeaderValue};
+use lettre::message::header::{self, Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart, SinglePart};
 use punctual_core::channel::{Message, SendError};
 use punctual_core::reminder::Priority;
@@ -12,6 +12,7 @@ use crate::common::links::Links;
 use crate::common::template::Template;
 use crate::common::texts::texts;
 use crate::common::whole::{question_under, says_nothing};
+use crate::email::words::{Named, Subject};
 
 /// How long a subject may be: more is not shown anywhere.
 const SUBJECT_CHARS_MAX: usize = 120;
@@ -48,14 +49,16 @@ impl Composer {
             .singlepart(SinglePart::html(html(message, &said, question.as_deref(), &answers)));
         let mut builder = lettre::Message::builder()
             .from(self.from.clone())
+            .header(Named::<header::From>::new(&self.from))
             .to(Mailbox::new(None, to.clone()))
-            .subject(self.subject(message))
-            .date(message.sent_at.into())
+            .header(Subject(self.subject(message)))
+            // A mail that is sent again is the same mail.
+            .date(message.dated.into())
             .message_id(Some(self.message_id(message)))
             .header(AutoSubmitted)
             .header(ContentLanguage(message.language.tag().to_owned()));
         if let Some(reply_to) = &self.reply_to {
-            builder = builder.reply_to(reply_to.clone());
+            builder = builder.header(Named::<header::ReplyTo>::new(reply_to));
         }
         if message.reminder.priority >= Priority::High {
             builder = builder.header(Importance);

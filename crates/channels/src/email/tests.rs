@@ -87,7 +87,7 @@ async fn a_mail_has_text_html_links_and_the_keys() {
         ("To", TO),
         ("Reply-To", "bot@example.net"),
         ("Message-ID", &id),
-        ("Date", "Mon, 02 Mar 2026 07:00:01 +0000"),
+        ("Date", "Mon, 02 Mar 2026 07:00:00 +0000"),
         ("Auto-Submitted", "auto-generated"),
         ("Content-Language", "en"),
         ("Importance", "high"),
@@ -108,10 +108,68 @@ async fn a_mail_has_text_html_links_and_the_keys() {
     assert!(html.contains(&format!("<a href=\"{later}\"")) && html.contains(">In 10 minutes</a>"), "{html}");
     assert!(!html.contains("http://") && !html.contains("src="), "nothing is loaded from elsewhere: {html}");
 
-    // The same again is the same mail, to the letter.
+    // The same again is the same mail, to the letter, also when it is sent much later.
+    message.attempt += 1;
+    message.sent_at += Duration::from_secs(600);
     channel.send(&message).await.unwrap();
     let mails = receiver.mails();
     assert_eq!(mails[0].text, mails[1].text);
+}
+
+/// What Python's mail library shows of these headers of a mail.
+fn shown(mail: &str, names: &[&str]) -> Vec<String> {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let program = "import email, email.policy, sys\n\
+                   mail = email.message_from_binary_file(sys.stdin.buffer, policy=email.policy.default)\n\
+                   assert not mail.defects, mail.defects\n\
+                   for name in sys.argv[1:]: print(str(mail[name]), end='\\0')";
+    let mut python = Command::new("python3")
+        .args(["-X", "utf8", "-c", program])
+        .args(names)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3 is installed");
+    python.stdin.take().unwrap().write_all(mail.as_bytes()).unwrap();
+    let output = python.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn words_that_look_encoded_are_shown_as_they_were_written() {
+    let receiver = Receiver::start().await;
+    let name = "=?utf-8?b?Qm9zcw==?=";
+    let mailbox = format!("{name} <p@example.net>");
+    let channel = channel(&receiver, &[("from", &mailbox), ("reply_to", &mailbox)]);
+    for text in [
+        "=?utf-8?b?SGFja2Vk?=",
+        "=?utf-8?q?Pay=20me?= now",
+        "Zähne =?iso-8859-1?q?=FCben?= 💊 =?x",
+        "half =?utf-8?b?SGFja2Vk",
+        &"lang =?utf-8?b?SGFja2Vk?= und ü ".repeat(4),
+    ] {
+        let mut message = sample::message(TO);
+        message.text = text.into();
+        channel.send(&message).await.unwrap();
+        let mail = receiver.mails().pop().unwrap().text;
+        let [subject, from, reply_to] = shown(&mail, &["Subject", "From", "Reply-To"]).try_into().unwrap();
+        let expect = format!("Reminder: {text}");
+        let begin: String = expect.chars().take(90).collect();
+        assert!(subject.starts_with(&begin) && (subject == expect || expect.chars().count() > 120), "{subject}");
+        for who in [from, reply_to] {
+            assert!(who.replace('"', "") == mailbox, "{who}");
+        }
+        let head = mail.split("\r\n\r\n").next().unwrap();
+        let mut encoded = head.split("\r\n").filter(|line| line.contains("=?"));
+        assert!(encoded.all(|line| line.len() <= 76), "no longer than a line with an encoded word may be: {head}");
+    }
+    let mut plain = sample::message(TO);
+    plain.text = "is 1 = 2? =".into();
+    channel.send(&plain).await.unwrap();
+    assert_eq!(header(&receiver.mails().pop().unwrap().text, "Subject"), "Reminder: is 1 = 2? =");
 }
 
 #[tokio::test]

@@ -215,7 +215,9 @@ async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
 async fn a_run_that_was_snoozed_and_whose_event_moves_is_made_for_the_new_instant() {
     let Some(desk) = Desk::open().await else { return };
     let put = |start: &str| {
-        format!("select punctual.put_event('game', timestamptz 'START' {start}, '{{60}}', message => 'x', users => '{{ann}}')")
+        format!(
+            "select punctual.put_event('game', timestamptz 'START' {start}, '{{60}}', message => 'x', users => '{{ann}}')"
+        )
     };
     assert_eq!(desk.sql(&put("")), "1");
     let id = desk.reminder("ann", 60);
