@@ -4,6 +4,7 @@
 //! [`crate::wake`] and [`crate::change`] inside its transactions and invents no transitions of its own.
 
 use std::collections::BTreeSet;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::alarm::Entry;
 use crate::change::{Change, Refused};
 use crate::channel::{Rate, WAIT_MAX};
 use crate::id::{OccurrenceId, ReminderId};
+use crate::invalid::Invalid;
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::shard::Shards;
@@ -337,6 +339,8 @@ pub struct ReminderView {
     pub reminder: Reminder,
     /// When it is due next.
     pub next_run_at: Option<Timestamp>,
+    /// Until when its next snoozed run is put off; none while no run is.
+    pub snoozed_until: Option<Timestamp>,
     /// When something was last sent, or failed.
     pub last_run_at: Option<Timestamp>,
     /// What that led to.
@@ -353,11 +357,40 @@ impl ReminderView {
         Self {
             reminder,
             next_run_at: Some(first_due_at),
+            snoozed_until: None,
             last_run_at: None,
             last_status: None,
             total_runs: 0,
             consecutive_errors: 0,
         }
+    }
+}
+
+/// What a list may be narrowed to by status: that of the reminder, or how its last run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Reminders of this status.
+    Is(ReminderStatus),
+    /// Reminders whose last run ended so, whether more are to come or not.
+    LastRun(StateKind),
+}
+
+impl StatusFilter {
+    /// The ends of a last run that can be asked for: those in which the person was not reached, or did not answer.
+    const ENDS: [StateKind; 3] = [StateKind::Failed, StateKind::Missed, StateKind::Unanswered];
+}
+
+impl FromStr for StatusFilter {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if let Some(end) = Self::ENDS.into_iter().find(|end| end.as_str() == text) {
+            return Ok(Self::LastRun(end));
+        }
+        text.parse().map(Self::Is).map_err(|invalid: Invalid| {
+            let ends: Vec<&str> = Self::ENDS.iter().map(StateKind::as_str).collect();
+            Invalid::new("status", format!("{}, {}", invalid.problem, ends.join(", ")))
+        })
     }
 }
 
@@ -367,7 +400,7 @@ pub struct ReminderQuery {
     /// Only this user's.
     pub user: Option<String>,
     /// Only with this status.
-    pub status: Option<ReminderStatus>,
+    pub status: Option<StatusFilter>,
     /// Only those due next at or after this.
     pub from: Option<Timestamp>,
     /// Only those due next before this.

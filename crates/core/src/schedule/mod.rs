@@ -24,7 +24,7 @@ use jiff::civil::{Time, Weekday};
 
 pub use cron::CronExpr;
 pub use exceptions::{Exceptions, Months};
-pub use instant::parse_instant;
+pub use instant::{End, parse_end, parse_instant, parse_until};
 pub use next::Missed;
 pub use recurrence::{Freq, NthDay, Recurrence};
 pub use smart::Smart;

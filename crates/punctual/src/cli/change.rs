@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::add::confirmation;
 use super::find::{self, find};
-use super::{Context, Said, User, print, print_json};
+use super::{Context, Said, User, complaint, print, print_json};
 use crate::cli::style::neutral;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Ids, ends of ids as lists show them, or names
+    /// Ids, ends of ids as lists show them, names, or messages
     #[arg(required = true, value_name = "REMINDER")]
     reminders: Vec<String>,
     #[command(flatten)]
@@ -22,9 +22,9 @@ pub(super) struct SnoozeArgs {
     /// Its id, the end of it, or its name
     #[arg(value_name = "REMINDER")]
     reminder: String,
-    /// How long, such as 10m, or until when, such as 14:30
+    /// How long, such as 10m or "an hour", or until when, such as 14:30 or "until friday at 8"
     #[arg(value_name = "TIME", default_value = "10m")]
-    until: String,
+    until: Vec<String>,
     #[command(flatten)]
     user: User,
 }
@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, verb: Verb, context: &Context) -> anyhow::R
             Err(error) if args.reminders.len() == 1 => return Err(error),
             Err(error) => {
                 failed = true;
-                eprintln!("error: {text}: {}", neutral(&format!("{error:#}")));
+                eprintln!("error: {}: {}", neutral(text), complaint(&error));
             }
         }
     }
@@ -105,7 +105,7 @@ async fn one(text: &str, verb: Verb, user: Option<&str>, context: &Context) -> a
 pub(super) async fn snooze(args: &SnoozeArgs, context: &Context) -> anyhow::Result<()> {
     let reminder = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;
     let path = format!("/v1/reminders/{}/snooze", find::id(&reminder));
-    let body = json!({ "until": args.until });
+    let body = json!({ "until": args.until.join(" ") });
     let reminder = context.client.send(Method::POST, &path, Some(body)).await?;
     if context.json {
         return print_json(&reminder);

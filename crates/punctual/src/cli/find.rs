@@ -5,7 +5,8 @@ use punctual_core::id::ReminderId;
 use serde_json::Value;
 
 use super::client::Client;
-use super::style::neutral;
+use super::style::{Paint, neutral};
+use super::{list, when};
 
 /// How many candidates are looked at.
 const CANDIDATES_MAX: usize = 20;
@@ -38,27 +39,45 @@ async fn matching(client: &Client, text: &str, whose: Option<Option<&str>>) -> a
     }
 }
 
-/// The only candidate, or the only one that is not over.
+/// A text that means several reminders, which are listed so that one of them can be named.
+#[derive(Debug, thiserror::Error)]
+#[error("`{text}` means {} reminders; name one by its id:\n{table}", candidates.len())]
+pub(super) struct Ambiguous {
+    text: String,
+    candidates: Vec<Value>,
+    table: String,
+}
+
+impl Ambiguous {
+    fn new(text: &str, mut candidates: Vec<Value>) -> Self {
+        candidates.sort_by_key(|reminder| when::instant(reminder, "next_run_at"));
+        let table = list::table(&candidates.iter().collect::<Vec<_>>(), false).render(Paint::none());
+        Self { text: neutral(text), candidates, table: table.trim_end().to_owned() }
+    }
+}
+
+/// The candidate that is meant: one that is not over before one that is, then one of that name before one that says so.
 fn choose(candidates: Vec<Value>, text: &str) -> anyhow::Result<Value> {
-    let n_all = candidates.len();
     let is_open = |reminder: &Value| matches!(reminder["status"].as_str(), Some("active" | "paused"));
-    let n_open = candidates.iter().filter(|reminder| is_open(reminder)).count();
-    match (n_all, n_open) {
-        (0, _) => Err(anyhow!(
+    let is_named = |reminder: &Value| reminder["name"].as_str() == Some(text);
+    let mut left = preferred(preferred(candidates, is_open), is_named);
+    match (left.len(), left.pop()) {
+        (1, Some(reminder)) => Ok(reminder),
+        (_, Some(last)) => {
+            left.push(last);
+            Err(Ambiguous::new(text, left).into())
+        }
+        (_, None) => Err(anyhow!(
             "no reminder is named `{text}`, says so, or has an id that ends so; `punctual list` shows them"
         )),
-        (1, _) => Ok(candidates.into_iter().next().unwrap_or_default()),
-        (_, 1) => Ok(candidates.into_iter().find(is_open).unwrap_or_default()),
-        _ => {
-            let ambiguous: Vec<String> = candidates
-                .iter()
-                .filter(|reminder| n_open == 0 || is_open(reminder))
-                .map(|reminder| {
-                    format!("{} ({})", short_id(reminder), neutral(reminder["message"].as_str().unwrap_or("")))
-                })
-                .collect();
-            Err(anyhow!("`{text}` is ambiguous; name one by its id: {}", ambiguous.join(", ")))
-        }
+    }
+}
+
+/// Those that `wanted` is true of, or all if it is true of none.
+fn preferred(candidates: Vec<Value>, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+    match candidates.iter().any(&wanted) {
+        true => candidates.into_iter().filter(wanted).collect(),
+        false => candidates,
     }
 }
 
@@ -91,10 +110,20 @@ mod tests {
     }
 
     #[test]
+    fn a_name_goes_before_a_message() {
+        let named =
+            json!({"id": "0198c0de-0000-7000-8000-000000000009", "status": "active", "name": "m", "message": "other"});
+        let chosen = choose(vec![candidate(1, "active"), named.clone(), candidate(2, "active")], "m").unwrap();
+        assert_eq!(short_id(&chosen), "00000009");
+        assert!(choose(vec![named.clone(), named], "m").is_err(), "two of one name");
+    }
+
+    #[test]
     fn an_ambiguous_name_is_answered_with_the_candidates() {
         let error = choose(vec![candidate(1, "active"), candidate(2, "paused"), candidate(3, "completed")], "m");
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("00000001 (m), 00000002 (m)") && !error.contains("00000003"), "{error}");
+        assert!(error.starts_with("`m` means 2 reminders; name one by its id:\nID "), "{error}");
+        assert!(error.contains("00000001") && error.contains("00000002") && !error.contains("00000003"), "{error}");
         assert!(choose(vec![], "m").unwrap_err().to_string().contains("no reminder is named `m`"));
     }
 }

@@ -8,15 +8,18 @@ use punctual_engine::SystemClock;
 use serde_json::Value;
 
 use super::style::{Style, of_status};
-use super::table::{Cell, Table};
+use super::table::{Cell, Table, line_width};
 use super::{Context, User, find, print, print_json, when};
 
 /// The most a server lists at once.
 const LIMIT_MAX: u16 = 500;
+/// The columns that a message has at least, where a line has a width: enough to read it by.
+const MESSAGE_WIDTH: usize = 32;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only active, paused, completed or cancelled ones [default: what is still to come]
+    /// Only active, paused, completed or cancelled ones, or those whose last run failed, was missed or stayed unanswered:
+    /// failed, missed, unanswered [default: what is still to come]
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
     /// Also those that are over
@@ -25,11 +28,11 @@ pub(super) struct Args {
     /// Everybody's
     #[arg(long, conflicts_with = "user")]
     everybody: bool,
-    /// Only those due next at or after this
-    #[arg(long, value_name = "TIME")]
+    /// Only those due next from then on: a day, from its beginning, or a time, such as today, 2026-11-16 or "monday at 8"
+    #[arg(long, value_name = "WHEN")]
     from: Option<String>,
-    /// Only those due next before this
-    #[arg(long, value_name = "TIME")]
+    /// Only those due next until then: a day, to its end, or a time
+    #[arg(long, value_name = "WHEN")]
     to: Option<String>,
     /// How many at most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
@@ -87,44 +90,7 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
     });
     let n_more = reminders.len().saturating_sub(usize::from(args.limit));
     reminders.truncate(usize::from(args.limit));
-    let now = SystemClock::read();
-    let usual = usual_zone(&reminders);
-    let next = format!("NEXT ({})", usual.name());
-    let mut header = vec!["ID", &next, "", "SCHEDULE", "STATUS", "MESSAGE"];
-    if args.everybody {
-        header.insert(1, "USER");
-    }
-    let mut table = Table::new(&header);
-    for reminder in reminders {
-        let next = when::instant(reminder, "next_run_at");
-        // One that is active with nothing planned waits for something, and one that is over may not have arrived: its last
-        // run says so.
-        let last = reminder["last_status"].as_str().unwrap_or_default();
-        let status = match reminder["status"].as_str().unwrap_or_default() {
-            "active" if next.is_none() && !last.is_empty() => last,
-            "completed" if matches!(last, "failed" | "missed" | "unanswered" | "dismissed") => last,
-            status => status,
-        };
-        let text = |field: &str| reminder[field].as_str().unwrap_or_default();
-        let message = match reminder["name"].as_str() {
-            Some(name) => format!("{name}: {}", text("message")),
-            None => text("message").to_owned(),
-        };
-        let urgent = if text("priority") == "critical" { Style::Red } else { Style::Plain };
-        let mut row = vec![
-            Cell::new(&find::short_id(reminder), Style::Cyan),
-            Cell::plain(&next.map(|at| local(at, reminder, &usual, now)).unwrap_or_else(|| "–".into())),
-            Cell::new(&next.map(|at| when::relative(at, now)).unwrap_or_default(), Style::Bold),
-            Cell::new(&rule(reminder), Style::Dim),
-            Cell::new(status, of_status(status)),
-            Cell::new(&message, urgent),
-        ];
-        if args.everybody {
-            row.insert(1, Cell::plain(text("user")));
-        }
-        table.push(row);
-    }
-    let mut text = table.render(context.paint);
+    let mut text = table(&reminders, args.everybody).render(context.paint);
     if page["next_cursor"].is_string() {
         text.push_str(&format!(
             "There are more than {LIMIT_MAX}, and these are the first of the newest; --from and --to narrow it down.\n"
@@ -133,6 +99,103 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
         text.push_str(&format!("There are {n_more} more; --limit shows up to {LIMIT_MAX}.\n"));
     }
     text
+}
+
+/// The reminders as a list shows them, and whose they are if `users` asks for that.
+pub(super) fn table(reminders: &[&Value], users: bool) -> Table {
+    Rows { reminders, usual: usual_zone(reminders), users, now: SystemClock::read() }.table()
+}
+
+/// The reminders of a list, ready to be laid out.
+struct Rows<'a> {
+    reminders: &'a [&'a Value],
+    usual: Zone,
+    /// Whether to say whose they are.
+    users: bool,
+    now: Timestamp,
+}
+
+/// How much is said of each reminder beside its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// One line each.
+    Wide,
+    /// The rule stands below the message.
+    Narrow,
+    /// Nor is it said how far away the next run is.
+    Narrowest,
+}
+
+impl Rows<'_> {
+    /// The widest table that leaves room for messages where lines have a width.
+    fn table(&self) -> Table {
+        let layouts = [Layout::Wide, Layout::Narrow, Layout::Narrowest];
+        let tables = layouts.map(|layout| self.laid_out(layout));
+        let fits = |table: &Table| line_width().is_none_or(|max| table.has_room(max, MESSAGE_WIDTH));
+        let [wide, narrow, narrowest] = tables;
+        if fits(&wide) {
+            wide
+        } else if fits(&narrow) {
+            narrow
+        } else {
+            narrowest
+        }
+    }
+
+    fn laid_out(&self, layout: Layout) -> Table {
+        let next = format!("NEXT ({})", self.usual.name());
+        let mut header = vec!["ID"];
+        header.extend(self.users.then_some("USER"));
+        header.push(&next);
+        header.extend((layout != Layout::Narrowest).then_some(""));
+        header.extend((layout == Layout::Wide).then_some("SCHEDULE"));
+        header.extend(["STATUS", "MESSAGE"]);
+        let mut table = Table::new(&header).wrapping();
+        self.reminders.iter().for_each(|reminder| table.push(self.row(reminder, layout)));
+        table
+    }
+
+    fn row(&self, reminder: &Value, layout: Layout) -> Vec<Cell> {
+        let text = |field: &str| reminder[field].as_str().unwrap_or_default();
+        let next = when::instant(reminder, "next_run_at");
+        let local = next.map_or_else(|| "–".into(), |at| local(at, reminder, &self.usual, self.now));
+        let status = status(reminder);
+        let message = match reminder["name"].as_str() {
+            Some(name) => format!("{name}: {}", text("message")),
+            None => text("message").to_owned(),
+        };
+        let urgent = if text("priority") == "critical" { Style::Red } else { Style::Plain };
+        let mut message = Cell::new(&message, urgent);
+        let mut row = vec![Cell::new(&find::short_id(reminder), Style::Cyan)];
+        row.extend(self.users.then(|| Cell::plain(text("user"))));
+        row.push(Cell::plain(&local));
+        if layout != Layout::Narrowest {
+            let relative = next.map(|at| when::relative(at, self.now)).unwrap_or_default();
+            row.push(Cell::new(&relative, Style::Bold));
+        }
+        match (layout, rule(reminder)) {
+            (Layout::Wide, rule) => row.push(Cell::new(rule.unwrap_or("once"), Style::Dim)),
+            (_, Some(rule)) => message = message.with_below(rule),
+            (_, None) => {}
+        }
+        row.extend([Cell::new(status, of_status(status)), message]);
+        row
+    }
+}
+
+/// The word that says most about where a reminder stands.
+fn status(reminder: &Value) -> &str {
+    let last = reminder["last_status"].as_str().unwrap_or_default();
+    let next = &reminder["next_run_at"];
+    match reminder["status"].as_str().unwrap_or_default() {
+        // One that is active with nothing planned waits for something, and one that is over may not have arrived: its last run
+        // says so.
+        "active" if next.is_null() && !last.is_empty() => last,
+        "active" if reminder["snoozed_until"].is_string() && reminder["snoozed_until"] == *next => "snoozed",
+        "active" if last == "failed" => "last failed",
+        "completed" if matches!(last, "failed" | "missed" | "unanswered" | "dismissed") => last,
+        status => status,
+    }
 }
 
 /// The zone that most of these are meant in: it stands in the header, and beside a time only where that is another.
@@ -153,10 +216,7 @@ fn local(at: Timestamp, reminder: &Value, usual: &Zone, now: Timestamp) -> Strin
     }
 }
 
-/// The rule in words; a single instant stands under NEXT already.
-fn rule(reminder: &Value) -> String {
-    if reminder["schedule"]["type"] == "once" {
-        return "once".into();
-    }
-    reminder["summary"].as_str().unwrap_or_default().to_owned()
+/// The rule in words; a single instant is its own next run already.
+fn rule(reminder: &Value) -> Option<&str> {
+    reminder["summary"].as_str().filter(|_| reminder["schedule"]["type"] != "once")
 }

@@ -175,7 +175,7 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Said>() => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {}", style::neutral(&format!("{error:#}")));
+            eprintln!("error: {}", complaint(&error));
             let usage = error.is::<Usage>() || error.is::<ConfigError>();
             ExitCode::from(if usage { 2 } else { 1 })
         }
@@ -293,6 +293,15 @@ fn own_zone(asked: Option<&str>, global: &Global) -> anyhow::Result<Zone> {
     match asked_zone(asked)? {
         Some(zone) => Ok(zone),
         None => Ok(Config::zone_of_process(global.config.clone())?),
+    }
+}
+
+/// What went wrong, safe for a terminal.
+fn complaint(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<find::Ambiguous>() {
+        // It has lines, and each text in them is safe already.
+        Some(ambiguous) => ambiguous.to_string(),
+        None => style::neutral(&format!("{error:#}")),
     }
 }
 

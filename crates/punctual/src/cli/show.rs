@@ -3,17 +3,24 @@
 use std::fmt::Write;
 
 use jiff::Timestamp;
+use punctual_core::id::OccurrenceId;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::find::{self, find};
-use super::style::{Paint, Style, neutral, of_status, width};
+use super::style::{Paint, Style, neutral, of_status, width, wrap};
+use super::table::line_width;
 use super::{Context, User, print, print_json, when};
+
+/// Where values begin.
+const LABEL_WIDTH: usize = 10;
+/// The narrowest that values are wrapped to.
+const VALUE_WIDTH_MIN: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Its id, the end of it, or its name
+    /// Its id, the end of it, or its name; or the id of one of its runs
     #[arg(value_name = "REMINDER")]
     reminder: String,
     /// How many runs to show
@@ -24,10 +31,18 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
-    let mut reminder = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;
-    let path = format!("/v1/reminders/{}/occurrences", find::id(&reminder));
-    let mut runs = context.client.get(&path, &[("limit", args.runs.to_string())]).await?;
-    let runs = runs["occurrences"].take();
+    let (mut reminder, runs) = match args.reminder.parse::<OccurrenceId>() {
+        Ok(id) => {
+            let run = context.client.get(&format!("/v1/occurrences/{id}"), &[]).await?;
+            (context.client.get(&format!("/v1/reminders/{}", id.reminder), &[]).await?, json!([run]))
+        }
+        Err(_) => {
+            let reminder = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;
+            let path = format!("/v1/reminders/{}/occurrences", find::id(&reminder));
+            let mut runs = context.client.get(&path, &[("limit", args.runs.to_string())]).await?;
+            (reminder, runs["occurrences"].take())
+        }
+    };
     if context.json {
         reminder["occurrences"] = runs;
         return print_json(&reminder);
@@ -44,14 +59,18 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
     let ack =
         text("ack_prompt").or_else(|| reminder["require_ack"].as_bool().filter(|wanted| *wanted).map(|_| "yes".into()));
     let status = text("status").unwrap_or_default();
+    let shown_status = match time("snoozed_until") {
+        Some(until) => format!("{status}, snoozed until {until}"),
+        None => status.clone(),
+    };
     let rows = [
         ("id", text("id")),
         ("name", text("name")),
         ("user", text("user")),
-        ("message", text("message").map(|message| paint.with(Style::Bold, &message))),
+        ("message", text("message")),
         ("schedule", text("summary")),
         ("next", time("next_run_at")),
-        ("status", Some(paint.with(of_status(&status), &status))),
+        ("status", Some(shown_status)),
         ("priority", text("priority").filter(|priority| priority != "normal")),
         ("to", (!to.is_empty()).then(|| to.join(", "))),
         ("answer", ack),
@@ -62,7 +81,16 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
     let mut out = String::new();
     for (label, value) in rows {
         if let Some(value) = value {
-            let fill = " ".repeat(10_usize.saturating_sub(width(label)));
+            let style = match label {
+                "message" => Style::Bold,
+                "status" => of_status(&status),
+                _ => Style::Plain,
+            };
+            let max = line_width().map_or(usize::MAX, |max| max.saturating_sub(LABEL_WIDTH).max(VALUE_WIDTH_MIN));
+            let lines = wrap(&value, max, usize::MAX);
+            let lines: Vec<String> = lines.iter().map(|line| paint.with(style, line)).collect();
+            let fill = " ".repeat(LABEL_WIDTH.saturating_sub(width(label)));
+            let value = lines.join(&format!("\n{}", " ".repeat(LABEL_WIDTH)));
             // Writing to a string cannot fail.
             let _ = writeln!(out, "{}{fill}{value}", paint.with(Style::Dim, label));
         }
@@ -76,7 +104,8 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
             Some("paused") => " for the end of a pause",
             _ => "",
         };
-        let _ = writeln!(out, "\nrun {number}  {}{why}  due {due}", paint.with(of_status(state), state));
+        let due = if state == "snoozed" { format!(" until {due}") } else { format!("{why}  due {due}") };
+        let _ = writeln!(out, "\nrun {number}  {}{due}", paint.with(of_status(state), state));
         for line in story(run, zone, context.paint, now) {
             let _ = writeln!(out, "  {line}");
         }

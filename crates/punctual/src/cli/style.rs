@@ -18,7 +18,6 @@ impl Paint {
         Self { on: io::stdout().is_terminal() && !refused && !dumb }
     }
 
-    #[cfg(test)]
     pub(super) fn none() -> Self {
         Self { on: false }
     }
@@ -49,7 +48,7 @@ pub(super) fn of_status(status: &str) -> Style {
     match status {
         "active" | "delivered" | "completed" | "sent" => Style::Green,
         "paused" | "pending_retry" | "awaiting_ack" | "snoozed" | "waiting" | "processing" | "unknown" => Style::Yellow,
-        "failed" | "unanswered" | "missed" | "refused" => Style::Red,
+        "failed" | "last failed" | "unanswered" | "missed" | "refused" => Style::Red,
         "cancelled" | "dismissed" => Style::Dim,
         _ => Style::Plain,
     }
@@ -87,13 +86,41 @@ pub(super) fn neutral_json(text: &str) -> Cow<'_, str> {
 /// How many columns `text` takes, nearly: East Asian characters and emoji take two, marks take
 /// none.
 pub(super) fn width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
+    let mut is_joined = false;
+    let columns = text.chars().map(|c| {
+        // What a joiner ties to the character before is drawn with it.
+        let columns = if is_joined { 0 } else { char_width(c) };
+        is_joined = c == JOINER;
+        columns
+    });
+    columns.sum()
 }
+
+const JOINER: char = '\u{200d}';
 
 fn char_width(c: char) -> usize {
     match u32::from(c) {
-        0x0300..=0x036f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f => 0,
+        0x0300..=0x036f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0x1f3fb..=0x1f3ff => 0,
         0x1100..=0x115f
+        | 0x231a..=0x231b
+        | 0x23e9..=0x23ec
+        | 0x23f0
+        | 0x23f3
+        | 0x2614..=0x2615
+        | 0x2648..=0x2653
+        | 0x26a1
+        | 0x26bd..=0x26be
+        | 0x26d4
+        | 0x2705
+        | 0x270a..=0x270b
+        | 0x2728
+        | 0x274c
+        | 0x274e
+        | 0x2753..=0x2755
+        | 0x2757
+        | 0x2795..=0x2797
+        | 0x2b50
+        | 0x2b55
         | 0x2e80..=0xa4cf
         | 0xac00..=0xd7a3
         | 0xf900..=0xfaff
@@ -102,7 +129,9 @@ fn char_width(c: char) -> usize {
         | 0xffe0..=0xffe6
         | 0x1f300..=0x1f64f
         | 0x1f680..=0x1f6ff
+        | 0x1f7e0..=0x1f7eb
         | 0x1f900..=0x1f9ff
+        | 0x1fa70..=0x1faff
         | 0x20000..=0x3fffd => 2,
         _ => 1,
     }
@@ -124,13 +153,64 @@ pub(super) fn shorten(text: &str, max: usize) -> String {
     short
 }
 
+/// `text` in at most `lines_max` lines of `max` columns, broken between words where that is possible, with an ellipsis where it was cut.
+pub(super) fn wrap(text: &str, max: usize, lines_max: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        match line.is_empty() {
+            true => line.push_str(word),
+            false if width(line) + 1 + width(word) <= max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            false => lines.push(word.to_owned()),
+        }
+        // A word that is wider than a line is broken, as are languages that do not separate words.
+        while let Some(rest) = lines.last_mut().and_then(|line| split_off(line, max)) {
+            lines.push(rest);
+        }
+    }
+    if lines.len() > lines_max {
+        let rest = lines.split_off(lines_max - 1).join(" ");
+        lines.push(shorten(&rest, max));
+    }
+    lines
+}
+
+/// What of `line` is beyond `max` columns; it is taken off.
+fn split_off(line: &mut String, max: usize) -> Option<String> {
+    let mut columns = 0;
+    let mut cut = None;
+    for (at, c) in line.char_indices() {
+        columns += char_width(c);
+        if columns > max.max(2) {
+            cut = Some(at);
+            break;
+        }
+    }
+    cut.map(|at| line.split_off(at))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_text_is_wrapped_between_words() {
+        let check = |text: &str, max, expect: &[&str]| assert_eq!(wrap(text, max, 3), expect, "{text}");
+        check("water the plants", 20, &["water the plants"]);
+        check("water the plants", 10, &["water the", "plants"]);
+        check("https://example.org/x and so on", 12, &["https://exam", "ple.org/x", "and so on"]);
+        check("薬を飲む時間です", 7, &["薬を飲", "む時間", "です"]);
+        check("one two three four five", 5, &["one", "two", "thre…"]);
+        check("", 5, &[""]);
+    }
+
+    #[test]
     fn wide_characters_take_two_columns_and_marks_none() {
-        assert_eq!((width("abc"), width("薬"), width("⏰薬💊"), width("e\u{301}")), (3, 2, 5, 1));
+        assert_eq!((width("abc"), width("薬"), width("⏰薬💊"), width("e\u{301}")), (3, 2, 6, 1));
+        assert_eq!((width("🪴"), width("👩\u{200d}⚕\u{fe0f}"), width("👍🏽"), width("🇩🇪")), (2, 2, 2, 2));
         assert_eq!(shorten("medicine", 5), "medi…");
         assert_eq!(shorten("薬を飲む", 5), "薬を…");
         assert_eq!(shorten("short", 5), "short");

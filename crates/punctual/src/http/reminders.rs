@@ -10,7 +10,7 @@ use punctual_core::change::{Change, snooze_until};
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Reminder;
-use punctual_core::schedule::parse_instant;
+use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::store::{ReminderQuery, ReminderView, StoreError};
 use punctual_engine::CreateError;
 use serde_json::Value;
@@ -96,18 +96,21 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         (None, Some("true" | "1")) => Some(caller.default_user()),
         (None, _) => caller.bound_to(),
     };
-    let instant = |name: &str| match params.get(name) {
-        Some(text) => {
-            parse_instant(text, &app.zone, app.now()).map(Some).map_err(|problem| Invalid::new(name, problem))
-        }
+    // `today` is a day of the user whose reminders are listed.
+    let zone = match user {
+        Some(user) => app.zone_of(user, app.now()).await?,
+        None => app.zone.clone(),
+    };
+    let bound = |name: &str, end: End| match params.get(name) {
+        Some(text) => parse_end(text, end, &zone, app.now()).map(Some).map_err(|problem| Invalid::new(name, problem)),
         None => Ok(None),
     };
     let limit = params.limit()?;
     let query = ReminderQuery {
         user: user.map(str::to_owned),
         status: params.get("status").map(str::parse).transpose()?,
-        from: instant("from")?,
-        to: instant("to")?,
+        from: bound("from", End::From)?,
+        to: bound("to", End::To)?,
         matching: params.get("match").map(str::to_owned),
         ..ReminderQuery::default()
     };
@@ -195,8 +198,10 @@ async fn snooze(value: Value, app: &App, caller: &Caller, id: ReminderId) -> Res
         (minutes, None) => Ok(snooze_until(now, u64::from(minutes.unwrap_or(SNOOZE_MINUTES)))),
         (None, Some(until)) => {
             // A local time means the reminder's own zone.
-            let zone = seen(app, caller, id).await?.reminder.timezone;
-            Ok(parse_instant(&until, &zone, now).map_err(|problem| Invalid::new("until", problem))?)
+            let reminder = seen(app, caller, id).await?.reminder;
+            let lang = app.person(&reminder.user, now).await?.lang;
+            let until = parse_until(&until, lang, &reminder.timezone, now);
+            Ok(until.map_err(|problem| Invalid::new("until", problem))?)
         }
     }
 }

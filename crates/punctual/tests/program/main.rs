@@ -19,6 +19,7 @@ mod health;
 mod idempotency;
 mod import;
 mod lifecycle;
+mod lists;
 mod people;
 mod phrases;
 mod postgres;

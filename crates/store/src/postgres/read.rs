@@ -5,8 +5,8 @@ use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
-    Window,
+    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StatusFilter, StoreError, StoreStats,
+    Trail, Upcoming, Window,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -18,14 +18,16 @@ use super::flight::{all3, all4, all5};
 use super::pool::{Connection, Param};
 use super::row::{self, count, get, impossible, instant, int, micros, optional_instant, uuid};
 
-/// When a reminder is due next, for a join to `reminder r`.
+/// When a reminder is due next, and until when a run of it is snoozed, for a join to `reminder r`. A run that waits for the end of
+/// quiet hours or of a pause is kept as snoozed with a note.
 const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then o.wake_at else o.due_at end) \
-    as at from punctual.occurrence o where o.reminder_id = r.id \
+    as at, min(o.due_at) filter (where o.state = 'snoozed' and o.error is null) as snoozed_until \
+    from punctual.occurrence o where o.reminder_id = r.id \
     and o.state in ('scheduled', 'snoozed', 'pending_retry')) as next_run on true";
 
 fn views() -> String {
     format!(
-        "select {}, next_run.at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors \
+        "select {}, next_run.at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors, next_run.snoozed_until \
          from punctual.reminder r {NEXT_RUN}",
         row::REMINDER
     )
@@ -41,6 +43,7 @@ fn view(found: &Row) -> Result<ReminderView, StoreError> {
         last_status: last_status.map(str::parse).transpose().map_err(impossible)?,
         total_runs: count(found, after + 3)?,
         consecutive_errors: count(found, after + 4)?,
+        snoozed_until: optional_instant(found, after + 5)?,
     })
 }
 
@@ -74,7 +77,10 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
         add("r.user_id = {}", Box::new(user.clone()), Type::TEXT);
     }
     if let Some(status) = query.status {
-        add("r.status = {}", Box::new(status.as_str()), Type::TEXT);
+        match status {
+            StatusFilter::Is(status) => add("r.status = {}", Box::new(status.as_str()), Type::TEXT),
+            StatusFilter::LastRun(end) => add("r.last_status = {}", Box::new(end.as_str()), Type::TEXT),
+        }
     }
     if let Some(from) = query.from {
         add("next_run.at >= {}", Box::new(micros(from)), Type::TIMESTAMPTZ);

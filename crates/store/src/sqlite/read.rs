@@ -4,8 +4,8 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::{Address, ReminderStatus};
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StoreError, StoreStats, Trail, Upcoming,
-    Window,
+    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StatusFilter, StoreError, StoreStats,
+    Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, Person, User};
 use rusqlite::types::ToSql;
@@ -17,6 +17,10 @@ use super::values::for_rows;
 /// When a reminder is due next, for SELECTs over `reminder r`.
 const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN o.wake_at ELSE o.due_at END) FROM occurrence o \
     WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND o.state IN ('scheduled', 'snoozed', 'pending_retry'))";
+
+/// Until when its next snoozed run is put off. One that waits for the end of quiet hours or of a pause is kept as snoozed with a note.
+const SNOOZED_UNTIL: &str = "(SELECT min(o.due_at) FROM occurrence o \
+    WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND o.state = 'snoozed' AND o.error IS NULL)";
 
 /// Collects what `read` makes of each row.
 pub(super) fn collect<T>(
@@ -36,7 +40,7 @@ pub(super) fn collect<T>(
 
 fn view_columns() -> String {
     format!(
-        "{}, {NEXT_RUN_AT} AS next_run_at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors",
+        "{}, {NEXT_RUN_AT} AS next_run_at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors, {SNOOZED_UNTIL}",
         row::REMINDER
     )
 }
@@ -51,6 +55,7 @@ fn view(found: &Row<'_>) -> Result<ReminderView, StoreError> {
         last_status: last_status.map(|word| word.parse()).transpose().map_err(impossible)?,
         total_runs: get(found, after + 3)?,
         consecutive_errors: get(found, after + 4)?,
+        snoozed_until: optional_instant(found, after + 5)?,
     })
 }
 
@@ -87,7 +92,10 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
         add("r.user = {}", Box::new(user.clone()));
     }
     if let Some(status) = query.status {
-        add("r.status = {}", Box::new(status.as_str()));
+        match status {
+            StatusFilter::Is(status) => add("r.status = {}", Box::new(status.as_str())),
+            StatusFilter::LastRun(end) => add("r.last_status = {}", Box::new(end.as_str())),
+        }
     }
     if let Some(from) = query.from {
         add("next_run_at >= {}", Box::new(micros(from)));

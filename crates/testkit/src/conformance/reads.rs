@@ -6,7 +6,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{Address, Metadata, Priority, Reminder, ReminderStatus};
 use punctual_core::shard::Shards;
-use punctual_core::store::{AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, Upcoming, Window};
+use punctual_core::store::{AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, StatusFilter, Upcoming, Window};
 
 use super::desk::{Desk, LEASE, at, every, failed, once};
 use super::rules;
@@ -14,7 +14,9 @@ use super::rules;
 rules!(
     a_list_is_newest_first_and_comes_in_pages,
     a_list_can_be_narrowed,
+    a_list_can_be_narrowed_to_those_whose_last_run_failed,
     a_view_counts_what_its_runs_led_to,
+    a_view_says_until_when_a_run_is_snoozed,
     runs_and_audit_entries_come_in_pages,
     those_that_are_there_are_found_among_many_ids,
     what_was_imported_is_listed_by_its_source_with_when_it_was_sent,
@@ -48,7 +50,7 @@ async fn a_list_can_be_narrowed(desk: Desk) {
     let all = ReminderQuery::default;
     for (query, expected) in [
         (ReminderQuery { user: Some("ann".into()), ..all() }, vec![paused.id, ann.id]),
-        (ReminderQuery { status: Some(ReminderStatus::Paused), ..all() }, vec![paused.id]),
+        (ReminderQuery { status: Some(StatusFilter::Is(ReminderStatus::Paused)), ..all() }, vec![paused.id]),
         (ReminderQuery { from: Some(at(10)), to: Some(at(500)), ..all() }, vec![ann.id]),
         (ReminderQuery { from: Some(at(500)), ..all() }, vec![bob.id]),
         (ReminderQuery { matching: Some("plants".into()), ..all() }, vec![ann.id]),
@@ -59,6 +61,40 @@ async fn a_list_can_be_narrowed(desk: Desk) {
     ] {
         assert_eq!(ids(&desk, query.clone()).await, expected, "{query:?}");
     }
+}
+
+async fn a_list_can_be_narrowed_to_those_whose_last_run_failed(desk: Desk) {
+    let quick = |reminder: Reminder| Reminder { retries_max: 0, ..reminder };
+    let (single, series, fine, to_come) = (quick(once(1, 10)), quick(every(2, 20)), once(3, 30), once(4, 900));
+    desk.create(&[&single, &series, &fine, &to_come]).await;
+    for second in [10, 20] {
+        let claimed = desk.claim_one(second).await;
+        desk.settle(&claimed, failed(), second).await;
+    }
+    desk.deliver(30).await;
+    let of =
+        |status: &str| ReminderQuery { status: Some(status.parse().expect("a status")), ..ReminderQuery::default() };
+    assert_eq!(ids(&desk, of("failed")).await, [series.id, single.id], "one that goes on, and one that is over");
+    assert_eq!(ids(&desk, of("missed")).await, []);
+    assert_eq!(ids(&desk, of("completed")).await, [fine.id, single.id]);
+    let wrong = "delivered".parse::<StatusFilter>().expect_err("no status").to_string();
+    assert!(wrong.ends_with("not one of active, paused, completed, cancelled, failed, missed, unanswered"), "{wrong}");
+}
+
+async fn a_view_says_until_when_a_run_is_snoozed(desk: Desk) {
+    let reminder = every(1, 100);
+    desk.create(&[&reminder]).await;
+    let times = async || {
+        let view = desk.view(reminder.id).await;
+        (view.next_run_at, view.snoozed_until)
+    };
+    assert_eq!(times().await, (Some(at(100)), None));
+    desk.deliver(100).await;
+    desk.change(reminder.id, Change::Snooze { until: at(250) }, 110).await;
+    assert_eq!(times().await, (Some(at(200)), Some(at(250))), "the series goes on meanwhile");
+    desk.deliver(200).await;
+    desk.deliver(250).await;
+    assert_eq!(times().await, (Some(at(300)), None));
 }
 
 async fn a_view_counts_what_its_runs_led_to(desk: Desk) {

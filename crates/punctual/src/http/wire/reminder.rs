@@ -39,6 +39,7 @@ pub(super) const MADE_HERE: &[&str] = &[
     "id",
     "status",
     "next_run_at",
+    "snoozed_until",
     "summary",
     "last_run_at",
     "last_status",

@@ -3,9 +3,9 @@
 use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::invalid::Invalid;
-use punctual_core::phrase::{self, Meaning, Parsed};
+use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
-use punctual_core::schedule::parse_instant;
+use punctual_core::schedule::parse_until;
 use punctual_core::user::{QuietHours, User};
 use punctual_core::zone::Zone;
 use serde::Serialize;
@@ -24,12 +24,14 @@ const MADE_HERE: &[&str] = &["id", "created_at", "updated_at"];
 pub(in crate::http) fn user(value: Value, id: String, zone: &Zone, now: Timestamp) -> Result<User, Invalid> {
     let mut fields = Fields::of(value, WHOLE, KNOWN, MADE_HERE)?;
     let timezone = fields.zone("timezone")?;
+    let language = fields.text("language")?;
+    let lang = language.as_deref().and_then(|tag| tag.parse().ok());
     let user = User {
         id,
-        language: fields.text("language")?,
+        language,
         addresses: addresses(&mut fields, "addresses")?.unwrap_or_default(),
         quiet_hours: quiet_hours(&mut fields)?,
-        paused_until: paused_until(&mut fields, timezone.as_ref().unwrap_or(zone), now)?,
+        paused_until: paused_until(&mut fields, lang, timezone.as_ref().unwrap_or(zone), now)?,
         timezone,
         admin: fields.boolean("admin")?.unwrap_or(false),
         created_at: now,
@@ -53,15 +55,16 @@ fn quiet_hours(fields: &mut Fields) -> Result<Option<QuietHours>, Invalid> {
     Ok(Some(QuietHours { from: time("from").map_err(within)?, to: time("to").map_err(within)?, except, digest }))
 }
 
-/// An instant, or how people say one: `until monday`, `monday at 8`, `3d`.
-fn paused_until(fields: &mut Fields, zone: &Zone, now: Timestamp) -> Result<Option<Timestamp>, Invalid> {
+/// An instant, or how people say one: `until monday`, `monday at 8`, `3d`, `a week`.
+fn paused_until(
+    fields: &mut Fields,
+    lang: Option<Lang>,
+    zone: &Zone,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Invalid> {
     let Some(text) = fields.text("paused_until")? else { return Ok(None) };
     let wrong = |problem: String| Invalid::new("paused_until", problem);
-    let until = match phrase::parse(&text, None, zone, now) {
-        // `until monday` is a stretch of time from now on.
-        Parsed { meaning: Meaning::Interval { from, to, .. }, rest, .. } if from <= now && rest.is_empty() => to,
-        _ => parse_instant(&text, zone, now).map_err(wrong)?,
-    };
+    let until = parse_until(&text, lang, zone, now).map_err(wrong)?;
     if until <= now {
         return Err(wrong(format!("`{text}` is not in the future; leave it out to be told again")));
     }
