@@ -154,7 +154,8 @@ impl Coming<'_> {
     /// What `next` leads to, unless the sender stops for too long, or for long enough that others get its part.
     pub(super) async fn wait<T>(&mut self, next: impl Future<Output = T>) -> Result<T, Problem> {
         let mut next = std::pin::pin!(next);
-        if let std::task::Poll::Ready(done) = futures_util::poll!(next.as_mut()) {
+        let at_once = std::future::poll_fn(|context| std::task::Poll::Ready(next.as_mut().poll(context)));
+        if let std::task::Poll::Ready(done) = at_once.await {
             return Ok(done);
         }
         let sender = Arc::clone(self.sender.get_or_insert_with(|| {
