@@ -4,6 +4,7 @@
 //! [`crate::wake`] and [`crate::change`] inside its transactions and invents no transitions of its own.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -251,6 +252,8 @@ pub struct Beat {
     pub node: String,
     /// What it wants to hear back through [`Ears`], if anything: random, so that nobody else can say it first.
     pub echo: Option<String>,
+    /// Fingerprints of the secrets that it uses, as [`Shared`] writes them.
+    pub shared: String,
 }
 
 /// What a node learns when it says that it lives.
@@ -264,6 +267,40 @@ pub struct Pulse {
     pub shards: Shards,
     /// The earliest instant at which anything must be looked at, whosever it is. It may have passed.
     pub first_at: Option<Timestamp>,
+    /// What the nodes that live say of the secrets they use, each once ([`Beat::shared`]).
+    pub shared: Vec<String>,
+}
+
+/// Fingerprints of what all nodes should have alike, by name: written as `name=fingerprint`, with spaces between.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shared(Vec<(String, String)>);
+
+impl Shared {
+    /// With one more.
+    #[must_use]
+    pub fn with(mut self, name: &str, fingerprint: &str) -> Self {
+        self.0.push((name.to_owned(), fingerprint.to_owned()));
+        self
+    }
+
+    /// The names of what is not alike in one of `others`. What only one of them has is no difference.
+    pub fn differing(&self, others: &[String]) -> Vec<String> {
+        let differs = |(name, own): &&(String, String)| {
+            let said = others.iter().flat_map(|other| other.split(' ')).filter_map(|pair| pair.split_once('='));
+            said.filter(|(other, _)| other == name).any(|(_, fingerprint)| fingerprint != own)
+        };
+        self.0.iter().filter(differs).map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl fmt::Display for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, fingerprint)) in self.0.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            write!(f, "{space}{name}={fingerprint}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Reminders to write together.
@@ -727,4 +764,24 @@ pub enum ChangeError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_differ_in_what_both_have_otherwise() {
+        let own = Shared::default().with("webhook_secret", "a1").with("link_secret", "b2");
+        assert_eq!(own.to_string(), "webhook_secret=a1 link_secret=b2");
+        let check = |others: &[&str], expect: &[&str]| {
+            let others: Vec<String> = others.iter().map(|other| (*other).to_owned()).collect();
+            assert_eq!(own.differing(&others), expect, "{others:?}");
+        };
+        check(&[], &[]);
+        check(&["webhook_secret=a1 link_secret=b2"], &[]);
+        check(&["webhook_secret=a1 link_secret=b2", "link_secret=x webhook_secret=a1"], &["link_secret"]);
+        check(&["webhook_secret=y", "link_secret=z other=1"], &["webhook_secret", "link_secret"]);
+        check(&["", "nonsense", "other=1"], &[]);
+    }
 }

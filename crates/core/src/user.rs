@@ -115,6 +115,9 @@ pub struct Person {
     pub paused_until: Option<Timestamp>,
 }
 
+/// The id of every node's admin key. Ids of other keys begin with `key_`.
+pub const ADMIN_ID: &str = "admin";
+
 /// A key that may use the API. The key itself is never kept, only its hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiKey {

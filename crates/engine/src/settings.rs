@@ -5,12 +5,15 @@ use std::time::Duration;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
+use punctual_core::store::Shared;
 
 /// What can be set about the engine. Each limit says what happens when it is reached.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// This process's name in leases.
     pub node: String,
+    /// What all nodes on one store should have alike.
+    pub shared: Shared,
     /// How long a lease lasts unless renewed. A dead node's work is taken over after it.
     pub lease_for: Duration,
     /// The most occurrences one claim takes; more are taken by the next claim.
@@ -45,6 +48,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             node: "local".into(),
+            shared: Shared::default(),
             lease_for: Duration::from_secs(15),
             batch_max: 1024,
             in_flight_max: 16_384,

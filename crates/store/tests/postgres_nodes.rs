@@ -30,7 +30,7 @@ impl Node {
 
     async fn beat(&self) -> Pulse {
         self.store
-            .beat(Beat { node: self.name.clone(), echo: None })
+            .beat(Beat { node: self.name.clone(), echo: None, shared: String::new() })
             .await
             .expect("the store works")
             .expect("the store works")
@@ -107,7 +107,7 @@ async fn nodes_that_live_divide_the_shards_and_one_that_leaves_is_replaced_at_on
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 seconds' where name = 'b'");
     assert_eq!(a.beat().await.nodes, ["a"]);
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 minutes' where name = 'b'");
-    a.store.beat(Beat { node: "a".into(), echo: Some("e1".into()) }).await.unwrap();
+    a.store.beat(Beat { node: "a".into(), echo: Some("e1".into()), shared: String::new() }).await.unwrap();
     assert_eq!(server.sql(&database, "select string_agg(name, ' ') from punctual.node"), "a");
     assert_eq!(hear(&mut ears).await, Heard::Beat("e1".into()), "a beat is heard back by who asks for it");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, Pulse, StoreError};
+use punctual_core::store::{Beat, Pulse, Shared, StoreError};
 
 use crate::claim::plus;
 use crate::command::Inner;
@@ -80,7 +80,10 @@ async fn once(inner: &Inner, echo: Option<String>) -> Result<(), StoreError> {
         // Opened before the store is asked, so that what is planned meanwhile is kept.
         inner.timer.extend(until);
     }
-    let beaten = inner.store.beat(Beat { node: inner.settings.node.clone(), echo }).await;
+    let beaten = inner
+        .store
+        .beat(Beat { node: inner.settings.node.clone(), echo, shared: inner.settings.shared.to_string() })
+        .await;
     let pulse = match beaten {
         Ok(Some(pulse)) => pulse,
         Ok(None) => return Ok(()),
@@ -95,6 +98,7 @@ async fn once(inner: &Inner, echo: Option<String>) -> Result<(), StoreError> {
     correct(inner, before, after, pulse.now);
     let now = inner.clock.now();
     let is_new = inner.peers.heed(&pulse);
+    inner.peers.compare(&inner.settings.shared, &pulse.shared);
     inner.metrics.nodes.set(pulse.nodes.len() as i64);
     inner.metrics.shards.set(pulse.shards.count() as i64);
     let is_soon = pulse.first_at.is_some_and(|at| at <= until);
@@ -126,6 +130,24 @@ fn correct(inner: &Inner, before: Timestamp, after: Timestamp, shown: Timestamp)
 }
 
 impl super::Peers {
+    /// Notes which secrets other nodes have otherwise, and says so when that has changed.
+    fn compare(&self, own: &Shared, others: &[String]) {
+        let differing = own.differing(others);
+        let mut known = super::lock(&self.disagrees);
+        if *known == differing {
+            return;
+        }
+        match differing.is_empty() {
+            true => tracing::info!("the nodes use the same secrets again"),
+            false => tracing::warn!(
+                settings = differing.join(", "),
+                "this node and another one use different secrets: what one signs the other does not know; \
+                 give all nodes the same settings, or none"
+            ),
+        }
+        *known = differing;
+    }
+
     /// Takes a pulse to heart; returns whether this node's shards have changed.
     fn heed(&self, pulse: &Pulse) -> bool {
         self.is_shared.store(true, Ordering::Release);
@@ -137,6 +159,7 @@ impl super::Peers {
             tracing::info!(nodes, shards, "the shards were divided anew");
         }
         *own = pulse.shards;
+        drop(own);
         is_new && pulse.shards != Shards::NONE
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Peers {
     is_late: AtomicBool,
     /// What this node has sent and waits to hear back. Nobody else can have known it before.
     echoes: Mutex<VecDeque<String>>,
+    /// The secrets that another node has otherwise, by the names of their settings.
+    disagrees: Mutex<Vec<String>>,
     /// When the waits that others were asked for were last read.
     holds_read_at: Mutex<Option<Timestamp>>,
 }
@@ -49,6 +51,8 @@ pub struct Standing {
     pub shards: usize,
     /// Whether it hears what others change; if not, it looks every second.
     pub hears: bool,
+    /// The secrets that another node has otherwise, by the names of their settings.
+    pub disagrees: Vec<String>,
 }
 
 impl Peers {
@@ -60,6 +64,7 @@ impl Peers {
             hears: AtomicBool::new(false),
             is_late: AtomicBool::new(false),
             echoes: Mutex::default(),
+            disagrees: Mutex::default(),
             holds_read_at: Mutex::default(),
         }
     }
@@ -118,6 +123,7 @@ impl Peers {
             nodes: self.n_nodes.load(Ordering::Relaxed),
             shards: self.own().count(),
             hears: self.hears(),
+            disagrees: lock(&self.disagrees).clone(),
         })
     }
 }

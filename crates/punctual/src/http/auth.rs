@@ -1,7 +1,7 @@
 //! Who asks, and what they may do.
 //!
-//! A key is compared by its hash: the admin key's in constant time, the others' by a lookup of the
-//! hash, which tells nothing about the key. A handler says what it needs by the extractor it takes:
+//! A key is compared by its hash: this node's admin key's in constant time, the others' (also of other nodes' admins) by a lookup of
+//! the hash, which tells nothing about the key. A handler says what it needs by the extractor it takes:
 //! [`Caller`] may read, [`Writer`] may change, [`Admin`] is bound to nobody and may change.
 
 use std::sync::Arc;
@@ -11,15 +11,18 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use punctual_core::store::By;
-use punctual_core::user::ApiKey;
+use punctual_core::user::{ADMIN_ID, ApiKey};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use super::App;
 use super::problem::Problem;
 use super::recent::Recent;
-use super::{App, BELIEVED_FOR_SECONDS};
 use crate::config::Secret;
 use crate::connections::Connection;
+
+/// How long a key is believed without asking again, in seconds: a key that was deleted on another node works no longer than that.
+const KEY_BELIEVED_FOR_SECONDS: i64 = 1;
 
 /// Whom an unbound caller means when it names no user.
 const DEFAULT_USER: &str = "me";
@@ -53,12 +56,12 @@ pub(super) struct Admin;
 
 impl Auth {
     pub(super) fn new(admin_key: &Secret, local_key: &Secret) -> Self {
-        let admin_caller = Caller { id: "admin".into(), actor: "admin".into(), user: None, write: true };
+        let admin_caller = Caller { id: ADMIN_ID.into(), actor: ADMIN_ID.into(), user: None, write: true };
         Self {
             admin: hash(admin_key.expose()),
             local: hash(local_key.expose()),
             admin_caller,
-            recent: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
+            recent: Recent::new(KEY_BELIEVED_FOR_SECONDS, 10_000),
         }
     }
 
@@ -69,7 +72,7 @@ impl Auth {
 }
 
 /// What is kept of a key.
-pub(super) fn hash(key: &str) -> [u8; 32] {
+pub(crate) fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
@@ -87,7 +90,8 @@ impl Caller {
                 let generation = app.auth.recent.generation();
                 let key = app.engine.store().key(hash).await?;
                 let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
-                let known = (Self::with(&key), key.expires_at);
+                let caller = if key.id == ADMIN_ID { app.auth.admin_caller.clone() } else { Self::with(&key) };
+                let known = (caller, key.expires_at);
                 app.auth.recent.put(generation, hash, known.clone(), now);
                 known
             }

@@ -101,6 +101,10 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
         body["shards"] = standing.shards.into();
         // Nothing is lost without it; what others plan may be noticed up to a second or two late.
         body["wake_ups"] = if standing.hears { "listen" } else { "poll" }.into();
+        if !standing.disagrees.is_empty() {
+            // Everything is sent; what receives it may not believe it.
+            body["disagrees"] = standing.disagrees.into();
+        }
     }
     if let Some(alarm) = app.engine.alarm() {
         // It is a second way to be woken: without it everything works.

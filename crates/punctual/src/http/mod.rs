@@ -71,6 +71,7 @@ use punctual_engine::{CreateError, Engine};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tower_http::catch_panic::CatchPanicLayer;
 
+pub(crate) use self::auth::hash as hash_of_key;
 pub(crate) use self::keys::new_key;
 
 use self::auth::{Auth, Caller};
@@ -79,7 +80,7 @@ use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
 
-/// How long a user's zone and language, a key or a count is believed without asking again, in seconds.
+/// How long a user's zone and language or a count is believed without asking again, in seconds.
 const BELIEVED_FOR_SECONDS: i64 = 10;
 
 /// How many kilobytes of batches are understood and stored at once; more wait their turn. A batch takes many times its size meanwhile.

@@ -54,18 +54,18 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
     paths::make_private_dir(&config.data_dir)
         .with_context(|| format!("cannot make the data directory {}", config.data_dir.display()))?;
-    let admin_key = secrets::admin_key(&config.data_dir, &*random)?;
-    let webhook_secret = secrets::webhook_secret(&config, &*random)?;
-
+    secrets::check(&config)?;
     let database = open_database(&config.database).await?;
-    let mut settings = settings(&config, &*random);
+    let secrets = secrets::all(&config, &database, &*random).await?;
+    let mut settings = Settings { shared: secrets.shared.clone(), ..settings(&config, &*random) };
     settings.sends_max = settings.sends_max.min(descriptors.sends_max);
+    let node = settings.node.clone();
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
-    let server = server(&config, &url, &*random)?;
+    let server = server(&config, &url, &secrets);
     let links = server.links.clone();
-    let mut channels = channels(&config, webhook_secret, server)?;
+    let mut channels = channels(&config, Some(secrets.webhook), server)?;
     if let Opened::Postgres(store) = &database {
         publish(store, &config, &channels).await;
     }
@@ -83,13 +83,16 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         alarm: alarm(config.redis.as_ref(), &clock)?,
     });
     let running = engine.start().await.context("cannot start")?;
+    if let Opened::Postgres(store) = &database {
+        secrets.admin.share(Arc::clone(store), node, Arc::clone(&clock)).await;
+    }
 
     let local_key = Secret::new(http::new_key(&**engine.random()));
     let app = http::App::new(http::Parts {
         engine: engine.clone(),
         zone: config.timezone.clone(),
         retries_max: config.retries_max,
-        admin_key,
+        admin_key: secrets.admin.key,
         local_key: local_key.clone(),
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
@@ -188,10 +191,10 @@ async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
 }
 
 /// What all channels are told about this server, which listens at `url`.
-fn server(config: &Config, url: &str, random: &dyn Random) -> anyhow::Result<setup::Server> {
+fn server(config: &Config, url: &str, secrets: &secrets::Secrets) -> setup::Server {
     let public_url = config.public_url.clone().unwrap_or_else(|| url.to_owned());
-    let links = Links::new(&public_url, secrets::link_secret(config, random)?.expose().as_bytes());
-    Ok(setup::Server { public_url: Some(public_url), links: Some(links) })
+    let links = Links::new(&public_url, secrets.link.expose().as_bytes());
+    setup::Server { public_url: Some(public_url), links: Some(links) }
 }
 
 /// Refuses settings of channels that cannot be right, before anything is made or opened.

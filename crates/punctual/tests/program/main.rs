@@ -26,6 +26,7 @@ mod postgres;
 mod redis_timer;
 mod reminders;
 mod shadow;
+mod shared;
 mod sql;
 mod timers;
 mod zones;

@@ -33,6 +33,7 @@ mod read;
 mod row;
 mod session;
 mod settle;
+mod share;
 mod tell;
 mod tls;
 mod turn;
@@ -132,6 +133,19 @@ impl PostgresStore {
     /// Tells the functions that other clients call in SQL what this node would accept. The last node to say so counts.
     pub async fn publish(&self, published: &Published) -> Result<(), StoreError> {
         write!(self, Normal, db => publish::publish(&db, published))
+    }
+
+    /// The secret of this name that all nodes use: what is kept, else `seed`, which is then kept. With `wins`, `seed` whatever is
+    /// kept.
+    pub async fn shared_secret(&self, name: &str, seed: &str, wins: bool) -> Result<String, StoreError> {
+        // The same again leads to the same.
+        on!(self, Normal, reads: true, db => share::secret(&db, name, seed, wins))
+    }
+
+    /// Lets the admin key with this hash, which `node` uses, work on every node for a day. With `alone`, admin keys that no living
+    /// node uses stop working.
+    pub async fn share_admin_key(&self, hash: &[u8; 32], node: &str, alone: bool) -> Result<(), StoreError> {
+        on!(self, Normal, reads: true, db => share::admin_key(&db, hash, node, alone))
     }
 
     fn own(&self) -> Shards {

@@ -11,7 +11,7 @@ use super::row::{self, clean, get, impossible, reminder_id, uuid};
 use super::tell::CHANNEL;
 
 /// A node that has not been seen for this long has no shards. It beats every second, and two beats may be late.
-const LIVES_FOR: &str = "interval '3 seconds'";
+pub(super) const LIVES_FOR: &str = "interval '3 seconds'";
 /// A node that has not been seen for this long is forgotten.
 const KEPT_FOR: &str = "interval '1 minute'";
 
@@ -26,13 +26,17 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
     let forget = format!("delete from punctual.node where seen_at < clock_timestamp() - {KEPT_FOR}");
     // The housekeeping and the echo are part of the same statement, so that a node that lives costs one query a second.
     let sql = format!(
-        "with forgotten as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at) \
-         values ($1, clock_timestamp(), clock_timestamp()) on conflict (name) do update set seen_at = clock_timestamp()) \
+        "with forgotten as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at, shared) \
+         values ($1, clock_timestamp(), clock_timestamp(), $3) \
+         on conflict (name) do update set seen_at = clock_timestamp()) \
          select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
-         case when $2 is not null then pg_notify('{CHANNEL}', 'beat ' || $2) end, clock_timestamp()",
+         case when $2 is not null then pg_notify('{CHANNEL}', 'beat ' || $2) end, clock_timestamp(), \
+         array(select distinct shared from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and shared is not null)",
         if beat.echo.is_some() { forget.as_str() } else { "select" },
     );
-    let rows = db.rows(&sql, &[(&clean(&beat.node), Type::TEXT), (&beat.echo, Type::TEXT)]).await?;
+    let rows = db
+        .rows(&sql, &[(&clean(&beat.node), Type::TEXT), (&beat.echo, Type::TEXT), (&beat.shared, Type::TEXT)])
+        .await?;
     let found = rows.first().ok_or_else(|| impossible("a beat was not answered"))?;
     let mut nodes: Vec<String> = get(found, 0)?;
     if !nodes.contains(&beat.node) {
@@ -41,7 +45,13 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
     }
     nodes.sort_unstable();
     let shards = Shards::share(&beat.node, &nodes);
-    Ok(Pulse { now: row::instant(found, 3)?, shards, nodes, first_at: row::optional_instant(found, 1)? })
+    Ok(Pulse {
+        now: row::instant(found, 3)?,
+        shards,
+        nodes,
+        first_at: row::optional_instant(found, 1)?,
+        shared: get(found, 4)?,
+    })
 }
 
 pub(super) async fn leave(db: &Connection<'_>, node: &str) -> Result<(), Fault> {

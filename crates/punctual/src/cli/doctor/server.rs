@@ -20,6 +20,12 @@ pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
         Ok(answer) => {
             let mut checks = vec![Check::good("server", format!("ready at {}", client.url()))];
             checks.extend(drift(&answer, before, after));
+            if let Some(names) = answer["disagrees"].as_array() {
+                let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+                let detail = format!("this node and another one use a different {}", names.join(" and "));
+                let advice = "give all nodes the same setting, or none: then they use the one in the database";
+                checks.push(Check::wrong("secrets", detail, advice));
+            }
             if answer["shadow"] == true {
                 let advice = "start it without --shadow, or PUNCTUAL_SHADOW, when it shall send";
                 checks.push(Check::note("shadow", "everything is done but the send".to_owned(), advice));
