@@ -182,11 +182,11 @@ impl Connections {
         }
     }
 
-    /// Ends whatever waits for a request that has not come.
+    /// Ends those of which a head is awaited. Those that are idle after an answer are ended by hyper, which sends the answer first.
     fn end_without_request(&self) {
         let open: Vec<_> = self.lock().by_number.values().cloned().collect();
         for connection in open {
-            if connection.lock().doing != Doing::Request {
+            if connection.lock().doing == Doing::Head {
                 connection.end("the server stops");
             }
         }
@@ -255,8 +255,10 @@ impl Connection {
         };
     }
 
-    fn is_closing(&self) -> bool {
-        self.lock().closing
+    /// Whether it was told to end while its answer waited for its reader.
+    fn is_unread(&self) -> bool {
+        let state = self.lock();
+        state.closing && state.blocked.is_some()
     }
 
     fn now_does(&self, doing: Doing) {
@@ -302,6 +304,12 @@ impl Drop for InRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Connection {
+        fn is_closing(&self) -> bool {
+            self.lock().closing
+        }
+    }
 
     impl Connections {
         fn pass(&self, ticks: u64) {

@@ -69,7 +69,7 @@ impl AsyncWrite for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if self.connection.is_closing() {
+        if self.connection.is_unread() {
             // Whoever did not read is not going to: the system forgets what it keeps for it. A socket that is gone already is gone.
             let _ = self.stream.set_zero_linger();
         }

@@ -35,7 +35,7 @@ pub(super) async fn create(
     {
         return Ok(response);
     }
-    let _turn = app.batch_turn(body.0.len()).await;
+    let _turn = app.batch_turn(body.weight()).await;
     let mut fields = Fields::of(body.json()?, WHOLE, &["reminders"], &[])?;
     drop(body);
     let items = fields.list("reminders")?.ok_or_else(|| Invalid::new("reminders", "is missing; send a list"))?;

@@ -25,7 +25,7 @@ const SMALL_PURSE_BYTES: usize = 64 * 1024 * 1024;
 /// The second purse: what all bodies have beyond that, together.
 const LARGE_PURSE_BYTES: usize = 96 * 1024 * 1024;
 /// How long a body waits for room before its sender is told to come back.
-const ROOM_WAIT_MAX: Duration = Duration::from_secs(2);
+const ROOM_WAIT_MAX: Duration = Duration::from_secs(5);
 /// A sender that sends nothing for so long has stopped; it loses its part when another needs it.
 const STOPPED_AFTER: Duration = Duration::from_secs(2);
 /// How many times [`STOPPED_AFTER`] a sender has to bring [`PROGRESS_BYTES`] or the end. Then it is told that it took too long.

@@ -95,7 +95,7 @@ pub(super) async fn take(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
-    let _turn = app.batch_turn(body.0.len()).await;
+    let _turn = app.batch_turn(body.weight()).await;
     let mut fields = Fields::of(body.json()?, WHOLE, &["source", "dry_run", "items"], &[])?;
     drop(body);
     let source = name(&mut fields, "source", "name where it comes from, such as v2_reminders@bot")?;

@@ -13,21 +13,27 @@ use serde_json::Value;
 use super::App;
 use super::bodies::{Bodies, Part};
 use super::problem::Problem;
+use super::weight::weight;
 use crate::config::keys::nearest;
 
 /// The largest body of a request about one thing.
 pub(super) const SINGLE_BYTES_MAX: usize = 1024 * 1024;
 /// The largest body of a batch.
 pub(super) const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How many times its largest size a body may take once it is understood. Those of people and programs take three to ten times their own.
+const WEIGHT_FACTOR: usize = 8;
 /// How much of a body that is refused is read and thrown away, so that a client that sends before
 /// it listens gets the answer and not a broken connection.
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The whole body, at most `MAX` bytes of JSON, and what it has of the budget for bodies.
-pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(
-    pub(super) Bytes,
-    #[expect(dead_code, reason = "it is held until the body is dropped")] Part,
-);
+pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes, Held);
+
+struct Held {
+    weight: usize,
+    #[expect(dead_code, reason = "it is given back when the body is dropped")]
+    part: Part,
+}
 
 /// Handlers name who may ask before they name the body, so nothing of a body is read for anybody else.
 impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
@@ -35,15 +41,28 @@ impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let (bytes, part) = read(body, MAX, &parts.headers, &app.bodies).await?;
+        let (bytes, mut part) = read(body, MAX, &parts.headers, &app.bodies).await?;
         if !bytes.is_empty() {
             must_be_json(&parts.headers)?;
         }
-        Ok(Self(bytes, part))
+        let weight = weight(&bytes);
+        if weight > MAX * WEIGHT_FACTOR {
+            let detail = "the body has too many values to be understood at once; send it in parts";
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
+        }
+        if MAX == SINGLE_BYTES_MAX {
+            app.bodies.grow(&mut part, weight).await?;
+        }
+        Ok(Self(bytes, Held { weight, part }))
     }
 }
 
 impl<const MAX: usize> Input<MAX> {
+    /// About how many bytes it takes once it is understood. A batch waits for its turn with it, because it takes longer.
+    pub(super) fn weight(&self) -> usize {
+        self.1.weight
+    }
+
     /// The body as JSON.
     pub(super) fn json(&self) -> Result<Value, Problem> {
         if self.0.iter().all(u8::is_ascii_whitespace) {

@@ -12,6 +12,9 @@ mod input;
 /// Memory for the bodies of requests.
 mod bodies;
 
+/// What a JSON text takes once it is understood.
+mod weight;
+
 /// Pages of a list, bounded in bytes.
 mod pages;
 
@@ -83,10 +86,10 @@ use crate::config::Secret;
 /// How long a user's zone and language or a count is believed without asking again, in seconds.
 const BELIEVED_FOR_SECONDS: i64 = 10;
 
-/// How many kilobytes of batches are understood and stored at once; more wait their turn. A batch takes many times its size meanwhile.
-const BATCHES_KB_MAX: usize = 32 * 1024;
+/// How many kilobytes the batches may take that are understood and stored at once; more wait their turn.
+const BATCHES_KB_MAX: usize = 256 * 1024;
 /// A smaller batch counts as this many, so that not too many share the processors.
-const BATCH_KB_MIN: usize = 4 * 1024;
+const BATCH_KB_MIN: usize = 32 * 1024;
 
 /// What every handler needs.
 pub(crate) struct App {
@@ -168,9 +171,9 @@ impl App {
         Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
     }
 
-    /// Waits for the turn of a batch of `bytes`.
-    async fn batch_turn(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
-        let kilobytes = (bytes / 1024).clamp(BATCH_KB_MIN, BATCHES_KB_MAX);
+    /// Waits for the turn of a batch that takes `weight` bytes once it is understood.
+    async fn batch_turn(&self, weight: usize) -> Option<SemaphorePermit<'_>> {
+        let kilobytes = (weight / 1024).clamp(BATCH_KB_MIN, BATCHES_KB_MAX);
         self.batches.acquire_many(u32::try_from(kilobytes).unwrap_or(u32::MAX)).await.ok()
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::common::{Home, Receiver, Server, soon, within};
+use crate::common::{Home, Receiver, Server, answer, soon, within};
 
 async fn connect(server: &Server) -> TcpStream {
     soon(TcpStream::connect(server.url.strip_prefix("http://").unwrap())).await.unwrap()
@@ -41,8 +41,17 @@ fn soon_to(receiver: &Receiver, at: &str) -> Value {
 
 /// Megabytes of memory that the server has.
 fn resident_mb(server: &Server) -> u64 {
+    memory_mb(server, "VmRSS:")
+}
+
+/// Megabytes of memory that the server has had at most.
+fn most_resident_mb(server: &Server) -> u64 {
+    memory_mb(server, "VmHWM:")
+}
+
+fn memory_mb(server: &Server, which: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
 
@@ -236,4 +245,26 @@ async fn readers_that_do_not_read_take_bounded_memory_and_are_ended() {
 #[expect(clippy::disallowed_methods, reason = "how slowly somebody sends is real time")]
 async fn pause(span: Duration) {
     tokio::time::sleep(span).await;
+}
+
+/// An empty object is three bytes on the way and hundreds once it is understood.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_of_countless_values_takes_bounded_memory() {
+    let home = Home::new();
+    let server = home.serve();
+    let many = |n: usize| format!("{{\"reminders\":[{}{{}}]}}", "{\"\":0},".repeat(n));
+    for (path, n) in [("/v1/reminders/batch", 4_000_000), ("/v1/reminders", 100_000)] {
+        let posts = (0..4).map(|_| {
+            let request = server.request(Method::POST, path).bearer_auth(&server.key);
+            tokio::spawn(request.header("content-type", "application/json").body(many(n)).send())
+        });
+        for post in posts.collect::<Vec<_>>() {
+            let (status, problem) = answer(within(Duration::from_secs(60), post).await.unwrap().unwrap()).await;
+            assert_eq!(status, 413, "{problem}");
+            assert!(problem["detail"].as_str().unwrap().contains("send it in parts"), "{problem}");
+        }
+    }
+    let most = most_resident_mb(&server);
+    eprintln!("countless values: {most} MB at most");
+    assert!(most < 400, "{most} MB were taken");
 }
