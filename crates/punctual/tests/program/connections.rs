@@ -81,6 +81,23 @@ async fn more_idle_sockets_than_descriptors_stop_neither_sending_nor_callers() {
     server.stop();
 }
 
+/// So few that taking a connection may fail.
+#[tokio::test]
+async fn with_hardly_any_descriptors_it_goes_on() {
+    let home = Home::new();
+    let server = home.serve_limited("64:64");
+    let mut receiver = Receiver::listen().await;
+    server.create(soon_to(&receiver, "2s")).await;
+    let mut idle = Vec::new();
+    for _ in 0..300 {
+        idle.push(connect(&server).await);
+    }
+    receiver.next().await;
+    assert_eq!(asked(&server, &mut connect(&server).await).await, "HTTP/1.1 200 OK");
+    let (status, log) = server.stop();
+    assert!(status.success() && log.len() < 50, "{log:#?}");
+}
+
 #[tokio::test]
 async fn the_limit_on_descriptors_is_raised_as_far_as_it_goes() {
     let home = Home::new();
