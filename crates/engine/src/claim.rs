@@ -101,7 +101,12 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             }
             Err(error) => {
                 inner.store_failed(&error);
-                Next { at: None, after: Some(PAUSE_AFTER_FAILURE) }
+                // Whatever is noted meanwhile: the store would be asked again and again, as fast as it refuses.
+                tokio::select! { biased;
+                    () = inner.stopped() => {}
+                    () = inner.clock.pause(PAUSE_AFTER_FAILURE) => {}
+                }
+                continue;
             }
         };
         if next.at.is_some_and(|at| at <= inner.clock.now()) {

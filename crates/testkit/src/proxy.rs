@@ -99,6 +99,8 @@ struct State {
     refusing: bool,
     /// Whoever says these words is swallowed from then on.
     unheard: Option<String>,
+    /// How many connections were ever made to it.
+    n_accepted: usize,
     connections: Vec<Connection>,
 }
 
@@ -255,6 +257,11 @@ impl Proxy {
         self.shared.lock().connections.iter().filter(|connection| !connection.is_over()).count()
     }
 
+    /// How many connections were made to it since it started, also those that it refused.
+    pub fn accepted(&self) -> usize {
+        self.shared.lock().n_accepted
+    }
+
     /// How many open connections there are whose client has said `words`.
     pub fn connections_that_said(&self, words: &str) -> usize {
         let state = self.shared.lock();
@@ -290,6 +297,7 @@ async fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
     loop {
         // What fails here is one connection, not the listener.
         let Ok((client, _)) = listener.accept().await else { continue };
+        shared.lock().n_accepted += 1;
         tokio::spawn(connect(Arc::clone(shared), client));
     }
 }

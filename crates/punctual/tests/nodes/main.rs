@@ -35,6 +35,7 @@ mod paused;
 mod plain_sql;
 mod skewed;
 mod together;
+mod unreachable;
 
 /// All that waits for leases to end and for silence to be noticed, at once: each has nodes and a database of its own, and
 /// waiting costs nothing.
@@ -47,5 +48,6 @@ async fn what_a_node_can_no_longer_do_others_do() {
         listening::a_listening_connection_that_died_silently_is_noticed_and_made_again(),
         together::a_rate_is_kept_by_all_nodes_together(),
         together::what_one_node_is_told_to_wait_all_wait(),
+        unreachable::a_node_without_a_database_tries_about_once_a_second_and_is_back_at_once(),
     );
 }

@@ -18,12 +18,6 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// A connection that could not be made.
-    pub(super) fn connecting(error: Error) -> Self {
-        // No password is in it: the server never repeats one, and the driver's errors are about addresses and files.
-        Self::Store(StoreError::Unavailable(chain(&error)))
-    }
-
     /// Whether the server answered, so that the connection is in a known state.
     pub(super) fn was_answered(&self) -> bool {
         match self {

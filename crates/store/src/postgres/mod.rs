@@ -29,16 +29,19 @@ mod open;
 mod pool;
 mod prune;
 mod publish;
+mod reach;
 mod read;
 mod row;
 mod session;
 mod settle;
 mod share;
+mod stream;
 mod tell;
 mod tls;
 mod turn;
 mod url;
 mod waiting;
+mod way;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -399,7 +402,7 @@ impl Store for PostgresStore {
 
     async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
         // A turn that is taken twice is one that nobody uses.
-        read!(self, Urgent, db => turn::take(&db, &limits))
+        read!(self, Brief, db => turn::take(&db, &limits))
     }
 
     async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use punctual_core::store::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row, Socket};
+use tokio_postgres::{Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::Fault;
+use super::reach::{Bare, reach};
 use super::url::Url;
+use super::way::{Pass, Way};
 
 /// Connections for claims, settles and renewals. A claim, a settle and a renewal can be under way at once.
 const URGENT_MAX: usize = 3;
@@ -28,8 +29,6 @@ const NORMAL_MAX: usize = 9;
 const URGENT_WITHIN: Duration = Duration::from_secs(5);
 /// All else may have to read much; but whoever asks over HTTP waits for it.
 const NORMAL_WITHIN: Duration = Duration::from_secs(15);
-/// A server that takes a connection and then says nothing is as far away as one that cannot be reached.
-const GREETED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A statement's parameter and its type. Types are given, so that a statement needs no preparing: behind PgBouncer in
 /// transaction mode, what is prepared in one moment is on another server's connection in the next.
@@ -40,6 +39,8 @@ pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 pub(super) enum Lane {
     /// Claims and settles: an instant depends on them.
     Urgent,
+    /// What a send need not wait for: while the server cannot be reached, it is told so at once.
+    Brief,
     /// All else.
     Normal,
     /// Making the schema, which takes as long as it takes.
@@ -49,21 +50,18 @@ pub(super) enum Lane {
 impl Lane {
     fn within(self) -> Option<Duration> {
         match self {
-            Self::Urgent => Some(URGENT_WITHIN),
+            Self::Urgent | Self::Brief => Some(URGENT_WITHIN),
             Self::Normal => Some(NORMAL_WITHIN),
             Self::Patient => None,
         }
     }
 }
 
-/// A connection, and what must be polled to keep it alive.
-pub(super) type Bare =
-    (Client, tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>);
-
 /// Connections to one database.
 pub(super) struct Pool {
     url: Url,
     tls: MakeRustlsConnect,
+    way: Way,
     idle: Mutex<Vec<Client>>,
     urgent: Semaphore,
     normal: Semaphore,
@@ -75,6 +73,7 @@ impl Pool {
         Self {
             url,
             tls,
+            way: Way::new(),
             idle: Mutex::default(),
             urgent: Semaphore::new(URGENT_MAX),
             normal: Semaphore::new(NORMAL_MAX),
@@ -93,17 +92,24 @@ impl Pool {
     /// A connection, when it is the caller's turn; a new one where none is left from before.
     pub(super) async fn get(&self, lane: Lane) -> Result<Connection<'_>, Fault> {
         let turns = match lane {
-            Lane::Urgent => &self.urgent,
+            Lane::Urgent | Lane::Brief => &self.urgent,
             Lane::Normal | Lane::Patient => &self.normal,
         };
         let closed = |_| Fault::Store(StoreError::Unavailable("the store has been closed".into()));
-        let permit = turns.acquire().await.map_err(closed)?;
-        let client = loop {
-            let left = self.idle().pop();
-            match left {
-                Some(client) if client.is_closed() => {}
-                Some(client) => break client,
-                None => break self.connect().await?,
+        let (permit, client) = loop {
+            if lane == Lane::Brief
+                && let Some(error) = self.way.closed()
+            {
+                return Err(Fault::Store(error));
+            }
+            // Before a turn is taken: those who wait for the server must not keep each other waiting.
+            self.pass().await?;
+            let permit = turns.acquire().await.map_err(closed)?;
+            if let Some(client) = self.left() {
+                break (permit, client);
+            }
+            if !self.way.is_in_doubt() {
+                break (permit, self.connect().await?);
             }
         };
         Ok(Connection {
@@ -119,33 +125,66 @@ impl Pool {
         })
     }
 
-    /// A connection that the caller keeps alive.
-    pub(super) async fn connect_bare(&self) -> Result<Bare, Fault> {
-        // The driver's own limit is for each host, and ends where the greeting begins.
-        let config = &self.url.config;
-        let each = config.get_connect_timeout().copied().unwrap_or_default().max(GREETED_WITHIN);
-        let all = each * u32::try_from(config.get_hosts().len()).unwrap_or(1).max(1);
-        match in_time(all, config.connect(self.tls.clone())).await {
-            Some(connected) => connected.map_err(Fault::connecting),
-            None => Err(Fault::Store(StoreError::Unavailable("the server does not answer".into()))),
+    /// A connection that was made before and lives.
+    fn left(&self) -> Option<Client> {
+        loop {
+            let client = self.idle().pop()?;
+            if !client.is_closed() {
+                return Some(client);
+            }
+            self.way.doubt();
         }
     }
 
-    pub(super) async fn connect(&self) -> Result<Client, Fault> {
-        let (client, connection) = self.connect_bare().await?;
-        tokio::spawn(async move {
-            // Whoever waits for an answer is told as well.
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to the database ended");
+    /// Waits until the server can be reached. Where nobody knows, one connects for all; the connection is left for whoever comes.
+    async fn pass(&self) -> Result<(), Fault> {
+        let turn = match self.way.pass().await {
+            Pass::Open => return Ok(()),
+            Pass::Closed(error) => return Err(Fault::Store(error)),
+            Pass::Try(turn) => turn,
+        };
+        match reach(&self.url, &self.tls, None).await {
+            Ok((bare, host)) => {
+                self.idle().push(kept_alive(bare));
+                self.way.opened(host);
+                drop(turn);
+                Ok(())
             }
-        });
-        Ok(client)
+            Err(fault) => {
+                let error = StoreError::from(fault);
+                self.way.failed(error.clone());
+                Err(Fault::Store(error))
+            }
+        }
+    }
+
+    /// A connection that the caller keeps alive.
+    pub(super) async fn connect_bare(&self) -> Result<Bare, Fault> {
+        self.pass().await?;
+        let reached = reach(&self.url, &self.tls, self.way.host()).await;
+        Ok(reached.inspect_err(|_| self.way.doubt())?.0)
+    }
+
+    /// A connection of the caller's own.
+    pub(super) async fn connect(&self) -> Result<Client, Fault> {
+        Ok(kept_alive(self.connect_bare().await?))
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Client>> {
         // Nothing under this lock can panic half-way.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A connection that is polled for as long as it lives.
+fn kept_alive((client, connection): Bare) -> Client {
+    tokio::spawn(async move {
+        // Whoever waits for an answer is told as well.
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection to the database ended");
+        }
+    });
+    client
 }
 
 /// One connection, for one transaction.
@@ -244,6 +283,9 @@ impl Connection<'_> {
                 Ok(value)
             }
             Err(fault) => {
+                if !fault.was_answered() {
+                    self.pool.way.doubt();
+                }
                 let (is_begun, is_ending) =
                     (self.is_begun.load(Ordering::Relaxed), self.is_ending.load(Ordering::Relaxed));
                 // A COMMIT that was sent behind a statement that failed has undone the transaction.

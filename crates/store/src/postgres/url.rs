@@ -19,7 +19,90 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
 pub struct Url {
     pub(super) config: Config,
     pub(super) verify: Verify,
+    /// The hosts, in the order in which they are tried.
+    pub(super) places: Vec<Place>,
+    /// How long each of them has to be connected to, to greet, and to say what it is.
+    pub(super) each_within: Duration,
+    pub(super) wanted: Wanted,
     shown: String,
+}
+
+/// One host of a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) host: Host,
+    /// What the certificate must be for, where that is another name: `host` beside `hostaddr`.
+    name: Option<String>,
+    pub(super) port: u16,
+}
+
+impl Place {
+    /// Whom the server's certificate must be for.
+    pub(super) fn certified_as(&self) -> String {
+        match (&self.name, &self.host) {
+            (Some(name), _) | (None, Host::Tcp(name)) => name.clone(),
+            #[cfg(unix)]
+            (None, Host::Unix(_)) => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Host::Tcp(name) => write!(f, "{name}:{}", self.port),
+            #[cfg(unix)]
+            Host::Unix(path) => write!(f, "{}:{}", path.display(), self.port),
+        }
+    }
+}
+
+/// Which of several servers is the right one: `target_session_attrs`. The words and their meaning are libpq's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Whichever answers.
+    Any,
+    /// One that can be written to.
+    ReadWrite,
+    /// One that cannot.
+    ReadOnly,
+    /// No standby.
+    Primary,
+    /// A standby.
+    Standby,
+    /// A standby, or else any.
+    PreferStandby,
+}
+
+impl Wanted {
+    fn read(word: &str) -> Result<Self, OpenError> {
+        Ok(match word {
+            "any" => Self::Any,
+            "read-write" => Self::ReadWrite,
+            "read-only" => Self::ReadOnly,
+            "primary" => Self::Primary,
+            "standby" => Self::Standby,
+            "prefer-standby" => Self::PreferStandby,
+            _ => {
+                return Err(OpenError::Url(
+                    "target_session_attrs must be any, read-write, read-only, primary, standby or prefer-standby"
+                        .into(),
+                ));
+            }
+        })
+    }
+
+    /// Refuses a server that is not what is wanted.
+    pub(super) fn check(self, is_standby: bool, is_read_only: bool) -> Result<(), String> {
+        let wrong = match self {
+            Self::ReadWrite if is_read_only => "the server cannot be written to",
+            Self::ReadOnly if !is_read_only => "the server is not read-only",
+            Self::Primary if is_standby => "the server is a standby",
+            Self::Standby if !is_standby => "the server is not a standby",
+            _ => return Ok(()),
+        };
+        Err(wrong.to_owned())
+    }
 }
 
 /// How much of the server's certificate is checked. The words and their meaning are libpq's.
@@ -37,12 +120,13 @@ impl Url {
     /// Reads a URL such as `postgres://user:password@host:5432/database?sslmode=verify-full`.
     pub fn parse(text: &str) -> Result<Self, OpenError> {
         let (before, query) = text.split_once('?').unwrap_or((text, ""));
-        let (mut mode, mut root) = (None, None);
+        let (mut mode, mut root, mut wanted) = (None, None, Wanted::Any);
         let mut others = Vec::new();
-        // The two that the driver does not know.
+        // Those of which the driver does not know all words.
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),
+                Some(("target_session_attrs", value)) => wanted = Wanted::read(&decoded(value))?,
                 Some(("sslrootcert", value)) => root = Some(PathBuf::from(decoded(value))),
                 _ => others.push(pair),
             }
@@ -79,14 +163,13 @@ impl Url {
             .keepalives_idle(Duration::from_secs(5))
             .keepalives_interval(Duration::from_secs(2))
             .keepalives_retries(3);
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_WITHIN);
-        }
+        let each_within = config.get_connect_timeout().copied().unwrap_or(CONNECT_WITHIN);
         if config.get_application_name().is_none() {
             config.application_name("punctual");
         }
-        let shown = shown(&config);
-        Ok(Self { config, verify, shown })
+        let places = places(&config)?;
+        let shown = shown(&config, &places);
+        Ok(Self { config, verify, places, each_within, wanted, shown })
     }
 }
 
@@ -102,20 +185,31 @@ impl fmt::Debug for Url {
     }
 }
 
+/// The hosts, each with its port.
+fn places(config: &Config) -> Result<Vec<Place>, OpenError> {
+    let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+    if !addresses.is_empty() && addresses.len() != hosts.len() {
+        return Err(OpenError::Url("it must name as many addresses in hostaddr as hosts".into()));
+    }
+    if ports.len() > 1 && ports.len() != hosts.len() {
+        return Err(OpenError::Url("it must name one port, or as many as hosts".into()));
+    }
+    let place = |(index, host): (usize, &Host)| {
+        let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+        match (addresses.get(index), host) {
+            (Some(address), Host::Tcp(name)) => {
+                Place { host: Host::Tcp(address.to_string()), name: Some(name.clone()), port }
+            }
+            _ => Place { host: host.clone(), name: None, port },
+        }
+    };
+    Ok(hosts.iter().enumerate().map(place).collect())
+}
+
 /// The URL without the password.
-fn shown(config: &Config) -> String {
+fn shown(config: &Config, places: &[Place]) -> String {
     let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
-    let port = |index: usize| config.get_ports().get(index).or(config.get_ports().first()).copied().unwrap_or(5432);
-    let hosts: Vec<String> = config
-        .get_hosts()
-        .iter()
-        .enumerate()
-        .map(|(index, host)| match host {
-            Host::Tcp(name) => format!("{name}:{}", port(index)),
-            #[cfg(unix)]
-            Host::Unix(path) => format!("{}:{}", path.display(), port(index)),
-        })
-        .collect();
+    let hosts: Vec<String> = places.iter().map(Place::to_string).collect();
     let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
     format!("postgres://{user}{}/{database}", hosts.join(","))
 }
@@ -174,6 +268,39 @@ mod tests {
             let error = Url::parse(wrong).unwrap_err().to_string();
             assert!(!error.contains("hu"), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn target_session_attrs_means_what_it_means_in_libpq() {
+        let wanted = |query: &str| Url::parse(&format!("postgres://a,b/d{query}")).map(|url| url.wanted);
+        assert_eq!(wanted("").unwrap(), Wanted::Any);
+        // Each with what it says to a primary, a primary that was made read-only, and a standby.
+        let table = [
+            ("any", [true, true, true]),
+            ("read-write", [true, false, false]),
+            ("read-only", [false, true, true]),
+            ("primary", [true, true, false]),
+            ("standby", [false, false, true]),
+            ("prefer-standby", [true, true, true]),
+        ];
+        for (word, taken) in table {
+            let wanted = wanted(&format!("?target_session_attrs={word}")).unwrap();
+            let servers = [(false, false), (false, true), (true, true)];
+            assert_eq!(servers.map(|(is_standby, ro)| wanted.check(is_standby, ro).is_ok()), taken, "{word}");
+        }
+        let error = wanted("?target_session_attrs=master").unwrap_err().to_string();
+        assert!(error.contains("any, read-write, read-only, primary, standby or prefer-standby"), "{error}");
+    }
+
+    #[test]
+    fn each_host_has_its_port_and_its_time() {
+        let url = Url::parse("postgres://a:1,b:2,[::1]:3/d?connect_timeout=2").unwrap();
+        assert_eq!(url.to_string(), "postgres://a:1,b:2,::1:3/d");
+        assert_eq!(url.each_within, Duration::from_secs(2));
+        assert_eq!(Url::parse("postgres://a/d").unwrap().each_within, CONNECT_WITHIN);
+        let url = Url::parse("postgres://a:1,b:2/d?hostaddr=10.0.0.1,10.0.0.2").unwrap();
+        assert_eq!((url.places[1].to_string().as_str(), url.places[1].certified_as().as_str()), ("10.0.0.2:2", "b"));
+        assert!(Url::parse("postgres://a,b/d?hostaddr=10.0.0.1").is_err());
     }
 
     #[test]

@@ -105,6 +105,13 @@ impl Postgres {
         }
     }
 
+    /// Makes it a standby, which follows nobody: it answers, and cannot be written to.
+    pub fn become_standby(&mut self) {
+        self.stop();
+        run(as_server(Path::new("touch")).arg(self.dir.path().join("data/standby.signal")));
+        self.start_again();
+    }
+
     /// The file with its certificate, if it offers TLS.
     pub fn certificate(&self) -> PathBuf {
         self.dir.path().join("data/server.crt")

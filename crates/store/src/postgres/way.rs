@@ -1,0 +1,184 @@
+//! Whether the server can be reached, and who tries.
+//!
+//! As long as it can, everybody connects when they need to. When a connection was lost it is in doubt: then one alone tries, and all
+//! others wait for what it finds. Tries that fail come ever less often, up to once a second, and by chance not all nodes'
+//! at the same moment: a server that starts is not run down, and one that is back is noticed within a second.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use punctual_core::store::StoreError;
+use tokio::sync::MutexGuard as Turn;
+use tokio::time::Instant;
+
+/// How long it is waited after the first try that failed. It doubles with each.
+const WAIT_MIN: Duration = Duration::from_millis(50);
+/// And never more than this.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// The way to the server.
+pub(super) struct Way {
+    trying: tokio::sync::Mutex<()>,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    /// Whether somebody must try before anybody else does.
+    in_doubt: bool,
+    /// Tries that have ended.
+    n_tried: u64,
+    /// Those of them that failed since one worked.
+    n_failed: u32,
+    /// What the last of them failed with.
+    error: Option<StoreError>,
+    /// When the next may begin.
+    not_before: Option<Instant>,
+    /// Which host answered.
+    host: Option<usize>,
+}
+
+/// What is to be done by whoever needs the server.
+pub(super) enum Pass<'w> {
+    /// Connect.
+    Open,
+    /// Another has just tried, and failed with this.
+    Closed(StoreError),
+    /// Try, for all who wait. Whoever drops the turn before it has found anything out leaves it to the next.
+    Try(Turn<'w, ()>),
+}
+
+impl Way {
+    /// Nothing is known yet.
+    pub(super) fn new() -> Self {
+        let known = Known { in_doubt: true, n_tried: 0, n_failed: 0, error: None, not_before: None, host: None };
+        Self { trying: tokio::sync::Mutex::default(), known: Mutex::new(known) }
+    }
+
+    /// Waits until it is known whether the server can be reached, or it is the caller's turn to find out.
+    pub(super) async fn pass(&self) -> Pass<'_> {
+        let n_tried = {
+            let known = self.known();
+            if !known.in_doubt {
+                return Pass::Open;
+            }
+            known.n_tried
+        };
+        let turn = self.trying.lock().await;
+        let not_before = {
+            let known = self.known();
+            match &known.error {
+                _ if !known.in_doubt => return Pass::Open,
+                Some(error) if known.n_tried > n_tried => return Pass::Closed(error.clone()),
+                _ => known.not_before,
+            }
+        };
+        if let Some(not_before) = not_before {
+            wait_until(not_before).await;
+        }
+        // Counted from its beginning: a try that is dropped half-way also makes the next one wait.
+        let mut known = self.known();
+        known.not_before = Some(after(wait(known.n_failed)));
+        Pass::Try(turn)
+    }
+
+    /// What the last try failed with, if none has worked since.
+    pub(super) fn closed(&self) -> Option<StoreError> {
+        let known = self.known();
+        known.error.clone().filter(|_| known.in_doubt)
+    }
+
+    /// A try has found the server.
+    pub(super) fn opened(&self, host: usize) {
+        let mut known = self.known();
+        let n_tried = known.n_tried + 1;
+        *known = Known { in_doubt: false, n_tried, n_failed: 0, error: None, not_before: None, host: Some(host) };
+    }
+
+    /// A try has failed.
+    pub(super) fn failed(&self, error: StoreError) {
+        let mut known = self.known();
+        known.n_tried += 1;
+        known.n_failed = known.n_failed.saturating_add(1);
+        known.error = Some(error);
+    }
+
+    /// Something went wrong with a connection: whoever needs the next finds out first whether the server can be reached.
+    pub(super) fn doubt(&self) {
+        self.known().in_doubt = true;
+    }
+
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.known().in_doubt
+    }
+
+    /// The host that answered last, by its place in the URL: all connections lead to the same.
+    pub(super) fn host(&self) -> Option<usize> {
+        self.known().host
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // Nothing under this lock can panic half-way.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long to wait after so many failures, less up to a half of it by chance.
+fn wait(n_failed: u32) -> Duration {
+    let whole = WAIT_MIN.saturating_mul(1 << n_failed.min(8)).min(WAIT_MAX);
+    // A hasher's seed is different every time, and nothing but the moment of a try depends on it.
+    let chance = (RandomState::new().hash_one(n_failed) >> 32) as f64 / f64::from(u32::MAX);
+    whole.mul_f64(1.0 - chance / 2.0)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a span between two tries, by the machine's monotonic clock")]
+fn after(span: Duration) -> Instant {
+    Instant::now() + span
+}
+
+#[expect(clippy::disallowed_methods, reason = "a span between two tries, by the machine's monotonic clock")]
+async fn wait_until(at: Instant) {
+    tokio::time::sleep_until(at).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_to_a_second_and_are_never_all_the_same() {
+        for n_failed in 0..100 {
+            let whole = Duration::from_millis(50 << n_failed.min(5)).min(WAIT_MAX);
+            let waits: Vec<_> = (0..50).map(|_| wait(n_failed)).collect();
+            assert!(waits.iter().all(|wait| *wait <= whole && *wait >= whole / 2), "{n_failed}: {waits:?}");
+            assert!(waits.iter().any(|wait| *wait != waits[0]), "{n_failed}: {waits:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_tries_and_all_who_wait_learn_what_it_found() {
+        let way = Way::new();
+        let Pass::Try(turn) = way.pass().await else { panic!("nothing is known yet") };
+        let (a, b) = (way.pass(), way.pass());
+        let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
+        assert!(futures_util::poll!(&mut a).is_pending() && futures_util::poll!(&mut b).is_pending());
+        way.failed(StoreError::Unavailable("down".into()));
+        drop(turn);
+        assert!(matches!(a.await, Pass::Closed(_)) && matches!(b.await, Pass::Closed(_)));
+        let Pass::Try(turn) = way.pass().await else { panic!("the next try is somebody's") };
+        way.opened(1);
+        drop(turn);
+        assert!(matches!(way.pass().await, Pass::Open));
+        assert_eq!(way.host(), Some(1));
+        way.doubt();
+        assert!(matches!(way.pass().await, Pass::Try(_)));
+    }
+
+    #[tokio::test]
+    async fn a_try_that_was_dropped_is_made_by_the_next() {
+        let way = Way::new();
+        let Pass::Try(turn) = way.pass().await else { panic!("nothing is known yet") };
+        drop(turn);
+        assert!(matches!(way.pass().await, Pass::Try(_)));
+    }
+}
