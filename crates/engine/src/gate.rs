@@ -17,6 +17,9 @@ const BROKEN_MIN: Duration = Duration::from_secs(1);
 /// And at most.
 const BROKEN_MAX: Duration = Duration::from_secs(60);
 
+/// How long the send that is tried may take before another one is tried beside it; it doubles with each.
+const TRY_NEXT_AFTER: Duration = Duration::from_secs(1);
+
 /// How far apart those come back that were told to.
 const COME_BACK_APART: Duration = Duration::from_millis(1);
 
@@ -89,8 +92,11 @@ pub(crate) struct Gate {
     closed: Closed,
     /// How many sends have begun; the number of the last one.
     n_begun: u64,
-    /// The number of the send that is to show whether it is still closed.
+    /// The number of the first send that is to show whether it is still closed.
     tried: u64,
+    /// When another one may be tried, and how long that is after the last.
+    try_next_at: Timestamp,
+    try_next_after: Duration,
     /// The number of the send that last showed that it is open.
     opened_by: u64,
     n_failed: u32,
@@ -160,10 +166,16 @@ impl Gate {
             pace.note(now);
         }
         self.n_begun += 1;
-        if self.closed != Closed::No {
-            self.closed = Closed::Trying;
-            self.tried = self.n_begun;
+        match self.closed {
+            Closed::No => return Admit::Go,
+            Closed::Trying => self.try_next_after = (self.try_next_after * 2).min(BROKEN_MAX),
+            Closed::Held(_) | Closed::Broken(_) => {
+                self.closed = Closed::Trying;
+                self.tried = self.n_begun;
+                self.try_next_after = TRY_NEXT_AFTER;
+            }
         }
+        self.try_next_at = plus(now, signed(self.try_next_after));
         Admit::Go
     }
 
@@ -172,10 +184,10 @@ impl Gate {
         self.n_begun
     }
 
-    /// Whether one send is under way that shows whether it is still closed: the others wait for what it learns. What began before
-    /// it closed and still hangs is no such send.
-    pub(crate) fn is_tried(&self) -> bool {
-        self.closed == Closed::Trying
+    /// While one send is under way that shows whether it is still closed, the others wait for what it learns: until when. What
+    /// began before it closed and still hangs is no such send; and one that hangs itself is not waited for for long.
+    pub(crate) fn is_tried_until(&self, now: Timestamp) -> Option<Timestamp> {
+        (self.closed == Closed::Trying && now < self.try_next_at).then_some(self.try_next_at)
     }
 
     /// Learns what became of a send, of this number where it was admitted.
@@ -233,7 +245,7 @@ impl Gate {
     /// Whether a send says nothing about now: it began before the one that is being tried, or that showed that it works again, and
     /// hung meanwhile.
     fn is_outdated(&self, number: u64) -> bool {
-        number < self.opened_by || self.is_tried() && number < self.tried
+        number < self.opened_by || self.closed == Closed::Trying && number < self.tried
     }
 
     /// A moment to come back at, for one that is told to when the gate opens at `until`: not all at the same one, or each
@@ -247,7 +259,7 @@ impl Gate {
     /// A send was not made after all, of this number where it was admitted. If it was to show whether it is still closed, another
     /// one must.
     pub(crate) fn not_tried(&mut self, number: Option<u64>, now: Timestamp) {
-        if self.closed == Closed::Trying && number.is_none_or(|number| number == self.tried) {
+        if self.closed == Closed::Trying && number.is_none_or(|number| number >= self.tried) {
             self.closed = Closed::Held(now);
         }
     }
@@ -304,6 +316,10 @@ mod tests {
         Timestamp::from_millisecond(millis).unwrap()
     }
 
+    fn is_tried(gate: &Gate) -> bool {
+        gate.closed() == Closed::Trying
+    }
+
     #[test]
     fn in_no_stretch_of_time_is_there_more_than_the_rate() {
         let rate = Rate { n: 5, per: Duration::from_secs(5) };
@@ -337,7 +353,7 @@ mod tests {
     #[test]
     fn a_wait_holds_back_everything_and_then_one_is_tried() {
         let mut gate = Gate::default();
-        assert_eq!((gate.admit(at(0)), gate.is_tried()), (Admit::Go, false));
+        assert_eq!((gate.admit(at(0)), is_tried(&gate)), (Admit::Go, false));
         assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), None, at(0)), Learnt::Held);
         // Another that was under way is answered, which changes nothing about the wait.
         gate.learn(Fate::Answered, None, at(10));
@@ -345,9 +361,9 @@ mod tests {
         // A shorter wait does not shorten a longer one.
         gate.learn(Fate::Throttled(Duration::from_millis(10)), None, at(20));
         assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
-        assert_eq!((gate.admit(at(2000)), gate.is_tried()), (Admit::Go, true));
+        assert_eq!((gate.admit(at(2000)), is_tried(&gate)), (Admit::Go, true));
         gate.learn(Fate::Answered, None, at(2100));
-        assert!(!gate.is_tried());
+        assert!(!is_tried(&gate));
     }
 
     #[test]
@@ -366,14 +382,14 @@ mod tests {
         assert_eq!(gate.admit(at(999)), Admit::Broken(at(1000)));
         let mut now = 1000;
         for open_for in [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
-            assert_eq!((gate.admit(at(now)), gate.is_tried()), (Admit::Go, true));
+            assert_eq!((gate.admit(at(now)), is_tried(&gate)), (Admit::Go, true));
             assert_eq!(gate.learn(Fate::Failed, None, at(now)), Learnt::Broken);
             now += open_for;
             assert_eq!(gate.admit(at(now - 1)), Admit::Broken(at(now)));
         }
         assert_eq!(gate.admit(at(now)), Admit::Go);
         gate.learn(Fate::Answered, None, at(now));
-        assert_eq!((gate.is_tried(), gate.is_idle(at(now))), (false, true));
+        assert_eq!((is_tried(&gate), gate.is_idle(at(now))), (false, true));
         // What was under way when it broke and is answered all the same shows that it works.
         for _ in 0..FAILURES_MAX {
             gate.learn(Fate::Failed, None, at(now));
@@ -389,7 +405,7 @@ mod tests {
         gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(0));
         assert_eq!(gate.admit(at(1000)), Admit::Go);
         assert_eq!(gate.learn(Fate::Failed, None, at(1100)), Learnt::Nothing);
-        assert_eq!((gate.admit(at(1100)), gate.is_tried()), (Admit::Go, false));
+        assert_eq!((gate.admit(at(1100)), is_tried(&gate)), (Admit::Go, false));
     }
 
     #[test]
@@ -406,9 +422,9 @@ mod tests {
         }
         let tried = begin(&mut gate, 1000);
         assert_eq!(gate.learn(Fate::Failed, hung[0], at(1500)), Learnt::Nothing);
-        assert!(gate.is_tried(), "what hung is not what was tried");
+        assert!(is_tried(&gate), "what hung is not what was tried");
         gate.learn(Fate::Answered, tried, at(1600));
-        assert!(!gate.is_tried());
+        assert!(!is_tried(&gate));
         for number in hung {
             assert_eq!(gate.learn(Fate::Failed, number, at(15_000)), Learnt::Nothing, "it works since");
         }
@@ -418,11 +434,33 @@ mod tests {
         gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(20_000));
         let tried = begin(&mut gate, 21_000);
         gate.not_tried(Some(1), at(21_000));
-        assert!(gate.is_tried(), "another one was not sent");
+        assert!(is_tried(&gate), "another one was not sent");
         gate.not_tried(tried, at(21_000));
-        assert!(!gate.is_tried());
+        assert!(!is_tried(&gate));
         begin(&mut gate, 21_000);
-        assert!(gate.is_tried());
+        assert!(is_tried(&gate));
+    }
+
+    #[test]
+    fn one_that_is_tried_and_hangs_is_waited_for_longer_and_longer() {
+        let mut gate = Gate::default();
+        gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(0));
+        let mut now = 1000;
+        for waited_for in [1000, 2000, 4000, 8000] {
+            assert_eq!(gate.admit(at(now)), Admit::Go);
+            now += waited_for;
+            assert_eq!(gate.is_tried_until(at(now - 1)), Some(at(now)));
+            assert_eq!(gate.is_tried_until(at(now)), None);
+        }
+        // The first of them ends: that is what was tried, and the others tell nothing new.
+        for _ in 0..FAILURES_MAX {
+            gate.learn(Fate::Failed, None, at(now));
+        }
+        assert!(gate.is_closed(at(now)));
+        gate.learn(Fate::Failed, Some(2), at(now));
+        assert_eq!(gate.admit(at(now + 999)), Admit::Broken(at(now + 1000)));
+        gate.learn(Fate::Answered, Some(3), at(now));
+        assert_eq!((gate.admit(at(now)), gate.closed()), (Admit::Go, Closed::No));
     }
 
     #[test]

@@ -63,8 +63,8 @@ pub(crate) struct Lane {
     /// Whose addresses there were asked to wait lately.
     crowd: Crowd,
     landed_at: Timestamp,
-    /// Somebody sleeps until the lane may go on.
-    is_paced: bool,
+    /// When the lane is looked at again, if somebody sleeps until then.
+    look_at: Option<Timestamp>,
     /// It stands among those that found no place.
     is_stranded: bool,
 }
@@ -100,9 +100,12 @@ impl Lanes {
     fn pump(&mut self, name: &Arc<str>, now: Timestamp, sends_max: usize, moves: &mut Moves) {
         let Some(lane) = self.lanes.get_mut(name) else { return };
         while lane.n_running < lane.limits.concurrency
-            && !lane.gate.is_tried()
             && let Some(flight) = lane.queue.front()
         {
+            if let Some(until) = lane.gate.is_tried_until(now) {
+                lane.look_again(name, until, moves);
+                return;
+            }
             if !flight.is_waiting() {
                 // It takes nobody's turn.
                 moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Withdrawn)));
@@ -131,10 +134,7 @@ impl Lanes {
                     moves.starts.extend(lane.queue.pop_front());
                 }
                 Admit::Wait(until) | Admit::Held(until) if until.duration_since(now) <= STAY_FOR => {
-                    if !lane.is_paced {
-                        lane.is_paced = true;
-                        moves.again.push((name.clone(), until));
-                    }
+                    lane.look_again(name, until, moves);
                     // The others would only take the room of those who need not wait.
                     let n_stay = lane.limits.concurrency.max(lane.gate.pace().map_or(0, |pace| pace.within(NEAR)));
                     while lane.queue.len() > n_stay {
@@ -185,10 +185,21 @@ impl Lanes {
 }
 
 impl Lane {
+    /// Lets somebody look at it again at `at`, unless somebody does so before.
+    fn look_again(&mut self, name: &Arc<str>, at: Timestamp, moves: &mut Moves) {
+        if self.look_at.is_none_or(|look_at| look_at > at) {
+            self.look_at = Some(at);
+            moves.again.push((name.clone(), at));
+        }
+    }
+
     /// A lane that fails is remembered for a while, so that it need not be learnt anew with every message.
     fn is_forgettable(&self, now: Timestamp) -> bool {
         let is_old = plus(self.landed_at, SignedDuration::from_mins(10)) < now;
-        !self.is_paced && !self.gate.is_closed(now) && self.crowd.is_idle(now) && (self.gate.is_idle(now) || is_old)
+        self.look_at.is_none()
+            && !self.gate.is_closed(now)
+            && self.crowd.is_idle(now)
+            && (self.gate.is_idle(now) || is_old)
     }
 }
 
@@ -221,7 +232,9 @@ fn wait_for(gate: &mut Gate, now: Timestamp) -> Option<Timestamp> {
     match gate.closed() {
         Closed::Held(until) | Closed::Broken(until) if until > now => return Some(gate.come_back_at(until)),
         // One shows whether it may be called again; the others wait for what that one learns.
-        Closed::Trying => return Some(gate.come_back_at(plus(now, signed(TRY_FOR)))),
+        Closed::Trying if gate.is_tried_until(now).is_some() => {
+            return Some(gate.come_back_at(plus(now, signed(TRY_FOR))));
+        }
         _ => {}
     }
     let pace = gate.pace()?;
@@ -360,7 +373,7 @@ pub(crate) fn lane_in<'a>(
             gate: Gate::new(limits.rate),
             crowd: Crowd::default(),
             landed_at: now,
-            is_paced: false,
+            look_at: None,
             is_stranded: false,
         }
     })
@@ -491,7 +504,7 @@ async fn pace(inner: Arc<Inner>, name: Arc<str>, at: Timestamp) {
     {
         let mut lanes = lock(&inner.lanes);
         if let Some(lane) = lanes.lanes.get_mut(&name) {
-            lane.is_paced = false;
+            lane.look_at.take_if(|look_at| *look_at == at);
         }
         lanes.pump(&name, now, inner.settings.sends_max, &mut moves);
     }

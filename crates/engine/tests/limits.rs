@@ -446,6 +446,50 @@ fn one_hung_send_does_not_hold_back_the_probe_of_a_receiver_that_recovered() {
     assert_eq!(standing(&story), []);
 }
 
+#[test]
+fn a_probe_that_hangs_is_not_waited_for_until_its_time_is_over() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 20, ..Limits::default() });
+    story.phone.always_fail(Some(SendError::Unavailable("engaged".into())));
+    burst(&story, "phone", 10, |number| number.to_string());
+    let reminder = |number| Reminder {
+        to: vec![Address::new("phone", "x")],
+        retries_max: 2,
+        ..once(number, due() + 500.milliseconds(), story.now())
+    };
+    let waiting: Vec<_> = (31..=35).map(reminder).collect();
+    story.try_create(waiting.clone()).expect("they are right");
+    story.advance(seconds(60));
+    assert_eq!((story.phone.all().len(), standing(&story)), (10, vec![("all".to_owned(), "broken")]));
+    // The first that is tried comes a moment too soon.
+    story.phone.always_fail(None);
+    story.phone.then_hang();
+    story.advance(seconds(3));
+    assert_eq!(heard(&story.phone), [1000, 2000, 2000, 2000, 2000], "another is tried, and the others follow");
+    assert_eq!(standing(&story), []);
+    let n_delivered = states(&story, &waiting).into_iter().filter(|state| *state == StateKind::Delivered).count();
+    assert_eq!(n_delivered, 4, "all but the one that hangs");
+}
+
+#[test]
+fn a_receiver_that_hangs_is_tried_less_and_less() {
+    let story = Story::default();
+    story.phone.take_only(Limits::default());
+    for _ in 0..10 {
+        story.phone.then_answer(Err(SendError::Unavailable("engaged".into())));
+    }
+    for _ in 0..100 {
+        story.phone.then_hang();
+    }
+    let later = |number| Reminder { retries_max: 3, ..once(number, due() + 500.milliseconds(), story.now()) };
+    story.try_create((50..=90).map(later).collect()).expect("they are right");
+    burst(&story, "phone", 10, |number| number.to_string());
+    story.advance(seconds(60));
+    assert_eq!(story.phone.all().len(), 10);
+    story.advance(seconds(29));
+    assert_eq!(heard(&story.phone), [1000, 2000, 4000, 8000, 16_000]);
+}
+
 /// Reminders of as many users, due one second after the other, each to an address of its own.
 fn strangers(story: &Story, count: u8, user: impl Fn(u8) -> String) -> Vec<Reminder> {
     let reminder = |number: u8| Reminder {
