@@ -13,7 +13,7 @@ use crate::invalid::Invalid;
 use crate::occurrence::{Occurrence, State, Tries};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::schedule::Schedule;
-use crate::store::Response;
+use crate::store::{By, Response};
 use crate::wake::{Series, after_settle};
 use crate::zone::Zone;
 
@@ -72,6 +72,14 @@ impl Change {
         }
     }
 
+    /// The run that the command is meant for, if it names one.
+    pub fn run(&self) -> Option<u32> {
+        match self {
+            Self::AnswerRun { run, .. } => Some(*run),
+            _ => None,
+        }
+    }
+
     /// The command itself, without the run that it is meant for.
     pub fn plain(&self) -> &Self {
         match self {
@@ -108,7 +116,7 @@ pub struct Loaded {
     pub series: Series,
     /// Its occurrences that have not ended, by run.
     pub open: Vec<Occurrence>,
-    /// The last occurrence that has ended.
+    /// The last occurrence that has ended; for a command that names a run ([`Change::run`]), that run if it has ended.
     pub last_ended: Option<Occurrence>,
 }
 
@@ -150,8 +158,9 @@ pub enum Refused {
     Invalid(#[from] Invalid),
 }
 
-/// Decides what `change` does to `loaded` at `now`.
-pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Result<Applied, Refused> {
+/// Decides what `change`, asked for by `by`, does to `loaded`.
+pub fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refused> {
+    let now = by.now;
     let mut work = Work {
         out: Applied {
             reminder: loaded.reminder,
@@ -170,6 +179,10 @@ pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Re
         if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
             return Err(Invalid::new("answer", "is none: ack, snooze and dismiss are").into());
         }
+        if *run == 0 || *run > work.out.series.last_run {
+            let problem = format!("there is no run {run}; the last one is {}", work.out.series.last_run);
+            return Err(Invalid::new("run", problem).into());
+        }
         work.only_run = Some(*run);
     }
     match change.plain() {
@@ -177,9 +190,9 @@ pub fn apply(loaded: Loaded, change: &Change, actor: &str, now: Timestamp) -> Re
         Change::Pause => work.pause()?,
         Change::Resume => work.resume()?,
         Change::Skip => work.skip()?,
-        Change::Ack => work.answer("ack", actor, State::Completed { at: now })?,
-        Change::Dismiss => work.answer("dismiss", actor, State::Dismissed { at: now })?,
-        Change::Snooze { until } => work.snooze(*until, actor)?,
+        Change::Ack => work.answer("ack", by, State::Completed { at: now })?,
+        Change::Dismiss => work.answer("dismiss", by, State::Dismissed { at: now })?,
+        Change::Snooze { until } => work.snooze(*until, by)?,
         Change::Fire => work.fire()?,
         Change::Update(patch) => work.update(patch)?,
         // What is plain is none; see above.
@@ -289,19 +302,19 @@ impl Work {
         Ok(())
     }
 
-    fn answer(&mut self, kind: &'static str, actor: &str, state: State) -> Result<(), Refused> {
+    fn answer(&mut self, kind: &'static str, by: &By, state: State) -> Result<(), Refused> {
         let Some(mut occurrence) = self.take_asked() else {
             return Err(self.no_question());
         };
         occurrence.state = state;
-        self.respond(&occurrence, kind, actor, None);
+        self.respond(&occurrence, kind, by, None);
         // An interval counted from the answer goes on from here.
         self.go_on(&occurrence);
         self.out.write.push(occurrence);
         Ok(())
     }
 
-    fn snooze(&mut self, until: Timestamp, actor: &str) -> Result<(), Refused> {
+    fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
         if !self.out.reminder.snooze_allowed {
             return Err(not_now("it cannot be put off: snooze_allowed is false"));
         }
@@ -328,7 +341,7 @@ impl Work {
             })
         });
         let Some(mut occurrence) = occurrence else {
-            if self.open.iter().any(|o| matches!(o.state, State::Processing { .. })) {
+            if self.open.iter().any(|o| is_meant(o) && matches!(o.state, State::Processing { .. })) {
                 return Err(Refused::SendBegun);
             }
             return Err(self.no_question());
@@ -359,7 +372,7 @@ impl Work {
         occurrence.state = State::Snoozed;
         occurrence.at_once = false;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
-        self.respond(&occurrence, "snooze", actor, Some(until));
+        self.respond(&occurrence, "snooze", by, Some(until));
         self.out.write.push(occurrence);
         Ok(())
     }
@@ -472,9 +485,18 @@ impl Work {
         OccurrenceId { reminder: self.out.reminder.id, run: self.out.series.last_run }
     }
 
-    fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, actor: &str, until: Option<Timestamp>) {
-        self.out.response =
-            Some(Response { occurrence: occurrence.id, kind, at: self.now, actor: actor.to_owned(), until });
+    fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
+        let user = by.user.clone().unwrap_or_else(|| self.out.reminder.user.clone());
+        self.out.response = Some(Response {
+            occurrence: occurrence.id,
+            kind,
+            at: self.now,
+            actor: by.actor.clone(),
+            until,
+            snooze_minutes: until.map(|until| minutes_between(self.now, until)),
+            user: Some(user),
+            said: by.said.clone(),
+        });
     }
 
     /// The earliest occurrence whose person has been asked; also while it is being asked again.
@@ -537,6 +559,12 @@ fn patch_reminder(reminder: &mut Reminder, patch: &Patch) {
     set(&mut reminder.misfire, &patch.misfire);
     set(&mut reminder.on_unknown, &patch.on_unknown);
     set(&mut reminder.metadata, &patch.metadata);
+}
+
+/// How many minutes lie between, to the nearest: a few milliseconds pass between a request and its transaction.
+fn minutes_between(now: Timestamp, until: Timestamp) -> u32 {
+    let seconds = until.duration_since(now).as_secs().max(0);
+    u32::try_from((seconds + 30) / 60).unwrap_or(u32::MAX)
 }
 
 /// The instant `minutes` from `now`, for a snooze.

@@ -31,7 +31,14 @@ pub trait Store: Send + Sync + 'static {
     /// What was answered to the request with this idempotency key, if there was one.
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError>;
 
-    /// Applies one command, as [`crate::change::apply`] decides, to a reminder of `by.user`'s.
+    /// Remembers that a request with this idempotency key has begun. [`StoreError::KeyUsed`]: one has already.
+    async fn begin_answer(&self, key: &str, request: [u8; 32], now: Timestamp) -> Result<(), StoreError>;
+
+    /// Keeps what was answered to a request that has begun; `None`: nothing was done, and its key is free again.
+    async fn finish_answer(&self, key: &str, answer: Option<Answer>) -> Result<(), StoreError>;
+
+    /// Applies one command, as [`crate::change::apply`] decides, to a reminder of `by.user`'s, and keeps what is answered to it in
+    /// the same transaction (`by.repeat`).
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError>;
 
     /// One reminder.
@@ -55,6 +62,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// What was done, newest first, below entry `before`.
     async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// Writes down that somebody tested a channel.
+    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError>;
 
     /// The earliest instants in `window` at which something must be looked at, in order; and the earliest of all before
     /// it, of whatever shard, if there is one.
@@ -342,8 +352,42 @@ impl NewReminder {
 pub struct Answered {
     /// SHA-256 of the request.
     pub request: [u8; 32],
-    /// The body of the answer.
+    /// The answer; `None`: the request has begun, and has not ended or was cut off.
+    pub answer: Option<Answer>,
+}
+
+/// An answer as a client gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
     pub body: String,
+}
+
+/// A command that may come again under its idempotency key.
+#[derive(Clone)]
+pub struct Repeat {
+    /// The key.
+    pub key: String,
+    /// SHA-256 of the request.
+    pub request: [u8; 32],
+    /// What is answered when the reminder has become this. The store calls it, because the answer is written in the transaction
+    /// of the change: a command that was done has been answered, whatever crashes next.
+    pub answer: Arc<dyn Fn(&ReminderView) -> Answer + Send + Sync>,
+}
+
+impl Repeat {
+    /// What to keep of a command that led to `view`.
+    pub fn answered(&self, view: &ReminderView) -> Answered {
+        Answered { request: self.request, answer: Some((self.answer)(view)) }
+    }
+}
+
+impl fmt::Debug for Repeat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Repeat").field("key", &self.key).finish_non_exhaustive()
+    }
 }
 
 /// Who changes something, and when.
@@ -353,8 +397,28 @@ pub struct By {
     pub actor: String,
     /// The only user whose reminders may be touched. Others' are reported as not found.
     pub user: Option<String>,
+    /// What the person said, if the command is an answer.
+    pub said: Said,
+    /// How the same request is answered when it comes again.
+    pub repeat: Option<Repeat>,
     /// The present.
     pub now: Timestamp,
+}
+
+impl By {
+    /// Somebody who may touch everybody's reminders and says nothing.
+    pub fn new(actor: impl Into<String>, now: Timestamp) -> Self {
+        Self { actor: actor.into(), user: None, said: Said::default(), repeat: None, now }
+    }
+}
+
+/// A person's answer in their own words, and where they gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The words, if there were any.
+    pub text: Option<String>,
+    /// The channel, if it is known.
+    pub channel: Option<String>,
 }
 
 /// What a change led to.
@@ -514,6 +578,12 @@ pub struct Response {
     pub actor: String,
     /// Until when it was put off.
     pub until: Option<Timestamp>,
+    /// By how many minutes.
+    pub snooze_minutes: Option<u32>,
+    /// Who answered: the user the caller acts for, else the reminder's.
+    pub user: Option<String>,
+    /// What they said and where.
+    pub said: Said,
 }
 
 /// Which audit entries to list.
@@ -544,6 +614,22 @@ pub struct AuditEntry {
     pub run: Option<u32>,
     /// More words.
     pub detail: Option<String>,
+}
+
+/// The audit trail's word for a [`ChannelTest`].
+pub const CHANNEL_TEST: &str = "channel.test";
+
+/// A message that somebody sent to see whether a channel and an address work.
+#[derive(Debug, Clone)]
+pub struct ChannelTest {
+    /// The id that the message carried; there is no such reminder.
+    pub message: ReminderId,
+    /// Who asked for it.
+    pub actor: String,
+    /// Which channel, for whom, and what became of it. It has no address: that may be a secret.
+    pub detail: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Which part of what is to come.

@@ -12,6 +12,7 @@ use punctual_core::change::{Applied, Change, Loaded, Patch, Refused, apply};
 use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
+use punctual_core::store::By;
 use punctual_core::wake::Series;
 
 /// A reminder whose first run is in `state`.
@@ -37,11 +38,11 @@ fn awaiting() -> State {
 }
 
 fn done(loaded: Loaded, change: Change) -> Applied {
-    apply(loaded, &change, "alice", at(30)).unwrap()
+    apply(loaded, &change, &By::new("alice", at(30))).unwrap()
 }
 
 fn refused(loaded: Loaded, change: Change) -> String {
-    apply(loaded, &change, "alice", at(30)).unwrap_err().to_string()
+    apply(loaded, &change, &By::new("alice", at(30))).unwrap_err().to_string()
 }
 
 fn states(applied: &Applied) -> Vec<(u32, StateKind, Timestamp)> {
@@ -60,7 +61,7 @@ fn cancel_ends_everything_that_is_to_come() {
 #[test]
 fn cancel_never_pretends() {
     let begun = loaded(reminder(once()), processing());
-    assert_eq!(apply(begun, &Change::Cancel, "alice", at(30)).unwrap_err(), Refused::SendBegun);
+    assert_eq!(apply(begun, &Change::Cancel, &By::new("alice", at(30))).unwrap_err(), Refused::SendBegun);
     let mut over = reminder(once());
     over.status = ReminderStatus::Completed;
     assert!(refused(loaded(over, State::Delivered { at: at(60) }), Change::Cancel).contains("over"));
@@ -82,7 +83,7 @@ fn pause_and_resume_keep_what_is_still_to_come() {
 fn a_series_resumed_after_its_run_goes_on_with_the_next_one() {
     let mut paused = reminder(every(60));
     paused.status = ReminderStatus::Paused;
-    let resumed = apply(loaded(paused, State::Paused), &Change::Resume, "alice", at(150)).unwrap();
+    let resumed = apply(loaded(paused, State::Paused), &Change::Resume, &By::new("alice", at(150))).unwrap();
     assert_eq!(states(&resumed), [(1, StateKind::Missed, at(60)), (2, StateKind::Scheduled, at(180))]);
     assert_eq!(resumed.series.carried_by, Some(2));
 }
@@ -91,7 +92,7 @@ fn a_series_resumed_after_its_run_goes_on_with_the_next_one() {
 fn a_single_reminder_resumed_after_its_instant_is_due_at_once() {
     let mut paused = reminder(once());
     paused.status = ReminderStatus::Paused;
-    let resumed = apply(loaded(paused, State::Paused), &Change::Resume, "alice", at(150)).unwrap();
+    let resumed = apply(loaded(paused, State::Paused), &Change::Resume, &By::new("alice", at(150))).unwrap();
     assert_eq!(states(&resumed), [(1, StateKind::Scheduled, at(60))]);
 }
 
@@ -101,7 +102,7 @@ fn skip_leaves_out_one_run() {
     assert_eq!(states(&applied), [(1, StateKind::Cancelled, at(60)), (2, StateKind::Scheduled, at(120))]);
     assert!(refused(loaded(reminder(once()), State::Scheduled), Change::Skip).contains("cancel it instead"));
     let begun = loaded(reminder(every(60)), processing());
-    assert_eq!(apply(begun, &Change::Skip, "alice", at(30)).unwrap_err(), Refused::SendBegun);
+    assert_eq!(apply(begun, &Change::Skip, &By::new("alice", at(30))).unwrap_err(), Refused::SendBegun);
 }
 
 #[test]
@@ -135,6 +136,7 @@ fn an_answer_to_one_run_touches_no_other() {
         let mut second = occurrence(&two.reminder, 2, at(120));
         second.state = awaiting();
         two.open.push(second);
+        two.series.last_run = 3;
         two
     };
     assert_eq!(states(&done(two(), to(2, Change::Ack)))[0], (2, StateKind::Completed, at(120)));
@@ -145,6 +147,7 @@ fn an_answer_to_one_run_touches_no_other() {
         assert_eq!(refused(two(), to(3, answer.clone())), "this run awaits no answer any more");
         assert_eq!(to(3, answer.clone()).verb(), answer.verb());
     }
+    assert_eq!(refused(two(), to(4, Change::Ack)), "run: there is no run 4; the last one is 3");
     // What is not an answer is not smuggled in as one.
     for other in [Change::Cancel, Change::Fire, to(1, Change::Ack)] {
         assert_eq!(refused(two(), to(1, other)), "answer: is none: ack, snooze and dismiss are");

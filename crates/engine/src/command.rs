@@ -215,7 +215,7 @@ impl Engine {
             channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
             if let Some(dead) = self.inner.dead.get(address) {
                 let problem = format!(
-                    "has been dead since {}: {}; if it lives again, `punctual channels test {} ADDRESS` brings it back",
+                    "has been dead since {}: {}; if it lives again, `punctual channels revive {} ADDRESS` brings it back",
                     dead.since, dead.reason, address.channel
                 );
                 return Err(Invalid::new(format!("to[{index}].address"), problem));

@@ -35,6 +35,8 @@ const STAY_FOR: SignedDuration = SignedDuration::from_secs(2);
 const NEAR: Duration = Duration::from_secs(5);
 /// How long others wait for the one that shows whether an address may be called again.
 const TRY_FOR: Duration = Duration::from_millis(250);
+/// How long a send that does not wait in a lane is told to wait when every place is taken.
+const BUSY_FOR: Duration = Duration::from_secs(1);
 /// How long a receiver may do nothing but ask to wait before what waits for it fails. Waiting costs no attempt, so without a
 /// bound it could go on for ever.
 const PATIENCE: SignedDuration = SignedDuration::from_hours(24);
@@ -293,49 +295,46 @@ pub(crate) fn enter(inner: &Arc<Inner>, flight: Arc<Flight>) {
 async fn work(inner: Arc<Inner>, first: Arc<Flight>) {
     let mut next = Some(first);
     while let Some(flight) = next {
-        let fate = match together::must_wait(&inner, &flight).await {
+        let fate = match together::must_wait(&inner, &flight.lane, flight.claimed.to()).await {
             None => deliver::send(&inner, flight.clone()).await,
             Some(until) => {
                 put_aside(&inner, flight.clone(), Aside::Until(until), inner.clock.now());
                 None
             }
         };
-        next = leave(&inner, &flight, fate.as_ref());
+        let (to, user) = (flight.claimed.to(), flight.claimed.reminder.user.as_str());
+        next = leave(&inner, &flight.lane, Sent { to, user, number: Some(flight.number()) }, fate.as_ref());
     }
 }
 
-fn leave(inner: &Arc<Inner>, flight: &Flight, fate: Option<&(Fate, Held)>) -> Option<Arc<Flight>> {
+fn leave(inner: &Arc<Inner>, name: &Arc<str>, sent: Sent<'_>, fate: Option<&(Fate, Held)>) -> Option<Arc<Flight>> {
     let now = inner.clock.now();
     let mut moves = Moves::default();
     {
         let mut lanes = lock(&inner.lanes);
         lanes.n_running -= 1;
         match fate {
-            Some(fate) => {
-                let user = &flight.claimed.reminder.user;
-                let sent = Sent { to: flight.claimed.to(), user, number: Some(flight.number()) };
-                lanes.learn(inner, &flight.lane, sent, *fate, now);
-            }
+            Some(fate) => lanes.learn(inner, name, sent, *fate, now),
             // If it was to show whether its address or receiver may be called again, it did not.
             None => {
-                let gate = inner.bucket_of(flight.claimed.to()).and_then(|(key, _)| lanes.addresses.get_mut(&key));
+                let gate = inner.bucket_of(sent.to).and_then(|(key, _)| lanes.addresses.get_mut(&key));
                 gate.into_iter().for_each(|gate| gate.not_tried(None, now));
-                let lane = lanes.lanes.get_mut(&flight.lane);
-                lane.into_iter().for_each(|lane| lane.gate.not_tried(Some(flight.number()), now));
+                let lane = lanes.lanes.get_mut(name).filter(|_| sent.number.is_some());
+                lane.into_iter().for_each(|lane| lane.gate.not_tried(sent.number, now));
             }
         }
-        if let Some(lane) = lanes.lanes.get_mut(&flight.lane) {
+        if let Some(lane) = lanes.lanes.get_mut(name) {
             lane.landed_at = now;
             lane.n_running -= 1;
             if lane.n_running == 0 && lane.queue.is_empty() && lane.is_forgettable(now) {
-                lanes.lanes.remove(&flight.lane);
+                lanes.lanes.remove(name);
             }
         }
         if lanes.waiting.is_empty() {
-            lanes.pump(&flight.lane, now, inner.settings.sends_max, &mut moves);
+            lanes.pump(name, now, inner.settings.sends_max, &mut moves);
         } else {
             // Others wait for a place, so this lane stands in line behind them.
-            lanes.strand(&flight.lane);
+            lanes.strand(name);
         }
         while moves.starts.is_empty()
             && let Some(stranded) = lanes.waiting.pop_front()
@@ -379,12 +378,40 @@ pub(crate) fn lane_in<'a>(
     })
 }
 
-/// Takes a turn for a send that does not go through a lane, or says why it has to wait. A receiver that only fails may be tried:
-/// that is what such a send is for.
-pub(crate) fn take_turn(inner: &Inner, to: &Address, now: Timestamp) -> Result<(), SendError> {
+/// Takes a turn and a place for a send that does not wait in a lane, or says why it has to wait. A receiver that only fails may be
+/// tried: that is what such a send is for. [`end_turn`] gives the place back.
+pub(crate) async fn take_turn(inner: &Arc<Inner>, sent: Sent<'_>, now: Timestamp) -> Result<(), SendError> {
+    let to = sent.to;
+    take_place(inner, to, now)?;
+    match together::must_wait(inner, &inner.lane_of(to), to).await {
+        None => Ok(()),
+        Some(until) => {
+            if let Some(next) = leave(inner, &inner.lane_of(to), sent, None) {
+                carry_on(inner, next);
+            }
+            Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), held: Held::Receiver })
+        }
+    }
+}
+
+/// Gives back the place of a send that did not wait in a lane, and tells the gates what became of it.
+pub(crate) fn end_turn(inner: &Arc<Inner>, sent: Sent<'_>, fate: (Fate, Held)) {
+    if let Some(next) = leave(inner, &inner.lane_of(sent.to), sent, Some(&fate)) {
+        carry_on(inner, next);
+    }
+}
+
+fn carry_on(inner: &Arc<Inner>, next: Arc<Flight>) {
+    inner.runtime.spawn(Box::pin(work(inner.clone(), next)));
+}
+
+fn take_place(inner: &Inner, to: &Address, now: Timestamp) -> Result<(), SendError> {
     let mut lanes = lock(&inner.lanes);
     let lanes = &mut *lanes;
     let lane = lane_in(&mut lanes.lanes, inner, &inner.lane_of(to), to, now);
+    if lane.n_running >= lane.limits.concurrency || lanes.n_running >= inner.settings.sends_max {
+        return Err(SendError::Throttled { wait: BUSY_FOR, held: Held::Receiver });
+    }
     let known = (&mut lanes.addresses, &mut lanes.told);
     let mut address = address_gate(known, lane.adapter.as_deref(), &lane.limits, to, now);
     let ready_at = |gate: &mut Gate| match gate.closed() {
@@ -403,6 +430,8 @@ pub(crate) fn take_turn(inner: &Inner, to: &Address, now: Timestamp) -> Result<(
             pace.note(now);
         }
     }
+    lane.n_running += 1;
+    lanes.n_running += 1;
     Ok(())
 }
 

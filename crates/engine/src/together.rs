@@ -14,7 +14,6 @@ use punctual_core::store::Hold;
 use crate::claim::{plus, signed};
 use crate::command::Inner;
 use crate::deliver::lock;
-use crate::flight::Flight;
 use crate::gate::{Fate, Gate};
 use crate::lanes::{lane_in, lane_name};
 
@@ -23,13 +22,13 @@ const READ_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 /// Waits of more addresses than this are not remembered.
 const TOLD_MAX: usize = 10_000;
 
-/// Takes a turn under the limits that a flight falls under; when other nodes have taken them all, says when to come back.
-pub(crate) async fn must_wait(inner: &Arc<Inner>, flight: &Flight) -> Option<Timestamp> {
+/// Takes a turn under the limits that a send to `to`, in the lane `name`, falls under; when other nodes have taken them all, says when
+/// to come back.
+pub(crate) async fn must_wait(inner: &Arc<Inner>, name: &Arc<str>, to: &Address) -> Option<Timestamp> {
     if !inner.peers.is_shared() {
         return None;
     }
-    let to = flight.claimed.to();
-    let by_receiver = inner.channels.get(&to.channel)?.limits().rate.map(|rate| (flight.lane.to_string(), rate));
+    let by_receiver = inner.channels.get(&to.channel)?.limits().rate.map(|rate| (name.to_string(), rate));
     let bucket = inner.bucket_of(to).and_then(|(key, rate)| rate.map(|rate| (key, rate)));
     // A receiver and a bucket of the same name are two limits.
     let by_address = bucket.as_ref().map(|(key, rate)| (format!("{} @{}", key.channel, key.address), *rate));
@@ -49,7 +48,7 @@ pub(crate) async fn must_wait(inner: &Arc<Inner>, flight: &Flight) -> Option<Tim
     let mut lanes = lock(&inner.lanes);
     let mut waits = waits.iter().map(|wait| plus(now, signed(*wait)));
     if by_receiver.is_some()
-        && let (Some(until), Some(lane)) = (waits.next(), lanes.lanes.get_mut(&flight.lane))
+        && let (Some(until), Some(lane)) = (waits.next(), lanes.lanes.get_mut(name))
         && let Some(pace) = lane.gate.pace()
     {
         pace.taken_until(until);

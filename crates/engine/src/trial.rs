@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use punctual_core::channel::{Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Message, Receipt, SendError};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
+use punctual_core::store::{ChannelTest, StoreError};
 use punctual_core::zone::Zone;
 
 use crate::command::Engine;
@@ -25,48 +26,60 @@ pub struct Trial {
     pub said: Result<Receipt, SendError>,
     /// How long it took.
     pub took: Duration,
-    /// The address was known to be dead and has now been found alive.
-    pub revived: bool,
+    /// The address is known to be dead. Reminders are not sent there, whatever became of the trial.
+    pub is_dead: bool,
 }
 
 impl Engine {
-    /// Sends one message for `user` to `to`, at once and once. It is held back by what holds back others: a wait that the
-    /// platform asked for, and its rates.
-    pub async fn try_send(&self, user: &str, text: &str, to: Address) -> Result<Trial, Invalid> {
-        let inner = &self.inner;
-        let Some(channel) = inner.channels.get(&to.channel) else {
+    /// Sends one message for `user` to `to`, at once and once, and writes down that `actor` asked for it. It is held back by what
+    /// holds back others: the channel's limits, here and on other nodes, and a wait that the platform asked for.
+    pub async fn try_send(&self, user: &str, text: &str, to: Address, actor: &str) -> Result<Trial, Invalid> {
+        let Some(channel) = self.inner.channels.get(&to.channel).cloned() else {
             return Err(self.no_channel("channel", &to.channel));
         };
         channel.check_address(&to.address)?;
+        let (this, message, actor) = (self.clone(), message(self, user, text, to), actor.to_owned());
+        // A caller that goes away must not leave a place taken and a send not written down.
+        let tried = self.finish(async move { this.try_message(&*channel, message, actor).await }).await;
+        Ok(tried.unwrap_or_else(|error: StoreError| {
+            let said = Err(SendError::Unavailable(error.to_string()));
+            Trial { said, took: Duration::ZERO, is_dead: false }
+        }))
+    }
+
+    async fn try_message(&self, channel: &dyn Channel, message: Message, actor: String) -> Result<Trial, StoreError> {
+        let inner = &self.inner;
         let begun_at = inner.clock.now();
-        let done = |said, revived| {
-            let took = inner.clock.now().duration_since(begun_at).unsigned_abs();
-            Ok(Trial { said, took, revived })
-        };
-        if let Err(error) = lanes::take_turn(inner, &to, begun_at) {
-            return done(Err(error), false);
-        }
-        let message = message(self, user, text, to);
-        let said = within_time(inner, channel.send(&message)).await;
-        lanes::learn(inner, Sent { to: &message.to, user, number: None }, fate(&said));
-        let said = match said {
-            Ok(Receipt { pending: true, message_id: Some(id), .. }) => follow(inner, &**channel, id, FOLLOW_FOR).await,
-            said => said,
+        let sent = Sent { to: &message.to, user: &message.reminder.user, number: None };
+        let said = match lanes::take_turn(inner, sent, begun_at).await {
+            Ok(()) => {
+                let said = within_time(inner, channel.send(&message)).await;
+                let fate = fate(&said);
+                let said = match said {
+                    // It keeps its place until it is known what became of it.
+                    Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
+                        follow(inner, channel, id, FOLLOW_FOR).await
+                    }
+                    said => said,
+                };
+                lanes::end_turn(inner, sent, fate);
+                said
+            }
+            Err(error) => Err(error),
         };
         if let Err(SendError::Gone(reason)) = &said {
             self.bury(&message.to, reason).await;
         }
-        let revived = match &said {
-            Ok(_) if inner.dead.get(&message.to).is_some() => match self.revive(&message.to).await {
-                Ok(revived) => revived,
-                Err(error) => {
-                    inner.store_failed(&error);
-                    false
-                }
-            },
-            _ => false,
+        let now = inner.clock.now();
+        let became = match &said {
+            Ok(_) => "sent".to_owned(),
+            Err(error) => error.to_string(),
         };
-        done(said, revived)
+        let (user, name) = (&message.reminder.user, &message.to.channel);
+        let detail = format!("{name} for {user}: {became}");
+        inner.store.record_test(ChannelTest { message: message.reminder.id, actor, detail, at: now }).await?;
+        let is_dead = inner.dead.get(&message.to).is_some();
+        Ok(Trial { said, took: now.duration_since(begun_at).unsigned_abs(), is_dead })
     }
 }
 

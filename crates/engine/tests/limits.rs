@@ -344,7 +344,8 @@ fn a_trial_takes_a_turn_and_is_learnt_from() {
     story.phone.take_only(Limits { rate: Some(Rate::per_second(1)), ..Limits::default() });
     let try_send = || {
         let engine = story.engine().clone();
-        let trial = story.run(async move { engine.try_send("ann", "hello", Address::new("phone", "x")).await });
+        let trial =
+            story.run(async move { engine.try_send("ann", "hello", Address::new("phone", "x"), "admin").await });
         trial.expect("it can be right").said
     };
     assert!(try_send().is_ok());

@@ -101,7 +101,7 @@ impl Punctual {
 
     /// Cancels a reminder. When this has returned, nothing of it is sent any more.
     pub async fn cancel(&self, id: ReminderId) -> Result<(), Error> {
-        let by = By { actor: "embedded".into(), user: None, now: self.engine.clock().now() };
+        let by = By::new("embedded", self.engine.clock().now());
         self.engine.change(id, punctual_core::change::Change::Cancel, by).await?;
         Ok(())
     }

@@ -12,7 +12,7 @@ use punctual_core::reminder::{Address, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{
-    Answered, By, ChangeError, Claim, Claimed, Create, NewReminder, Settlement, Store, StoreError,
+    Answer, Answered, By, ChangeError, Claim, Claimed, Create, NewReminder, Settlement, Store, StoreError,
 };
 use punctual_core::user::User;
 use punctual_store::postgres::{self, MigrateReport, OpenError, PostgresStore};
@@ -63,7 +63,7 @@ fn delivered(claimed: &Claimed) -> Settlement {
 }
 
 fn by() -> By {
-    By { actor: "ann".into(), user: None, now: now() }
+    By::new("ann", now())
 }
 
 async fn open(url: &str) -> Arc<PostgresStore> {
@@ -301,7 +301,7 @@ async fn of_many_who_use_one_key_one_succeeds() {
     let Some(server) = Postgres::start() else { return };
     let database = server.new_database(None);
     let store = open(&server.url(&database)).await;
-    let answered = Answered { request: [7; 32], body: "made".into() };
+    let answered = Answered { request: [7; 32], answer: Some(Answer { status: 201, body: "made".into() }) };
     let jobs = due(20).into_iter().map(|reminder| {
         let create = Create { answered: Some(("key".into(), answered.clone())), ..create(&[reminder]) };
         store.create(create)

@@ -118,7 +118,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     }
     assert!(n_settled > 0);
     let changed = claimed_all[0][0].before.id.reminder;
-    let by = By { actor: "ann".into(), user: None, now };
+    let by = By::new("ann", now);
     let _ = store.change(changed, Change::Fire, by).await.expect("the store works");
     store.rescue("a", now).await.expect("the store works");
     // Rare, and still not for the whole table: somebody pauses and goes on, and a critical reminder fails.

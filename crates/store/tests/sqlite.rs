@@ -35,7 +35,7 @@ async fn everything_is_there_again_after_a_restart() {
     {
         let store = open(&path).unwrap();
         store.create(create(&reminder, instant(NOW))).await.unwrap();
-        let by = By { actor: "ann".into(), user: None, now: instant(NOW) };
+        let by = By::new("ann", instant(NOW));
         store.change(reminder.id, Change::Pause, by).await.unwrap();
     }
     let store = open(&path).unwrap();

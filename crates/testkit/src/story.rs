@@ -161,7 +161,7 @@ impl Story {
     /// Gives a command.
     pub fn change(&self, id: ReminderId, change: Change) -> Result<Changed, ChangeError> {
         let engine = self.engine().clone();
-        let by = By { actor: "ann".into(), user: None, now: self.now() };
+        let by = By::new("ann", self.now());
         self.run(async move { engine.change(id, change, by).await })
     }
 

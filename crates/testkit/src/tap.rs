@@ -14,9 +14,9 @@ use punctual_core::channel::Rate;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears, Hold,
-    Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats,
-    Trail, Upcoming, Window,
+    Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
+    DeadAddress, Ears, Hold, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
+    StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -111,6 +111,14 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "answered", self.store.answered(key))
     }
 
+    async fn begin_answer(&self, key: &str, request: [u8; 32], now: Timestamp) -> Result<(), StoreError> {
+        pass!(self, "begin_answer", self.store.begin_answer(key, request, now))
+    }
+
+    async fn finish_answer(&self, key: &str, answer: Option<Answer>) -> Result<(), StoreError> {
+        pass!(self, "finish_answer", self.store.finish_answer(key, answer))
+    }
+
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         pass!(self, "change", self.tap.change(&self.store, id, change, by))
     }
@@ -141,6 +149,10 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
         pass!(self, "audit", self.store.audit(query))
+    }
+
+    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
+        pass!(self, "record_test", self.store.record_test(test))
     }
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {

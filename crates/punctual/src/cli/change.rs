@@ -17,6 +17,37 @@ pub(super) struct Args {
     user: User,
 }
 
+/// An answer: what it answers, and in which words.
+#[derive(Debug, clap::Args)]
+pub(super) struct AnswerArgs {
+    #[command(flatten)]
+    which: Args,
+    #[command(flatten)]
+    said: Answered,
+}
+
+#[derive(Debug, clap::Args)]
+struct Answered {
+    /// The run that is meant, as `punctual show` numbers them [default: the first that awaits an answer]
+    #[arg(long, value_name = "N")]
+    run: Option<u32>,
+    /// The answer in the person's own words, to be kept with it
+    #[arg(long, value_name = "WORDS")]
+    text: Option<String>,
+}
+
+impl Answered {
+    fn body_with(&self, mut body: Value) -> Value {
+        if let Some(run) = self.run {
+            body["run"] = run.into();
+        }
+        if let Some(text) = &self.text {
+            body["text"] = text.as_str().into();
+        }
+        body
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct SnoozeArgs {
     /// Its id, the end of it, or its name
@@ -25,6 +56,8 @@ pub(super) struct SnoozeArgs {
     /// How long, such as 10m or "an hour", or until when, such as 14:30 or "until friday at 8"
     #[arg(value_name = "TIME", default_value = "10m")]
     until: Vec<String>,
+    #[command(flatten)]
+    said: Answered,
     #[command(flatten)]
     user: User,
 }
@@ -67,13 +100,23 @@ impl Verb {
     }
 }
 
-/// Does it to each of the reminders; one that fails does not stop the others.
+/// Answers each of the reminders.
+pub(super) async fn answer(args: &AnswerArgs, verb: Verb, context: &Context) -> anyhow::Result<()> {
+    each(&args.which, verb, Some(args.said.body_with(json!({}))), context).await
+}
+
+/// Does it to each of the reminders.
 pub(super) async fn run(args: &Args, verb: Verb, context: &Context) -> anyhow::Result<()> {
+    each(args, verb, None, context).await
+}
+
+/// One that fails does not stop the others.
+async fn each(args: &Args, verb: Verb, body: Option<Value>, context: &Context) -> anyhow::Result<()> {
     let user = args.user.named();
     let mut done = Vec::new();
     let mut failed = false;
     for text in &args.reminders {
-        match one(text, verb, user.as_deref(), context).await {
+        match one(text, verb, body.clone(), user.as_deref(), context).await {
             Ok(reminder) if context.json => done.push(reminder),
             Ok(reminder) => print(&confirmation(verb.done(), &reminder, context))?,
             Err(error) if args.reminders.len() == 1 => return Err(error),
@@ -93,20 +136,27 @@ pub(super) async fn run(args: &Args, verb: Verb, context: &Context) -> anyhow::R
     if failed { Err(Said.into()) } else { Ok(()) }
 }
 
-async fn one(text: &str, verb: Verb, user: Option<&str>, context: &Context) -> anyhow::Result<Value> {
+async fn one(
+    text: &str,
+    verb: Verb,
+    body: Option<Value>,
+    user: Option<&str>,
+    context: &Context,
+) -> anyhow::Result<Value> {
     let reminder = find(&context.client, text, user).await?;
     let path = format!("/v1/reminders/{}", find::id(&reminder));
     match verb {
-        Verb::Cancel => context.client.send(Method::DELETE, &path, None).await,
-        verb => context.client.send(Method::POST, &format!("{path}/{}", verb.word()), None).await,
+        Verb::Cancel => context.client.change(Method::DELETE, &path, user, None).await,
+        verb => context.client.change(Method::POST, &format!("{path}/{}", verb.word()), user, body).await,
     }
 }
 
 pub(super) async fn snooze(args: &SnoozeArgs, context: &Context) -> anyhow::Result<()> {
-    let reminder = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;
+    let user = args.user.named();
+    let reminder = find(&context.client, &args.reminder, user.as_deref()).await?;
     let path = format!("/v1/reminders/{}/snooze", find::id(&reminder));
-    let body = json!({ "until": args.until.join(" ") });
-    let reminder = context.client.send(Method::POST, &path, Some(body)).await?;
+    let body = args.said.body_with(json!({ "until": args.until.join(" ") }));
+    let reminder = context.client.change(Method::POST, &path, user.as_deref(), Some(body)).await?;
     if context.json {
         return print_json(&reminder);
     }

@@ -86,6 +86,17 @@ impl Client {
         self.call(method, path, &[], body).await
     }
 
+    /// Changes the reminder at `path` for `user`, if one was named: then it must be theirs.
+    pub(super) async fn change(
+        &self,
+        method: Method,
+        path: &str,
+        user: Option<&str>,
+        body: Option<Value>,
+    ) -> anyhow::Result<Value> {
+        self.call(method, path, &super::find::of(user), body).await
+    }
+
     async fn call(
         &self,
         method: Method,

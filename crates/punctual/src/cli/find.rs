@@ -14,7 +14,7 @@ const CANDIDATES_MAX: usize = 20;
 /// The reminder that `text` names, among those of `user`, or of whom the key means.
 pub(super) async fn find(client: &Client, text: &str, user: Option<&str>) -> anyhow::Result<Value> {
     if let Ok(id) = text.parse::<ReminderId>() {
-        return client.get(&format!("/v1/reminders/{id}"), &[]).await;
+        return client.get(&format!("/v1/reminders/{id}"), &of(user)).await;
     }
     let mut candidates = matching(client, text, Some(user)).await?;
     // The end of an id is unique enough to be looked for among everybody's.
@@ -85,6 +85,11 @@ fn preferred(candidates: Vec<Value>, wanted: impl Fn(&Value) -> bool) -> Vec<Val
 pub(super) fn short_id(reminder: &Value) -> String {
     let id = reminder["id"].as_str().unwrap_or_default();
     id.parse::<ReminderId>().map_or_else(|_| id.to_owned(), |id| id.short())
+}
+
+/// The query that says for whom this is done, so that another's reminder is not touched.
+pub(super) fn of(user: Option<&str>) -> Vec<(&'static str, String)> {
+    user.map(|user| ("user", user.to_owned())).into_iter().collect()
 }
 
 /// The reminder's id in full.

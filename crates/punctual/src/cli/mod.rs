@@ -119,9 +119,9 @@ enum Command {
     /// Put a reminder off
     Snooze(change::SnoozeArgs),
     /// Answer: done
-    Ack(change::Args),
+    Ack(change::AnswerArgs),
     /// Answer: not needed
-    Dismiss(change::Args),
+    Dismiss(change::AnswerArgs),
     /// Send now, whatever the schedule says
     Fire(change::Args),
     /// The people reminders are for
@@ -209,8 +209,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Pause(args) => change::run(&args, change::Verb::Pause, &context).await,
         Command::Resume(args) => change::run(&args, change::Verb::Resume, &context).await,
         Command::Skip(args) => change::run(&args, change::Verb::Skip, &context).await,
-        Command::Ack(args) => change::run(&args, change::Verb::Ack, &context).await,
-        Command::Dismiss(args) => change::run(&args, change::Verb::Dismiss, &context).await,
+        Command::Ack(args) => change::answer(&args, change::Verb::Ack, &context).await,
+        Command::Dismiss(args) => change::answer(&args, change::Verb::Dismiss, &context).await,
         Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,

@@ -51,9 +51,10 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
             Usage("nothing to change; say what, such as --message TEXT, --at TIME or --priority high".into()).into()
         );
     }
-    let before = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;
+    let user = args.user.named();
+    let before = find(&context.client, &args.reminder, user.as_deref()).await?;
     let path = format!("/v1/reminders/{}", find::id(&before));
-    let reminder = context.client.send(Method::PATCH, &path, Some(Value::Object(body))).await?;
+    let reminder = context.client.change(Method::PATCH, &path, user.as_deref(), Some(Value::Object(body))).await?;
     if context.json {
         return print_json(&reminder);
     }

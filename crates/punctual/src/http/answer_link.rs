@@ -16,9 +16,10 @@ use jiff::Timestamp;
 use punctual_channels::common::buttons::Verb;
 use punctual_core::change::{Change, Refused, snooze_until};
 use punctual_core::id::OccurrenceId;
+use punctual_core::occurrence::{Attempt, AttemptStatus};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
-use punctual_core::store::{By, ChangeError};
+use punctual_core::store::{self, By, ChangeError};
 use serde_json::json;
 
 use self::page::{Said, page};
@@ -37,6 +38,8 @@ struct Asked {
     verb: Verb,
     occurrence: OccurrenceId,
     reminder: Reminder,
+    /// Where the link was last sent.
+    channel: Option<String>,
     lang: Lang,
     /// Whether the run has ended, so that nothing can be answered any more.
     is_over: bool,
@@ -66,7 +69,7 @@ pub(super) async fn ask(State(app): State<Arc<App>>, InPath(token): InPath<Strin
 
 /// Gives the answer.
 pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<String>, headers: HeaderMap) -> Response {
-    let Asked { verb, occurrence, reminder, lang, is_over } = match find(&app, &token).await {
+    let Asked { verb, occurrence, reminder, channel, lang, is_over } = match find(&app, &token).await {
         Ok(asked) => asked,
         Err(said) => return refuse(said, &headers, accepted_lang(&headers)),
     };
@@ -78,8 +81,9 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
         _ => Change::Ack,
     };
     let change = Change::AnswerRun { run: occurrence.run, answer: Box::new(plain) };
-    let by = By { actor: ACTOR.into(), user: None, now };
-    match app.change_by(occurrence.reminder, change, by).await {
+    let said = store::Said { text: None, channel };
+    let by = By { said, ..By::new(ACTOR, now) };
+    match app.change(occurrence.reminder, change, by).await {
         Ok(_) => {}
         Err(ChangeError::Refused(Refused::SendBegun)) => return refuse(Said::Busy, &headers, lang),
         Err(ChangeError::Refused(_)) if !is_over => return refuse(Said::NotNow, &headers, lang),
@@ -111,8 +115,11 @@ async fn find(app: &App, token: &str) -> Result<Asked, Said<'static>> {
     let view = app.engine.store().reminder(occurrence.reminder).await.map_err(trouble)?.ok_or(Said::Unknown)?;
     let trail = app.engine.store().occurrence(occurrence).await.map_err(trouble)?;
     let lang = app.lang_of(&view.reminder.user).await;
-    let is_over = trail.is_none_or(|trail| trail.occurrence.state.is_final());
-    Ok(Asked { verb, occurrence, reminder: view.reminder, lang, is_over })
+    let is_over = trail.as_ref().is_none_or(|trail| trail.occurrence.state.is_final());
+    let reached = |attempt: &&Attempt| matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered);
+    let last = trail.as_ref().and_then(|trail| trail.attempts.iter().rfind(reached));
+    let channel = last.map(|attempt| attempt.channel.clone());
+    Ok(Asked { verb, occurrence, reminder: view.reminder, channel, lang, is_over })
 }
 
 /// Says no: a page for a person, a problem for a program.

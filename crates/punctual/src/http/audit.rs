@@ -24,7 +24,7 @@ struct Page {
 /// Entries about one reminder, or about all. A key bound to a user sees only those of that user's
 /// reminders.
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["reminder", "limit", "cursor"])?;
+    let params = params.only(&["user", "reminder", "limit", "cursor"])?;
     let reminder = match params.get("reminder") {
         Some(id) => {
             let id = id_from(id)?;

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::App;
+use super::input::Params;
 use super::problem::Problem;
 use super::recent::Recent;
 use crate::config::Secret;
@@ -43,7 +44,7 @@ pub(super) struct Caller {
     pub(super) id: Arc<str>,
     /// Who this is, in the audit trail.
     actor: Arc<str>,
-    /// The only user it sees, if it is bound to one.
+    /// The only user it sees, if it is bound to one or acts for one.
     user: Option<Arc<str>>,
     write: bool,
 }
@@ -142,6 +143,12 @@ impl Caller {
         }
     }
 
+    /// The caller, who says for whom it acts (`?user=`): from here on it sees and changes that user's things only.
+    fn acting_for(self, user: &str) -> Result<Self, Problem> {
+        self.must_be(user)?;
+        Ok(Self { user: Some(user.into()), ..self })
+    }
+
     /// Refuses a caller that is bound to one user.
     pub(super) fn must_be_unbound(&self) -> Result<(), Problem> {
         match self.bound_to() {
@@ -154,7 +161,7 @@ impl Caller {
 
     /// Signs a change.
     pub(super) fn by(&self, now: Timestamp) -> By {
-        By { actor: self.actor.to_string(), user: self.bound_to().map(str::to_owned), now }
+        By { user: self.bound_to().map(str::to_owned), ..By::new(&*self.actor, now) }
     }
 }
 
@@ -179,7 +186,10 @@ impl FromRequestParts<Arc<App>> for Caller {
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
         }
-        Ok(caller)
+        match Params::from_request_parts(parts, app).await?.get("user") {
+            Some(user) => caller.acting_for(user),
+            None => Ok(caller),
+        }
     }
 }
 

@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::App;
 use super::auth::Writer;
 use super::fields::Fields;
-use super::idempotency::Key;
+use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::{Problem, WHOLE};
-use super::reminders::{again, reminder_from};
+use super::reminders::reminder_from;
 use super::wire::{self, ReminderJson};
 
 /// The most reminders in one batch.
@@ -26,15 +26,9 @@ const BATCH_MAX: usize = 10_000;
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
-    key: Key,
+    Repeated(repeatable): Repeated,
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
-    let repeatable = key.on(&caller, "batch", &body.0);
-    if let Some(repeatable) = &repeatable
-        && let Some(response) = repeatable.answered(&app).await?
-    {
-        return Ok(response);
-    }
     let _turn = app.batch_turn(body.weight()).await;
     let mut fields = Fields::of(body.json()?, WHOLE, &["reminders"], &[])?;
     drop(body);
@@ -62,11 +56,9 @@ pub(super) async fn create(
     }
     let answer = serde_json::to_string(&Created::of(&app, &views).await).expect("reminders always become JSON");
     let reminders = views.into_iter().map(|view| view.reminder).collect();
-    match app.create(reminders, &caller, Some(repeatable.with(&answer))).await {
-        Ok(_) => Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes())),
-        Err(error @ CreateError::Invalid { .. }) => Err(named(error)),
-        Err(error) => again(&app, &repeatable, error).await,
-    }
+    let answered = repeatable.with(StatusCode::CREATED, &answer);
+    app.create(reminders, &caller, Some(answered)).await.map_err(named)?;
+    Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
 }
 
 #[derive(Serialize)]

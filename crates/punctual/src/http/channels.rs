@@ -63,7 +63,14 @@ pub(super) async fn test(
     if text.trim().is_empty() || text.len() > 4096 {
         return Err(Invalid::new("message", "must be 1 to 4096 bytes long").into());
     }
-    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone()).await {
+    if let Some(bound) = caller.bound_to() {
+        let user = app.engine.store().user(bound).await?;
+        if !user.is_some_and(|user| user.addresses.contains(&to)) {
+            let detail = format!("this may only test addresses of the user `{bound}`, and this is none of them");
+            return Err(Problem::forbidden(detail).at_field("address"));
+        }
+    }
+    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone(), caller.actor()).await {
         Ok(trial) => trial,
         Err(invalid) if invalid.field == "channel" => return Err(Problem::not_found(invalid.problem)),
         Err(invalid) => return Err(invalid.into()),
@@ -73,7 +80,10 @@ pub(super) async fn test(
 
 fn told(trial: &Trial, to: &Address) -> Value {
     let (outcome, meaning) = match &trial.said {
-        Ok(_) if trial.revived => ("sent", "it was taken; the address was thought dead and is used again".to_owned()),
+        Ok(_) if trial.is_dead => (
+            "sent",
+            "it was taken; the address counts as dead until `punctual channels revive` brings it back".to_owned(),
+        ),
         Ok(_) => ("sent", "it was taken".to_owned()),
         Err(SendError::Throttled { wait, .. }) => {
             let seconds = wait.as_secs_f64().ceil();

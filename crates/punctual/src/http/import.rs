@@ -96,7 +96,8 @@ pub(super) async fn take(
 ) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
     let _turn = app.batch_turn(body.weight()).await;
-    let mut fields = Fields::of(body.json()?, WHOLE, &["source", "dry_run", "items"], &[])?;
+    // One bad item stops no other, so each is looked at by itself.
+    let mut fields = Fields::of(body.json_with_nul()?, WHOLE, &["source", "dry_run", "items"], &[])?;
     drop(body);
     let source = name(&mut fields, "source", "name where it comes from, such as v2_reminders@bot")?;
     let dry_run = fields.boolean("dry_run")?.unwrap_or(false);

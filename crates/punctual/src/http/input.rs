@@ -1,18 +1,21 @@
 //! Bodies and queries, read with limits and with errors that say where.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use futures_util::StreamExt;
+use punctual_core::invalid::Invalid;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::App;
 use super::bodies::{Bodies, Part};
-use super::problem::Problem;
+use super::problem::{Problem, WHOLE};
 use super::weight::weight;
 use crate::config::keys::nearest;
 
@@ -35,13 +38,31 @@ struct Held {
     part: Part,
 }
 
+/// A body that was read before its handler was reached, for the handler to take.
+#[derive(Clone)]
+pub(super) struct Taken(Arc<Mutex<Option<(Bytes, Part)>>>);
+
+impl Taken {
+    pub(super) fn new(bytes: Bytes, part: Part) -> Self {
+        Self(Arc::new(Mutex::new(Some((bytes, part)))))
+    }
+
+    fn take(&self) -> Option<(Bytes, Part)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// Handlers name who may ask before they name the body, so nothing of a body is read for anybody else.
 impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let (bytes, mut part) = read(body, MAX, &parts.headers, &app.bodies).await?;
+        let taken = parts.extensions.get::<Taken>().and_then(Taken::take);
+        let (bytes, mut part) = match taken {
+            Some(taken) => taken,
+            None => read(body, MAX, &parts.headers, &app.bodies).await?,
+        };
         if !bytes.is_empty() {
             must_be_json(&parts.headers)?;
         }
@@ -68,6 +89,17 @@ impl<const MAX: usize> Input<MAX> {
         if self.0.iter().all(u8::is_ascii_whitespace) {
             return Err(Problem::bad_request("the body is empty; send a JSON object"));
         }
+        let value = self.json_with_nul()?;
+        // JSON has no other way to write one.
+        let may_have_one = self.0.windows(6).any(|window| window == b"\\u0000");
+        match may_have_one.then(|| nul_in(&value, String::new())).flatten() {
+            Some(field) => Err(Invalid::new(field, "contains a NUL character").into()),
+            None => Ok(value),
+        }
+    }
+
+    /// The same, for whoever looks for NUL characters itself.
+    pub(super) fn json_with_nul(&self) -> Result<Value, Problem> {
         serde_json::from_slice(&self.0).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let words = error.to_string();
@@ -85,7 +117,43 @@ impl<const MAX: usize> Input<MAX> {
     }
 }
 
-async fn read(body: Body, max: usize, headers: &HeaderMap, bodies: &Bodies) -> Result<(Bytes, Part), Problem> {
+/// Where in `value` a text or a name contains a NUL character, which no database column can hold.
+fn nul_in(value: &Value, at: String) -> Option<String> {
+    let named = |at: String| if at.is_empty() { WHOLE.to_owned() } else { at };
+    match value {
+        Value::String(text) => text.contains('\0').then(|| named(at)),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| nul_in(item, format!("{at}[{index}]")))
+        }
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            if name.contains('\0') {
+                return Some(named(at.clone()));
+            }
+            nul_in(value, if at.is_empty() { name.clone() } else { format!("{at}.{name}") })
+        }),
+        _ => None,
+    }
+}
+
+/// Refuses a call of the API with a NUL character in its path or query: no id and no name has one.
+pub(super) async fn no_nul(request: Request, next: Next) -> Result<Response, Problem> {
+    let has_nul = |part: &str| part.contains("%00");
+    let part = match request.uri() {
+        uri if !uri.path().starts_with("/v1/") => return Ok(next.run(request).await),
+        uri if has_nul(uri.path()) => "path",
+        uri if uri.query().is_some_and(has_nul) => "query",
+        _ => return Ok(next.run(request).await),
+    };
+    Err(Invalid::new(part, "contains a NUL character; no id and no name has one").into())
+}
+
+/// Reads a body of at most `max` bytes.
+pub(super) async fn read(
+    body: Body,
+    max: usize,
+    headers: &HeaderMap,
+    bodies: &Bodies,
+) -> Result<(Bytes, Part), Problem> {
     let too_large = || {
         let detail = format!("the body is larger than {} MB; nothing of it was used", max / 1024 / 1024);
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)

@@ -72,7 +72,14 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
     let key = ApiKey { id, name, hash: auth::hash(&secret), user, write, expires_at, created_at: now };
     app.engine.store().put_key(key.clone()).await?;
     app.auth.forget();
-    Ok(wire::answer(StatusCode::CREATED, &KeyJson::new(&key, Some(&secret))))
+    let mut response = wire::answer(StatusCode::CREATED, &KeyJson::new(&key, Some(&secret)));
+    // What is kept so that a repeat is answered the same would keep the key.
+    let again = Problem::conflict(
+        "shown_once",
+        format!("this request made the key `{}`, which was shown once; delete it and make another", key.id),
+    );
+    response.extensions_mut().insert(again.instead());
+    Ok(response)
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, _: Admin, params: Params) -> Result<Response, Problem> {

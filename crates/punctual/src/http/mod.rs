@@ -54,6 +54,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::Timestamp;
@@ -194,12 +195,7 @@ impl App {
     }
 
     /// Changes through the engine, and remembers for the readiness whether the store did it.
-    async fn change(&self, id: ReminderId, change: Change, caller: &Caller) -> Result<Changed, ChangeError> {
-        self.change_by(id, change, caller.by(self.now())).await
-    }
-
-    /// The same for whoever needs no key.
-    async fn change_by(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         let changed = self.engine.change(id, change, by).await;
         match &changed {
             Ok(_) => self.refusal.forget(),
@@ -296,6 +292,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/metrics", get(metrics::show))
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
+        .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
+        .route_layer(from_fn(input::no_nul))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::map_response(guarded))
         .with_state(app)

@@ -33,7 +33,7 @@ pub(super) async fn of_reminder(
     InPath(id): InPath<String>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let params = params.only(&["limit", "cursor"])?;
+    let params = params.only(&["user", "limit", "cursor"])?;
     let id = id_from(&id)?;
     seen(&app, &caller, id).await?;
     let limit = params.limit()?;

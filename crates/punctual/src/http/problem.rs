@@ -7,9 +7,11 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_core::change::Refused;
 use punctual_core::invalid::Invalid;
-use punctual_core::store::{ChangeError, StoreError};
+use punctual_core::store::{Answer, ChangeError, StoreError};
 use punctual_engine::CreateError;
 use serde::Serialize;
+
+use super::idempotency::Instead;
 
 /// The field that stands for the whole body.
 pub(super) const WHOLE: &str = "body";
@@ -85,6 +87,12 @@ impl Problem {
 
     pub(super) fn internal(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// What is answered when a request whose answer cannot be kept comes again.
+    pub(super) fn instead(&self) -> Instead {
+        let body = serde_json::to_string(&self.0).expect("texts and numbers always become JSON");
+        Instead(Answer { status: self.0.status.as_u16(), body })
     }
 
     /// Names the field that is to blame.

@@ -11,14 +11,13 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Reminder;
 use punctual_core::schedule::{End, parse_end, parse_until};
-use punctual_core::store::{ReminderQuery, ReminderView, StoreError};
-use punctual_engine::CreateError;
+use punctual_core::store::{By, ReminderQuery, ReminderView, Said};
 use serde_json::Value;
 
 use super::App;
 use super::auth::{Caller, Writer};
 use super::fields::Fields;
-use super::idempotency::{Key, Repeatable};
+use super::idempotency::Repeated;
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::{Problem, WHOLE};
@@ -26,19 +25,17 @@ use super::wire::{self, Asked, NewReminder, ReminderJson};
 
 /// How long a snooze lasts that does not say.
 const SNOOZE_MINUTES: u32 = 10;
+/// The longest answer in words that is kept.
+const WORDS_BYTES_MAX: usize = 4096;
+/// The longest name of a channel that an answer can come from.
+const CHANNEL_BYTES_MAX: usize = 256;
 
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
-    key: Key,
+    Repeated(repeatable): Repeated,
     body: Input,
 ) -> Result<Response, Problem> {
-    let repeatable = key.on(&caller, "reminders", &body.0);
-    if let Some(repeatable) = &repeatable
-        && let Some(response) = repeatable.answered(&app).await?
-    {
-        return Ok(response);
-    }
     let reminder = reminder_from(body.json()?, &app, &caller, app.now()).await?;
     let Some(repeatable) = repeatable else {
         let views = app.create(vec![reminder], &caller, None).await?;
@@ -50,22 +47,9 @@ pub(super) async fn create(
     let view = app.first_view(reminder)?;
     let shown = ReminderJson(&view, app.lang_of(&view.reminder.user).await);
     let answer = serde_json::to_string(&shown).expect("a reminder always becomes JSON");
-    let answered = Some(repeatable.with(&answer));
-    match app.create(vec![view.reminder], &caller, answered).await {
-        Ok(_) => Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes())),
-        Err(error) => again(&app, &repeatable, error).await,
-    }
-}
-
-/// What to answer when the same request was faster on another connection.
-pub(super) async fn again(app: &App, repeatable: &Repeatable, error: CreateError) -> Result<Response, Problem> {
-    match error {
-        CreateError::Store(StoreError::KeyUsed) => match repeatable.answered(app).await? {
-            Some(response) => Ok(response),
-            None => Err(StoreError::KeyUsed.into()),
-        },
-        error => Err(error.into()),
-    }
+    let answered = Some(repeatable.with(StatusCode::CREATED, &answer));
+    app.create(vec![view.reminder], &caller, answered).await?;
+    Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
 }
 
 /// The reminder that `value` asks for.
@@ -145,7 +129,7 @@ pub(super) async fn update(
     let id = id_from(&id)?;
     let before = seen(&app, &caller, id).await?;
     let patch = wire::patch(body.json()?, &before.reminder, app.now())?;
-    change(&app, &caller, id, Change::Update(Box::new(patch))).await
+    change(&app, id, Change::Update(Box::new(patch)), caller.by(app.now())).await
 }
 
 pub(super) async fn cancel(
@@ -153,7 +137,7 @@ pub(super) async fn cancel(
     Writer(caller): Writer,
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
-    change(&app, &caller, id_from(&id)?, Change::Cancel).await
+    change(&app, id_from(&id)?, Change::Cancel, caller.by(app.now())).await
 }
 
 /// The commands that are one word: `ack`, `pause` and their kin.
@@ -161,16 +145,33 @@ pub(super) async fn command(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((id, verb)): InPath<(String, String)>,
+    Repeated(repeatable): Repeated,
     body: Input,
 ) -> Result<Response, Problem> {
     let id = id_from(&id)?;
     let value = body.json_or_nothing()?;
+    let mut by = caller.by(app.now());
     let wanted = match verb.as_str() {
-        "snooze" => Change::Snooze { until: snooze(value, &app, &caller, id).await? },
-        verb => {
-            let change = match verb {
+        verb @ ("ack" | "snooze" | "dismiss") => {
+            let known: &[&str] = match verb {
+                "snooze" => &["minutes", "until", "run", "text", "channel"],
+                _ => &["run", "text", "channel"],
+            };
+            let mut fields = Fields::of(value, WHOLE, known, &[])?;
+            let run = fields.number("run")?;
+            by.said = said(&mut fields)?;
+            let plain = match verb {
                 "ack" => Change::Ack,
                 "dismiss" => Change::Dismiss,
+                _ => Change::Snooze { until: snooze(fields, &app, &caller, id).await? },
+            };
+            match run {
+                Some(run) => Change::AnswerRun { run, answer: Box::new(plain) },
+                None => plain,
+            }
+        }
+        verb => {
+            let change = match verb {
                 "pause" => Change::Pause,
                 "resume" => Change::Resume,
                 "skip" => Change::Skip,
@@ -186,11 +187,30 @@ pub(super) async fn command(
             change
         }
     };
-    change(&app, &caller, id, wanted).await
+    if let Some(repeatable) = repeatable {
+        let lang = app.lang_of(&seen(&app, &caller, id).await?.reminder.user).await;
+        let show = move |view: &ReminderView| {
+            serde_json::to_string(&ReminderJson(view, lang)).expect("a reminder always becomes JSON")
+        };
+        by.repeat = Some(repeatable.of_change(show));
+    }
+    change(&app, id, wanted, by).await
 }
 
-async fn snooze(value: Value, app: &App, caller: &Caller, id: ReminderId) -> Result<Timestamp, Problem> {
-    let mut fields = Fields::of(value, WHOLE, &["minutes", "until"], &[])?;
+/// The person's own words, and where they said them.
+fn said(fields: &mut Fields) -> Result<Said, Invalid> {
+    let bounded = |field: &str, text: Option<String>, max: usize| match text {
+        Some(text) if text.len() > max => {
+            Err(Invalid::new(field, format!("is {} bytes long; at most {max} are accepted", text.len())))
+        }
+        text => Ok(text.filter(|text| !text.trim().is_empty())),
+    };
+    let text = bounded("text", fields.text("text")?, WORDS_BYTES_MAX)?;
+    let channel = bounded("channel", fields.text("channel")?, CHANNEL_BYTES_MAX)?;
+    Ok(Said { text, channel })
+}
+
+async fn snooze(mut fields: Fields, app: &App, caller: &Caller, id: ReminderId) -> Result<Timestamp, Problem> {
     let now = app.now();
     match (fields.number("minutes")?, fields.text("until")?) {
         (Some(_), Some(_)) => Err(Invalid::new("until", "give either `minutes` or `until`, not both").into()),
@@ -206,8 +226,8 @@ async fn snooze(value: Value, app: &App, caller: &Caller, id: ReminderId) -> Res
     }
 }
 
-async fn change(app: &App, caller: &Caller, id: ReminderId, change: Change) -> Result<Response, Problem> {
-    let changed = app.change(id, change, caller).await?;
+async fn change(app: &App, id: ReminderId, change: Change, by: By) -> Result<Response, Problem> {
+    let changed = app.change(id, change, by).await?;
     Ok(answer(app, StatusCode::OK, &changed.view).await)
 }
 

@@ -183,3 +183,14 @@ fn a_secret_that_can_be_guessed_is_refused() {
     assert_eq!(ran.status.code(), Some(2), "{said}");
     assert!(said.contains("PUNCTUAL_LINK_SECRET: is too short; write at least 16 random characters"), "{said}");
 }
+
+#[tokio::test]
+async fn an_answer_by_link_keeps_the_channel_that_the_link_was_sent_on() {
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", SECRET)]);
+    let occurrence = asked(&server, "me").await;
+    browse(&server, Method::POST, &link(Verb::Snooze, &occurrence)).await;
+    let answer = server.get(&format!("/v1/occurrences/{occurrence}")).await["responses"][0].clone();
+    let kept = [&answer["channel"], &answer["snooze_minutes"], &answer["user_id"], &answer["response_text"]];
+    assert_eq!(kept, [&json!("console"), &json!(10), &json!("me"), &Value::Null], "{answer}");
+}

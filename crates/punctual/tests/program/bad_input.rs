@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Server, answer, soon};
+use crate::common::{Home, Kept, Server, answer, soon};
 
 /// A reminder that is right, with `change` made to it.
 fn asked(change: Value) -> Value {
@@ -214,4 +214,41 @@ async fn a_private_address_is_refused_unless_allowed() {
     let body = asked(json!({ "to": [{ "channel": "webhook", "address": "http://127.0.0.1:9/hook" }] }));
     let (_, problem) = server.call(Method::POST, "/v1/reminders", Some(body)).await;
     check_problem(&problem, 422, Some("to[0].address"), &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nul_character_is_named_and_refused_on_every_database() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let with_nul = "a\0b";
+        let hook = json!({ "channel": "webhook", "address": format!("http://h/{with_nul}") });
+        let rows: Vec<(Method, &str, Option<Value>, &str)> = vec![
+            (Method::GET, "/v1/users/a%00b", None, "path"),
+            (Method::PUT, "/v1/users/a%00b", Some(json!({})), "path"),
+            (Method::DELETE, "/v1/users/a%00b", None, "path"),
+            (Method::DELETE, "/v1/keys/a%00b", None, "path"),
+            (Method::GET, "/v1/occurrences/a%00b", None, "path"),
+            (Method::POST, "/v1/channels/a%00b/test", Some(json!({})), "path"),
+            (Method::GET, "/v1/reminders?user=a%00b", None, "query"),
+            (Method::GET, "/v1/reminders?match=a%00b", None, "query"),
+            (Method::GET, "/v1/users?cursor=a%00b", None, "query"),
+            (Method::GET, "/v1/import/sends?source=a%00b", None, "query"),
+            (Method::POST, "/v1/keys", Some(json!({ "name": with_nul })), "name"),
+            (Method::POST, "/v1/keys", Some(json!({ "name": "n", "user": with_nul })), "user"),
+            (Method::PUT, "/v1/users/ann", Some(json!({ "language": with_nul })), "language"),
+            (Method::PUT, "/v1/users/ann", Some(json!({ "addresses": [hook] })), "addresses[0].address"),
+            (Method::POST, "/v1/reminders", Some(asked(json!({ "message": with_nul }))), "message"),
+            (Method::POST, "/v1/reminders", Some(asked(json!({ "user": with_nul }))), "user"),
+            (Method::POST, "/v1/reminders", Some(asked(json!({ "to": [hook] }))), "to[0].address"),
+            (Method::POST, "/v1/channels/webhook/revive", Some(json!({ "address": with_nul })), "address"),
+            (Method::POST, "/v1/parse", Some(json!({ "text": "in 5 minutes", "user": with_nul })), "user"),
+        ];
+        for (method, path, body, field) in rows {
+            let (status, problem) = server.call(method.clone(), path, body).await;
+            assert_eq!(status, 422, "{method} {path}: {problem}");
+            check_problem(&problem, 422, Some(field), &["NUL"]);
+        }
+        assert_eq!(n_reminders(&server).await, 0);
+    }
 }

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::common::{Home, Receiver, Server, soon};
+use crate::common::{Home, Kept, Receiver, Server, soon};
 
 /// A platform that takes everything, and tells what it got.
 async fn platform() -> (String, mpsc::UnboundedReceiver<Value>) {
@@ -127,6 +127,58 @@ async fn a_test_explains_the_answer() {
     home.run(&["channels", "test", "nowhere", "x"]).fails(1, &["there is no channel named `nowhere`", "webhook"]);
     let told = home.run(&["channels", "test", "webhook", &taken.url, "--json"]).json();
     assert_eq!((&told["outcome"], &told["error"]), (&json!("sent"), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_of_a_dead_address_revives_nothing_and_is_recorded() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let (answers, mut receiver) = Receiver::changing(StatusCode::GONE).await;
+        let to = to("webhook", &receiver.url);
+        server.create(now("one", &to)).await;
+        receiver.next().await;
+        soon(async {
+            while server.get("/v1/dead-addresses").await["dead_addresses"].as_array().unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        answers.send_replace(StatusCode::NO_CONTENT);
+        let told = home.run(&["channels", "test", "webhook", &receiver.url, "--json"]).json();
+        receiver.next().await;
+        assert_eq!(told["outcome"], "sent");
+        assert!(told["meaning"].as_str().unwrap().contains("channels revive"), "{told}");
+        assert_eq!(server.get("/v1/dead-addresses").await["dead_addresses"].as_array().unwrap().len(), 1);
+        let (status, _) = server.call(Method::POST, "/v1/reminders", Some(now("two", &to))).await;
+        assert_eq!(status, 422, "nobody brought it back");
+
+        let entries = server.get("/v1/audit").await["entries"].clone();
+        let entry = entries.as_array().unwrap().iter().find(|entry| entry["action"] == "channel.test").unwrap();
+        assert_eq!((&entry["by"], &entry["detail"]), (&json!("admin"), &json!("webhook for me: sent")), "{entry}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_one_user_tests_only_that_users_addresses() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut receiver = Receiver::listen().await;
+    let user = json!({ "addresses": [{ "channel": "webhook", "address": receiver.url }] });
+    server.call(Method::PUT, "/v1/users/ann", Some(user)).await;
+    let path = "/v1/channels/webhook/test";
+    let body = json!({ "address": receiver.url });
+    for (user, may) in [("ann", 200), ("bob", 403)] {
+        let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({ "name": user, "user": user }))).await;
+        let (status, said) =
+            server.call_with(key["key"].as_str().unwrap(), Method::POST, path, Some(body.clone())).await;
+        assert_eq!(status, may, "{user}: {said}");
+    }
+    let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({ "name": "r", "scopes": ["read"] }))).await;
+    let (status, _) = server.call_with(key["key"].as_str().unwrap(), Method::POST, path, Some(body)).await;
+    assert_eq!(status, 403, "who may only read sends nothing");
+    receiver.next().await;
+    assert!(receiver.is_quiet());
 }
 
 #[tokio::test]

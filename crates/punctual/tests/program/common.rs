@@ -12,11 +12,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use punctual_testkit::process::{ended_within, output};
+use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Where no server is.
 pub(crate) const NOWHERE: &str = "http://127.0.0.1:1";
@@ -90,6 +91,29 @@ impl Home {
         let mut command = self.command(["serve", "--listen", "127.0.0.1:0"]);
         command.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true").envs(env.iter().copied());
         Server::start(command, self.data_dir(), env.iter().find(|(name, _)| *name == "PUNCTUAL_API_KEY"))
+    }
+}
+
+/// Where a server keeps its reminders: a file, or a PostgreSQL of the test's own.
+pub(crate) struct Kept {
+    url: Option<String>,
+    _postgres: Option<Postgres>,
+}
+
+impl Kept {
+    /// Every way to keep them that this machine has.
+    pub(crate) fn everywhere() -> Vec<Self> {
+        let mut all = vec![Self { url: None, _postgres: None }];
+        if let Some(postgres) = Postgres::start() {
+            let url = postgres.url(&postgres.new_database(None));
+            all.push(Self { url: Some(url), _postgres: Some(postgres) });
+        }
+        all
+    }
+
+    /// The settings that say so.
+    pub(crate) fn env(&self) -> Vec<(&str, &str)> {
+        self.url.iter().map(|url| ("PUNCTUAL_DATABASE_URL", url.as_str())).collect()
     }
 }
 
@@ -275,6 +299,18 @@ impl Receiver {
 
     pub(crate) async fn listen() -> Self {
         Self::answering(StatusCode::NO_CONTENT).await
+    }
+
+    /// Listens, and answers with whatever status was said last.
+    pub(crate) async fn changing(status: StatusCode) -> (watch::Sender<StatusCode>, Self) {
+        let (sender, requests) = mpsc::unbounded_channel();
+        let (said, says) = watch::channel(status);
+        let take = move |State(sender): State<Sender>, headers: HeaderMap, body: String| async move {
+            let _ = sender.send((headers, serde_json::from_str(&body).unwrap()));
+            *says.borrow()
+        };
+        let app = Router::new().route("/hook", post(take)).with_state(sender);
+        (said, Self::serving(app, requests).await)
     }
 
     /// Listens, takes everything, and never answers.

@@ -1,9 +1,10 @@
 //! The same request answered the same.
 
+use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Server, answer};
+use crate::common::{Home, Kept, Receiver, Server, answer};
 
 async fn post(server: &Server, api_key: &str, path: &str, key: &str, body: &Value) -> (u16, Value, bool) {
     let request = server.request(Method::POST, path).bearer_auth(api_key).header("Idempotency-Key", key).json(body);
@@ -83,4 +84,139 @@ async fn the_answer_survives_a_restart() {
     server.stop();
     let server = home.serve();
     assert_eq!(post(&server, &admin, "/v1/reminders", "k", &reminder("a")).await, (201, first, true));
+}
+
+async fn due_later(server: &Server, receiver: &Receiver) -> String {
+    let to = json!([{ "channel": "webhook", "address": receiver.url }]);
+    let made = server
+        .create(
+            json!({ "message": "m", "schedule": { "type": "interval", "every": "1h" }, "to": to, "require_ack": true }),
+        )
+        .await;
+    made["id"].as_str().unwrap().to_owned()
+}
+
+async fn runs(server: &Server, id: &str) -> usize {
+    server.get(&format!("/v1/reminders/{id}/occurrences")).await["occurrences"].as_array().unwrap().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fire_twice_with_one_key_sends_once() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let mut receiver = Receiver::listen().await;
+        let id = due_later(&server, &receiver).await;
+        let path = format!("/v1/reminders/{id}/fire");
+        let (status, first, replayed) = post(&server, &server.key, &path, "f1", &json!({})).await;
+        assert_eq!((status, replayed), (200, false), "{first}");
+        assert_eq!(post(&server, &server.key, &path, "f1", &json!({})).await, (200, first, true));
+        assert_eq!(runs(&server, &id).await, 2, "the planned run and the one that was fired");
+        receiver.next().await;
+        // A new key fires again; the same key on another path is a mistake.
+        assert_eq!(post(&server, &server.key, &path, "f2", &json!({})).await.0, 200);
+        receiver.next().await;
+        assert_eq!(runs(&server, &id).await, 3);
+        let other = format!("/v1/reminders/{id}/skip");
+        let (status, problem, _) = post(&server, &server.key, &other, "f1", &json!({})).await;
+        assert_eq!((status, problem["code"].as_str()), (409, Some("key_reused")));
+        assert!(receiver.is_quiet());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_fired_many_times_at_once_on_two_nodes_sends_once() {
+    let Some(postgres) = Postgres::start() else { return };
+    let url = postgres.url(&postgres.new_database(None));
+    let env = [("PUNCTUAL_DATABASE_URL", url.as_str()), ("PUNCTUAL_API_KEY", "pk_for-both-of-the-two-nodes")];
+    let (one, two) = (Home::new(), Home::new());
+    let nodes = [one.serve_with(&env), two.serve_with(&env)];
+    let mut receiver = Receiver::listen().await;
+    let id = due_later(&nodes[0], &receiver).await;
+    for verb in ["fire", "skip", "pause", "resume"] {
+        let path = format!("/v1/reminders/{id}/{verb}");
+        let body = json!({});
+        let calls = (0..16).map(|n| post(&nodes[n % 2], &nodes[0].key, &path, verb, &body));
+        let answers = futures_util::future::join_all(calls).await;
+        for (status, answer, _) in &answers {
+            assert_eq!((*status, answer), (200, &answers[0].1), "{verb}");
+        }
+    }
+    receiver.next().await;
+    // The first run, which was skipped, the one that was fired, and the next of the series.
+    assert_eq!(runs(&nodes[1], &id).await, 3);
+    assert!(receiver.is_quiet());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_post_answers_the_same_key_with_the_same_answer() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let mut receiver = Receiver::listen().await;
+        let id = due_later(&server, &receiver).await;
+        let of = |verb: &str| format!("/v1/reminders/{id}/{verb}");
+        let (status, _) = server.call(Method::POST, &of("fire"), None).await;
+        assert_eq!(status, 200);
+        receiver.next().await;
+        let item = json!({ "key": "1", "reminder": {
+            "user": "ann", "message": "m", "schedule": { "type": "once", "at": "2090-01-01T00:00:00Z" } } });
+        let calls = [
+            (of("snooze"), json!({ "minutes": 90 })),
+            (of("skip"), json!({})),
+            (of("pause"), json!({})),
+            (of("resume"), json!({})),
+            ("/v1/import".to_owned(), json!({ "source": "s", "items": [item] })),
+            ("/v1/parse".to_owned(), json!({ "text": "call mom in 5 minutes" })),
+            ("/v1/channels/webhook/test".to_owned(), json!({ "address": receiver.url })),
+        ];
+        for (path, body) in calls {
+            let (status, first, replayed) = post(&server, &server.key, &path, &path, &body).await;
+            assert_eq!((status, replayed), (200, false), "{path}: {first}");
+            let again = post(&server, &server.key, &path, &path, &body).await;
+            assert_eq!(again, (200, first, true), "{path}");
+            let mut other = body.clone();
+            other["text"] = "another".into();
+            let (status, problem, _) = post(&server, &server.key, &path, &path, &other).await;
+            assert_eq!((status, problem["code"].as_str()), (409, Some("key_reused")), "{path}");
+        }
+        receiver.next().await;
+        assert!(receiver.is_quiet(), "the test was sent once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_request_for_a_key_is_refused_and_makes_no_second_one() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let body = json!({ "name": "bot" });
+        let (status, made, _) = post(&server, &server.key, "/v1/keys", "k", &body).await;
+        assert_eq!(status, 201);
+        let (status, problem, _) = post(&server, &server.key, "/v1/keys", "k", &body).await;
+        assert_eq!((status, problem["code"].as_str()), (409, Some("shown_once")), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(made["id"].as_str().unwrap()), "{problem}");
+        assert!(!problem.to_string().contains(made["key"].as_str().unwrap()));
+        assert_eq!(server.get("/v1/keys").await["keys"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeat_while_the_first_is_under_way_is_refused_and_does_nothing() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut receiver = Receiver::hanging().await;
+    let body = json!({ "address": receiver.url });
+    let path = "/v1/channels/webhook/test";
+    let first = post(&server, &server.key, path, "slow", &body);
+    let second = async {
+        receiver.next().await;
+        post(&server, &server.key, path, "slow", &body).await
+    };
+    let (status, problem, _) = tokio::select! {
+        second = second => second,
+        first = first => panic!("it was answered: {first:?}"),
+    };
+    assert_eq!((status, problem["code"].as_str()), (409, Some("in_progress")), "{problem}");
+    assert!(receiver.is_quiet());
 }

@@ -6,6 +6,7 @@
 mod common;
 
 mod answer_links;
+mod answers;
 mod auth;
 mod bad_days;
 mod bad_input;

@@ -14,9 +14,10 @@ use punctual_core::wake::Series;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use super::answered;
 use super::batch::{BEGIN_SNAPSHOT, BY_KEY, Entry, Ids, audit, cut_off, insert_occurrences, update_occurrences};
 use super::fault::Fault;
-use super::flight::{all4, all5, both};
+use super::flight::{all4, both};
 use super::pool::Connection;
 use super::read;
 use super::row::{self, clean, impossible, int, micros, millis, on_unknown, route, uuid};
@@ -31,12 +32,12 @@ pub(super) async fn change(
     change: &Change,
     by: &By,
 ) -> Result<Result<Changed, ChangeError>, Fault> {
-    let applied = match load(db, id).await? {
+    let applied = match load(db, id, change.run()).await? {
         None => Err(ChangeError::NotFound),
         Some(loaded) if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) => {
             Err(ChangeError::NotFound)
         }
-        Some(loaded) => apply(loaded, change, &by.actor, by.now).map_err(ChangeError::from),
+        Some(loaded) => apply(loaded, change, by).map_err(ChangeError::from),
     };
     let applied = match applied {
         Ok(applied) => applied,
@@ -47,30 +48,42 @@ pub(super) async fn change(
     };
     let shard = shard_of(&applied.reminder.user);
     let moments = applied.wakes().into_iter().map(|at| (shard, at));
-    let ((), (), (), view, ()) = all5(
+    let vanished = || impossible("a reminder vanished while it was changed");
+    // Boxed, because so many statements in one flight are a future too large for the stack of an unoptimized build.
+    let changed = Box::pin(all4(
         db.batch(BY_KEY),
         write(db, &applied, change, by),
         tell(db, own, moments, by.now),
         read::reminder(db, id),
-        db.commit(),
-    )
-    .await?;
-    let view = view.ok_or_else(|| impossible("a reminder vanished while it was changed"))?;
+    ));
+    let view = match &by.repeat {
+        None => both(changed, db.commit()).await?.0.3.ok_or_else(vanished)?,
+        // Its answer must be known before the commit, and is written with it.
+        Some(repeat) => {
+            let view = changed.await?.3.ok_or_else(vanished)?;
+            let answered = repeat.answered(&view);
+            let kept = [(repeat.key.as_str(), &answered)];
+            both(answered::insert(db, &kept, by.now), db.commit()).await?;
+            view
+        }
+    };
     let occurrence = applied.write.first().or(applied.insert.first()).cloned();
     Ok(Ok(Changed { view, occurrence, wakes: applied.wakes() }))
 }
 
-async fn load(db: &Connection<'_>, id: ReminderId) -> Result<Option<Loaded>, Fault> {
+/// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
+async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, Fault> {
     let reminder = format!("select {}, {} from punctual.reminder r where r.id = $1", row::REMINDER, row::SERIES);
     let occurrences = |which: &str| {
         format!("select {} from punctual.occurrence o where o.reminder_id = $1 and {which}", row::OCCURRENCE)
     };
     let open = occurrences("(o.wake_at is not null or o.state = 'paused') order by o.run");
     // By state and not by `wake_at is null`, which would tempt the planner to walk the index of all that ever ended.
-    let ended = occurrences(
+    let meant = run.map_or(String::new(), |run| format!("and o.run = {run} "));
+    let ended = occurrences(&format!(
         "o.state in ('delivered', 'completed', 'dismissed', 'unanswered', 'failed', 'cancelled', 'missed') \
-         order by o.run desc limit 1",
-    );
+         {meant}order by o.run desc limit 1"
+    ));
     let id = uuid(id);
     let param = [(&id as &(dyn tokio_postgres::types::ToSql + Sync), Type::UUID)];
     let ((), found, open, ended) =
@@ -139,7 +152,8 @@ async fn reprioritize(db: &Connection<'_>, reminder: &Reminder, change: &Change)
 async fn insert_response(db: &Connection<'_>, response: Option<&Response>) -> Result<(), Fault> {
     let Some(response) = response else { return Ok(()) };
     db.execute(
-        "insert into punctual.response (reminder_id, run, kind, at, actor, until) values ($1, $2, $3, $4, $5, $6)",
+        "insert into punctual.response (reminder_id, run, kind, at, actor, until, snooze_minutes, user_id, text, channel) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         &[
             (&uuid(response.occurrence.reminder), Type::UUID),
             (&int(response.occurrence.run), Type::INT4),
@@ -147,6 +161,10 @@ async fn insert_response(db: &Connection<'_>, response: Option<&Response>) -> Re
             (&micros(response.at), Type::TIMESTAMPTZ),
             (&clean(&response.actor), Type::TEXT),
             (&response.until.map(micros), Type::TIMESTAMPTZ),
+            (&response.snooze_minutes.map(int), Type::INT4),
+            (&response.user.as_deref().map(clean), Type::TEXT),
+            (&response.said.text.as_deref().map(clean), Type::TEXT),
+            (&response.said.channel.as_deref().map(clean), Type::TEXT),
         ],
     )
     .await?;

@@ -1,14 +1,14 @@
 //! Writing new reminders: everything of everybody who waits, in one flight to the server and back.
 
-use jiff::Timestamp;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::Reminder;
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Answered, Create, NewReminder};
+use punctual_core::store::{Create, NewReminder};
 use punctual_core::wake::Series;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use super::answered;
 use super::batch::{BEGIN, Entry, audit, insert_occurrences};
 use super::fault::Fault;
 use super::flight::all4;
@@ -31,9 +31,10 @@ pub(super) async fn create(db: &Connection<'_>, own: Shards, creates: &[&Create]
         detail: None,
     };
     let entries: Vec<Entry<'_>> = new().map(entry).collect();
-    let answered: Vec<&(String, Answered)> = creates.iter().filter_map(|create| create.answered.as_ref()).collect();
+    let kept = creates.iter().filter_map(|create| create.answered.as_ref());
+    let kept: Vec<_> = kept.map(|(key, answered)| (key.as_str(), answered)).collect();
     let rows = all4(
-        insert_answered(db, &answered, now),
+        answered::insert(db, &kept, now),
         insert_reminders(db, &reminders),
         insert_occurrences(db, &planned),
         audit(db, &entries, now),
@@ -41,26 +42,6 @@ pub(super) async fn create(db: &Connection<'_>, own: Shards, creates: &[&Create]
     let moments: Vec<_> = new().map(|(_, new)| (shard_of(&new.reminder.user), new.first_due_at)).collect();
     // All of it is sent before the first answer is read. If one fails, the server undoes the rest when it comes to COMMIT.
     all4(db.begin(BEGIN), rows, tell(db, own, moments, now), db.commit()).await?;
-    Ok(())
-}
-
-async fn insert_answered(db: &Connection<'_>, answered: &[&(String, Answered)], now: Timestamp) -> Result<(), Fault> {
-    if answered.is_empty() {
-        return Ok(());
-    }
-    let keys: Vec<&str> = answered.iter().map(|(key, _)| key.as_str()).collect();
-    let requests: Vec<&[u8]> = answered.iter().map(|(_, answered)| answered.request.as_slice()).collect();
-    let bodies: Vec<&str> = answered.iter().map(|(_, answered)| answered.body.as_str()).collect();
-    db.execute(
-        "insert into punctual.answered (key, request, body, at) select v.*, $4 from unnest($1, $2, $3) as v",
-        &[
-            (&keys, Type::TEXT_ARRAY),
-            (&requests, Type::BYTEA_ARRAY),
-            (&bodies, Type::TEXT_ARRAY),
-            (&micros(now), Type::TIMESTAMPTZ),
-        ],
-    )
-    .await?;
     Ok(())
 }
 

@@ -28,6 +28,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/13.sql"),
     include_str!("migrations/14.sql"),
     include_str!("migrations/15.sql"),
+    include_str!("migrations/16.sql"),
 ];
 /// What nodes that start at once take turns with. Only who has rights on the table can take it, and reading goes on meanwhile; an
 /// advisory lock could be taken, and kept, by whoever may connect.

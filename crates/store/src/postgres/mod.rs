@@ -8,6 +8,7 @@
 
 mod adopt;
 mod alert;
+mod answered;
 mod batch;
 mod change;
 mod check;
@@ -55,9 +56,9 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Ears, Hold,
-    Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats,
-    Trail, Upcoming, Window,
+    Answer, Answered, AuditEntry, AuditQuery, Beat, By, CHANNEL_TEST, ChangeError, Changed, ChannelTest, Claim, Claims,
+    Create, DeadAddress, Ears, Hold, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement,
+    Store, StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -213,7 +214,17 @@ impl Store for PostgresStore {
     }
 
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {
-        read!(self, db => read::answered(&db, key))
+        read!(self, db => answered::read(&db, key))
+    }
+
+    async fn begin_answer(&self, key: &str, request: [u8; 32], now: Timestamp) -> Result<(), StoreError> {
+        let begun = Answered { request, answer: None };
+        write!(self, Normal, db => answered::insert(&db, &[(key, &begun)], now))
+    }
+
+    async fn finish_answer(&self, key: &str, answer: Option<Answer>) -> Result<(), StoreError> {
+        // The same answer twice is one answer.
+        on!(self, Normal, reads: true, db => answered::finish(&db, key, answer.as_ref()))
     }
 
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
@@ -247,6 +258,13 @@ impl Store for PostgresStore {
 
     async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
         read!(self, db => read::audit(&db, &query))
+    }
+
+    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
+        let reminder = row::uuid(test.message);
+        let detail = Some(test.detail.clone());
+        let entries = [batch::Entry { actor: &test.actor, action: CHANNEL_TEST, reminder, run: None, detail }];
+        write!(self, Normal, db => batch::audit(&db, &entries, test.at))
     }
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {

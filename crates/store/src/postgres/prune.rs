@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_IN_ORDER, BY_KEY, Ids};
 use super::fault::Fault;
-use super::flight::{all4, both};
+use super::flight::{all3, all4, both};
 use super::pool::Connection;
 use super::row::{self, micros};
 
@@ -34,7 +34,9 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
             &old,
         );
-        both(events, db.commit()).await?;
+        // What belongs to no reminder goes by its age.
+        let tests = db.execute("delete from punctual.audit where action = 'channel.test' and at < $1", &old);
+        all3(events, tests, db.commit()).await?;
         return Ok(0);
     }
     let gone = rows.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<Vec<OccurrenceId>, StoreError>>()?;

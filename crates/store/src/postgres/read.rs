@@ -5,8 +5,8 @@ use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StatusFilter, StoreError, StoreStats,
-    Trail, Upcoming, Window,
+    AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, Said, StatusFilter, StoreError, StoreStats, Trail,
+    Upcoming, Window,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -136,8 +136,10 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
         "select run, number, channel, address, status, started_at, ended_at, error, message_id, key \
          from punctual.attempt where {of_these} order by run, number"
     );
-    let responses =
-        format!("select run, kind, at, actor, until from punctual.response where {of_these} order by run, number");
+    let responses = format!(
+        "select run, kind, at, actor, until, snooze_minutes, user_id, text, channel from punctual.response \
+         where {of_these} order by run, number"
+    );
     let ((), occurrences, attempts, responses, ()) = all5(
         db.begin(BEGIN_READ),
         db.rows(&occurrences, params),
@@ -184,6 +186,9 @@ fn response(occurrence: OccurrenceId, found: &Row) -> Result<Response, StoreErro
         at: instant(found, 2)?,
         actor: get(found, 3)?,
         until: optional_instant(found, 4)?,
+        snooze_minutes: get::<Option<i32>>(found, 5)?.map(u32::try_from).transpose().map_err(impossible)?,
+        user: get(found, 6)?,
+        said: Said { text: get(found, 7)?, channel: get(found, 8)? },
     })
 }
 
@@ -250,16 +255,6 @@ pub(super) async fn upcoming(db: &Connection<'_>, window: &Window) -> Result<Upc
     .await?;
     let overdue_since = each(&firsts, |found| instant(found, 0))?.pop();
     Ok(Upcoming { instants: each(&instants, |found| instant(found, 0))?, overdue_since })
-}
-
-pub(super) async fn answered(db: &Connection<'_>, key: &str) -> Result<Option<Answered>, Fault> {
-    let sql = "select request, body from punctual.answered where key = $1";
-    let rows = db.rows(sql, &[(&row::clean(key), Type::TEXT)]).await?;
-    let mut found = each(&rows, |found| {
-        let request = get::<&[u8]>(found, 0)?.try_into().map_err(impossible)?;
-        Ok(Answered { request, body: get(found, 1)? })
-    })?;
-    Ok(found.pop())
 }
 
 pub(super) async fn stats(db: &Connection<'_>) -> Result<StoreStats, Fault> {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::create::{audit, insert_occurrence, update_reminder};
 use super::row::{self, broken, micros};
-use super::{read, waiting};
+use super::{answered, read, waiting};
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
 pub(super) fn change(
@@ -18,23 +18,27 @@ pub(super) fn change(
     change: &Change,
     by: &By,
 ) -> Result<Result<Changed, ChangeError>, StoreError> {
-    let Some(loaded) = load(db, id)? else {
+    let Some(loaded) = load(db, id, change.run())? else {
         return Ok(Err(ChangeError::NotFound));
     };
     if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
         return Ok(Err(ChangeError::NotFound));
     }
-    let applied = match apply(loaded, change, &by.actor, by.now) {
+    let applied = match apply(loaded, change, by) {
         Ok(applied) => applied,
         Err(refused) => return Ok(Err(refused.into())),
     };
     write(db, &applied, change, by)?;
     let view = read::reminder(db, id)?.ok_or_else(|| row::impossible("a reminder vanished while it was changed"))?;
+    if let Some(repeat) = &by.repeat {
+        answered::insert(db, &repeat.key, &repeat.answered(&view), by.now)?;
+    }
     let occurrence = applied.write.first().or(applied.insert.first()).cloned();
     Ok(Ok(Changed { view, occurrence, wakes: applied.wakes() }))
 }
 
-fn load(db: &Connection, id: ReminderId) -> Result<Option<Loaded>, StoreError> {
+/// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
+fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, StoreError> {
     let sql = format!("SELECT {}, r.last_run, r.carried_by, r.planned FROM reminder r WHERE r.id = ?", row::REMINDER);
     let mut statement = db.prepare_cached(&sql).map_err(broken)?;
     let found = statement
@@ -45,7 +49,9 @@ fn load(db: &Connection, id: ReminderId) -> Result<Option<Loaded>, StoreError> {
         return Ok(None);
     };
     let open = occurrences(db, id, "(o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.run")?;
-    let ended = occurrences(db, id, "o.wake_at IS NULL AND o.state <> 'paused' ORDER BY o.run DESC LIMIT 1")?;
+    let meant = run.map_or(String::new(), |run| format!(" AND o.run = {run}"));
+    let ended = format!("o.wake_at IS NULL AND o.state <> 'paused'{meant} ORDER BY o.run DESC LIMIT 1");
+    let ended = occurrences(db, id, &ended)?;
     Ok(Some(Loaded { reminder: reminder?, series: series?, open, last_ended: ended.into_iter().next() }))
 }
 
@@ -81,17 +87,24 @@ fn write(db: &Connection, applied: &Applied, change: &Change, by: &By) -> Result
             .map_err(broken)?;
     }
     if let Some(response) = &applied.response {
-        db.prepare_cached("INSERT INTO response (reminder_id, run, kind, at, actor, until) VALUES (?, ?, ?, ?, ?, ?)")
-            .map_err(broken)?
-            .execute(params![
-                response.occurrence.reminder.as_bytes(),
-                response.occurrence.run,
-                response.kind,
-                micros(response.at),
-                response.actor,
-                response.until.map(micros)
-            ])
-            .map_err(broken)?;
+        db.prepare_cached(
+            "INSERT INTO response (reminder_id, run, kind, at, actor, until, snooze_minutes, user, text, channel) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .map_err(broken)?
+        .execute(params![
+            response.occurrence.reminder.as_bytes(),
+            response.occurrence.run,
+            response.kind,
+            micros(response.at),
+            response.actor,
+            response.until.map(micros),
+            response.snooze_minutes,
+            response.user,
+            response.said.text,
+            response.said.channel,
+        ])
+        .map_err(broken)?;
     }
     // What was sent and has now ended, by an answer or with its reminder, is the last thing that became of it.
     if let Some(sent) = applied.write.iter().rfind(|o| o.tries.reached > 0) {

@@ -7,21 +7,15 @@ use punctual_core::reminder::Reminder;
 use punctual_core::store::{Create, NewReminder, StoreError};
 use punctual_core::user::{ApiKey, User};
 use punctual_core::wake::Series;
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, params};
 
+use super::answered;
 use super::row::{broken, impossible, micros};
 use super::values::for_rows;
 
 pub(super) fn create(db: &Connection, new: &Create) -> Result<(), StoreError> {
     if let Some((key, answered)) = &new.answered {
-        let inserted = db
-            .prepare_cached("INSERT INTO answered (key, request, body, at) VALUES (?, ?, ?, ?)")
-            .map_err(broken)?
-            .execute(params![key, answered.request, answered.body, micros(new.now)]);
-        match inserted {
-            Err(e) if e.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => return Err(StoreError::KeyUsed),
-            other => other.map_err(broken)?,
-        };
+        answered::insert(db, key, answered, new.now)?;
     }
     insert_reminders(db, &new.reminders)?;
     insert_first_occurrences(db, &new.reminders)?;

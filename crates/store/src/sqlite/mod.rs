@@ -7,6 +7,7 @@
 //! start-up belongs to a process that is gone.
 
 mod alert;
+mod answered;
 mod change;
 mod check;
 mod claim;
@@ -35,9 +36,9 @@ use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Imported,
-    ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming,
-    Window,
+    Answer, Answered, AuditEntry, AuditQuery, By, CHANNEL_TEST, ChangeError, Changed, ChannelTest, Claim, Claims,
+    Create, DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError,
+    StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::Connection;
@@ -121,7 +122,18 @@ impl Store for SqliteStore {
 
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {
         let key = key.to_owned();
-        self.read(move |db| read::answered(db, &key)).await
+        self.read(move |db| answered::read(db, &key)).await
+    }
+
+    async fn begin_answer(&self, key: &str, request: [u8; 32], now: Timestamp) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        let begun = Answered { request, answer: None };
+        self.write(Urgency::Normal, move |db| answered::insert(db, &key, &begun, now)).await
+    }
+
+    async fn finish_answer(&self, key: &str, answer: Option<Answer>) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        self.write(Urgency::Normal, move |db| answered::finish(db, &key, answer.as_ref())).await
     }
 
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
@@ -155,6 +167,13 @@ impl Store for SqliteStore {
 
     async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
         self.read(move |db| read::audit(db, &query)).await
+    }
+
+    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| {
+            create::audit(db, test.at, &test.actor, CHANNEL_TEST, test.message, None, Some(&test.detail))
+        })
+        .await
     }
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {

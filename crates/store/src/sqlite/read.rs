@@ -4,12 +4,12 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::{Address, ReminderStatus};
 use punctual_core::store::{
-    Answered, AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, StatusFilter, StoreError, StoreStats,
-    Trail, Upcoming, Window,
+    AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, Said, StatusFilter, StoreError, StoreStats, Trail,
+    Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, Person, User};
 use rusqlite::types::ToSql;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::row::{self, broken, get, impossible, instant, micros, optional_instant};
 use super::values::for_rows;
@@ -161,7 +161,7 @@ fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> 
     )?;
     let responses = collect(
         db,
-        "SELECT kind, at, actor, until FROM response WHERE reminder_id = ? AND run = ? ORDER BY number",
+        "SELECT kind, at, actor, until, snooze_minutes, user, text, channel FROM response WHERE reminder_id = ? AND run = ? ORDER BY number",
         params![id.reminder.as_bytes(), id.run],
         |found| {
             Ok(Response {
@@ -174,6 +174,9 @@ fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> 
                 at: instant(get(found, 1)?)?,
                 actor: get(found, 2)?,
                 until: optional_instant(found, 3)?,
+                snooze_minutes: get(found, 4)?,
+                user: get(found, 5)?,
+                said: Said { text: get(found, 6)?, channel: get(found, 7)? },
             })
         },
     )?;
@@ -220,14 +223,6 @@ pub(super) fn upcoming(db: &Connection, window: &Window) -> Result<Upcoming, Sto
     let sql = format!("SELECT wake_at FROM ({firsts}) ORDER BY wake_at LIMIT 1");
     let overdue_since = collect(db, &sql, [micros(from)], |found| instant(get(found, 0)?))?.pop();
     Ok(Upcoming { instants, overdue_since })
-}
-
-pub(super) fn answered(db: &Connection, key: &str) -> Result<Option<Answered>, StoreError> {
-    let mut statement = db.prepare_cached("SELECT request, body FROM answered WHERE key = ?").map_err(broken)?;
-    statement
-        .query_row([key], |found| Ok(Answered { request: found.get(0)?, body: found.get(1)? }))
-        .optional()
-        .map_err(broken)
 }
 
 fn select_user() -> String {

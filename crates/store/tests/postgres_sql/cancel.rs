@@ -23,7 +23,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn by(second: i64) -> By {
-    By { actor: "sql:punctual".into(), user: None, now: at(second) }
+    By::new("sql:punctual", at(second))
 }
 
 async fn create(store: &PostgresStore, reminders: &[Reminder]) {

@@ -97,7 +97,7 @@ impl Desk {
     }
 
     async fn change(&self, id: ReminderId, change: Change) {
-        self.store.change(id, change, By { actor: "ann".into(), user: None, now: self.due_at(600) }).await.unwrap();
+        self.store.change(id, change, By::new("ann", self.due_at(600))).await.unwrap();
     }
 }
 

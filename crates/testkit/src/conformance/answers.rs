@@ -4,12 +4,15 @@ use punctual_core::change::{Change, Refused};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
+use punctual_core::store::{By, Said};
 
 use super::desk::{Desk, asking, at, every, once, run, taken};
 use super::rules;
 
 rules!(
     an_ack_completes,
+    an_answer_keeps_who_said_what_and_where,
+    an_answer_can_name_its_run,
     a_dismissal_ends,
     silence_is_asked_again_and_then_over,
     an_answer_while_it_is_asked_again_refuses_the_result,
@@ -39,6 +42,58 @@ async fn an_ack_completes(desk: Desk) {
     assert_eq!(answers, [("ack", at(20), "ann")]);
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
     assert_eq!(desk.claim(1000).await.n_taken, 0);
+}
+
+async fn an_answer_keeps_who_said_what_and_where(desk: Desk) {
+    let reminder = asking(once(1, 10), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()) };
+    let by = By { said: said.clone(), user: Some("ann".into()), ..By::new("bot", at(20)) };
+    desk.store.change(reminder.id, snooze(320), by).await.expect("it can be put off");
+    desk.deliver(320).await;
+    desk.change(reminder.id, Change::Ack, 330).await;
+    let answers = desk.trail(run(&reminder, 1)).await.responses;
+    assert_eq!(
+        (&answers[0].said, answers[0].snooze_minutes, answers[0].user.as_deref()),
+        (&said, Some(5), Some("ann"))
+    );
+    // Nobody says who it was: it was for the reminder's user.
+    assert_eq!((&answers[1].said, answers[1].snooze_minutes), (&Said::default(), None));
+    assert_eq!(answers[1].user.as_deref(), Some(reminder.user.as_str()));
+}
+
+async fn an_answer_can_name_its_run(desk: Desk) {
+    let reminder = asking(every(1, 100), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(100).await;
+    desk.deliver(160).await;
+    desk.deliver(200).await;
+    let about = |run: u32, answer: Change| Change::AnswerRun { run, answer: Box::new(answer) };
+    // Run 1 is the first that awaits an answer; run 2 is meant.
+    desk.change(reminder.id, about(2, Change::Ack), 205).await;
+    let states = desk.states(reminder.id).await;
+    assert_eq!(states[..2], [(StateKind::AwaitingAck, 100), (StateKind::Completed, 200)]);
+    // It awaits none any more, and nothing else is taken instead.
+    desk.refused(reminder.id, about(2, snooze(900)), 206).await;
+    desk.refused(reminder.id, about(2, Change::Dismiss), 206).await;
+    for missing in [0, 9] {
+        let refused = desk.refused(reminder.id, about(missing, Change::Ack), 206).await;
+        assert!(matches!(&refused, Refused::Invalid(invalid) if invalid.field == "run"), "{refused}");
+    }
+    desk.change(reminder.id, about(1, snooze(900)), 207).await;
+    assert_eq!(desk.states(reminder.id).await[0], (StateKind::Snoozed, 900));
+
+    // What wanted no answer can be put off for a day, also when it is not the last.
+    let plain = every(2, 100);
+    desk.create(&[&plain]).await;
+    for second in [100, 200] {
+        let due = desk.claim(second).await.to_send;
+        let due = due.iter().find(|claimed| claimed.before.id.reminder == plain.id).expect("it is due");
+        desk.settle(due, taken(), second).await;
+    }
+    desk.change(plain.id, about(1, snooze(1000)), 210).await;
+    assert_eq!(desk.states(plain.id).await[0], (StateKind::Snoozed, 1000));
 }
 
 async fn a_dismissal_ends(desk: Desk) {

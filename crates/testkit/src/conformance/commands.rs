@@ -207,7 +207,7 @@ async fn an_answered_question_of_a_paused_reminder_plans_nothing_live(desk: Desk
 async fn a_reminder_is_changed_only_for_its_user(desk: Desk) {
     let reminder = once(1, 10);
     desk.create(&[&reminder]).await;
-    let by = |user: &str| By { actor: "key".into(), user: Some(user.into()), now: at(5) };
+    let by = |user: &str| By { user: Some(user.into()), ..By::new("key", at(5)) };
     for (id, user) in [(reminder.id, "bob"), (once(9, 10).id, "ann")] {
         let answer = desk.store.change(id, Change::Cancel, by(user)).await;
         assert!(matches!(answer, Err(ChangeError::NotFound)), "{answer:?}");

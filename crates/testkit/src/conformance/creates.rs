@@ -5,7 +5,7 @@ use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{
     AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus,
 };
-use punctual_core::store::{Answered, Create, NewReminder, ReminderView, StoreError};
+use punctual_core::store::{Answer, Answered, By, ChangeError, Create, NewReminder, ReminderView, Repeat, StoreError};
 use punctual_core::zone::Zone;
 
 use super::desk::{Desk, at, every, once, run};
@@ -15,6 +15,8 @@ rules!(
     a_created_reminder_reads_back_whole,
     a_batch_is_written_whole_or_not_at_all,
     a_key_is_used_once,
+    a_command_is_done_once_under_its_key,
+    a_request_that_has_begun_is_known_until_it_is_finished,
     one_that_is_paused_from_the_start_waits_until_it_is_resumed,
 );
 
@@ -55,7 +57,7 @@ async fn a_batch_is_written_whole_or_not_at_all(desk: Desk) {
 }
 
 async fn a_key_is_used_once(desk: Desk) {
-    let answered = Answered { request: [7; 32], body: "made".into() };
+    let answered = Answered { request: [7; 32], answer: Some(Answer { status: 201, body: "made".into() }) };
     let create = |reminder: Reminder| Create {
         reminders: vec![NewReminder { reminder, first_due_at: at(10) }],
         actor: "ann".into(),
@@ -73,6 +75,45 @@ async fn a_key_is_used_once(desk: Desk) {
     assert!(desk.store.answered("key").await.expect("the store works").is_some(), "a client may still repeat it");
     desk.store.forget_answered(at(49 * 3600)).await.expect("the store works");
     assert_eq!(desk.store.answered("key").await.expect("the store works"), None);
+}
+
+async fn a_command_is_done_once_under_its_key(desk: Desk) {
+    let reminder = every(1, 100);
+    desk.create(&[&reminder]).await;
+    let show = |view: &ReminderView| Answer { status: 200, body: format!("{:?}", view.next_run_at) };
+    let repeat = Repeat { key: "key".into(), request: [7; 32], answer: std::sync::Arc::new(show) };
+    let by = By { repeat: Some(repeat.clone()), ..By::new("ann", at(10)) };
+    let refused = desk.store.change(reminder.id, Change::Resume, by.clone()).await;
+    assert!(matches!(refused, Err(ChangeError::Refused(_))), "{refused:?}");
+    assert_eq!(desk.store.answered("key").await.expect("the store works"), None, "what is refused uses up no key");
+
+    let changed = desk.store.change(reminder.id, Change::Fire, by.clone()).await.expect("the key is new");
+    let kept = desk.store.answered("key").await.expect("the store works");
+    assert_eq!(kept, Some(repeat.answered(&changed.view)), "the answer is kept with what was done");
+    let again = desk.store.change(reminder.id, Change::Fire, by).await;
+    assert!(matches!(again, Err(ChangeError::Store(StoreError::KeyUsed))), "{again:?}");
+    assert_eq!(desk.runs(reminder.id).await.len(), 2, "it was fired once");
+    assert_eq!(desk.audit(reminder.id).await, ["create", "fire"]);
+}
+
+async fn a_request_that_has_begun_is_known_until_it_is_finished(desk: Desk) {
+    let begin = || desk.store.begin_answer("key", [7; 32], at(0));
+    begin().await.expect("the key is new");
+    let begun = Answered { request: [7; 32], answer: None };
+    assert_eq!(desk.store.answered("key").await.expect("the store works"), Some(begun));
+    assert!(matches!(begin().await, Err(StoreError::KeyUsed)));
+    desk.store.finish_answer("key", None).await.expect("the store works");
+    assert_eq!(
+        desk.store.answered("key").await.expect("the store works"),
+        None,
+        "it was refused: the key is free again"
+    );
+
+    begin().await.expect("the key is free");
+    let answer = Answer { status: 200, body: "done".into() };
+    desk.store.finish_answer("key", Some(answer.clone())).await.expect("the store works");
+    let kept = Answered { request: [7; 32], answer: Some(answer) };
+    assert_eq!(desk.store.answered("key").await.expect("the store works"), Some(kept));
 }
 
 async fn one_that_is_paused_from_the_start_waits_until_it_is_resumed(desk: Desk) {

@@ -138,7 +138,7 @@ impl Desk {
     }
 
     pub(super) async fn try_change(&self, id: ReminderId, change: Change, now: i64) -> Result<Changed, ChangeError> {
-        self.store.change(id, change, By { actor: "ann".into(), user: None, now: at(now) }).await
+        self.store.change(id, change, By::new("ann", at(now))).await
     }
 
     /// Asserts that the command is refused and leaves everything as it is; returns why.

@@ -78,7 +78,7 @@ impl Load {
             }
             Wish::Change(id, change) => {
                 let index = ledger.command_begun(id, change.clone());
-                let by = By { actor: "user".into(), user: None, now };
+                let by = By::new("user", now);
                 let answer = engine.change(id, change, by).await;
                 ledger.command_answered(index, answer.map(drop).map_err(|error| error.to_string()));
             }

@@ -60,6 +60,13 @@ struct ResponseJson {
     by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snooze_minutes: Option<u32>,
+    /// Who answered.
+    user_id: Option<String>,
+    /// In their own words, and where.
+    response_text: Option<String>,
+    channel: Option<String>,
 }
 
 /// One thing that was done.
@@ -95,6 +102,10 @@ impl OccurrenceJson {
             at: response.at,
             by: response.actor,
             until: response.until,
+            snooze_minutes: response.snooze_minutes,
+            user_id: response.user,
+            response_text: response.said.text,
+            channel: response.said.channel,
         });
         Self {
             id: id.to_string(),

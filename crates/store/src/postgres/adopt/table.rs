@@ -149,6 +149,10 @@ pub(super) const RESPONSE: Table = Table {
         same("at", At),
         same("actor", Text),
         same("until", At),
+        same("snooze_minutes", Int),
+        other("user", "user_id", Text),
+        same("text", Text),
+        same("channel", Text),
     ],
 };
 
@@ -217,7 +221,7 @@ pub(super) const ANSWERED: Table = Table {
     into: "answered",
     from: "answered",
     key: "key",
-    columns: &[same("key", Text), same("request", Bytes), same("body", Text), same("at", At)],
+    columns: &[same("key", Text), same("request", Bytes), same("status", Small), same("body", Text), same("at", At)],
 };
 
 impl Table {
