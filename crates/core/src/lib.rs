@@ -15,6 +15,9 @@ pub mod span;
 /// Texts of other people, on a terminal.
 pub mod terminal;
 
+/// How much work somebody may ask for.
+pub mod steps;
+
 /// When a reminder is due: the schedule types and their next instant.
 pub mod schedule;
 

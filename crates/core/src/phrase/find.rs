@@ -12,6 +12,8 @@ use super::table::{Class, Part};
 /// How many atoms may be tried in all, besides some for each token.
 const TRIES_MIN: usize = 10_000;
 const TRIES_PER_TOKEN: usize = 1;
+/// How many steps of the grammar take as long as trying one atom.
+const STEPS_PER_TRY: usize = 4;
 /// How many atoms may be tried from one token on.
 const TRIES_PER_START: usize = 6000;
 /// How many atoms may be tried in vain once a phrase has been found: the longest are tried first.
@@ -52,14 +54,8 @@ pub(super) struct Parts {
 
 /// All phrases of a text, from left to right.
 pub(super) fn find(grammar: &mut Grammar<'_>, parts: Parts) -> Vec<Phrase> {
-    let mut search = Search {
-        parts,
-        tries: TRIES_MIN + TRIES_PER_TOKEN * grammar.len(),
-        left: 0,
-        patience: 0,
-        best: None,
-        atoms: Vec::new(),
-    };
+    let tries = TRIES_MIN + TRIES_PER_TOKEN * grammar.len();
+    let mut search = Search { parts, tries, left: 0, patience: 0, best: None, atoms: Vec::new() };
     let mut phrases = Vec::new();
     let mut at = 0;
     while at < grammar.len() && phrases.len() < PHRASES_MAX && search.tries > 0 {
@@ -75,6 +71,7 @@ pub(super) fn find(grammar: &mut Grammar<'_>, parts: Parts) -> Vec<Phrase> {
             None => at += 1,
         }
     }
+    grammar.count(STEPS_PER_TRY * (tries - search.tries));
     if search.tries == 0 {
         grammar.give_up();
     }

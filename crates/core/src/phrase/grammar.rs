@@ -34,6 +34,8 @@ pub(super) struct Grammar<'a> {
     matches: Vec<Match>,
     /// How many steps may still be taken before the text counts as noise.
     steps_left: usize,
+    /// How many have been taken, here and by whoever joins what was matched.
+    taken: usize,
 }
 
 /// What a table makes of a token.
@@ -66,12 +68,22 @@ impl<'a> Grammar<'a> {
         let seen: Vec<_> = seen.collect();
         let memo = vec![(0, 0); (seen.len() + 1) * table.trees.len()];
         let steps_left = STEPS_IN_ALL + STEPS_PER_TOKEN * seen.len();
-        Self { table, tokens, seen, memo, matches: Vec::with_capacity(64), steps_left }
+        Self { table, tokens, seen, memo, matches: Vec::with_capacity(64), steps_left, taken: 0 }
     }
 
     /// How many tokens there are.
     pub(super) fn len(&self) -> usize {
         self.seen.len()
+    }
+
+    /// Counts steps that were taken with what was matched.
+    pub(super) fn count(&mut self, n_steps: usize) {
+        self.taken += n_steps;
+    }
+
+    /// How many steps have been taken.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
     }
 
     /// Takes the text for noise.
@@ -179,6 +191,7 @@ impl<'a> Grammar<'a> {
             }
         }
         self.steps_left = self.steps_left.saturating_sub(1);
+        self.taken += 1;
         if self.steps_left == 0 || depth == STEPS_MAX || at >= self.seen.len() || found.len() >= MATCHES_MAX {
             return;
         }

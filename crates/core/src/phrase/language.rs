@@ -74,17 +74,25 @@ impl Language {
     }
 }
 
-/// The language asked for, or the one that knows most of the words and makes most of them.
-pub(super) fn choose<'a>(lang: Option<Lang>, tokens: &'a Tokens, zone: &Zone) -> (&'static Language, Grammar<'a>) {
+/// The language asked for, or the one that knows most of the words and makes most of them; and how many steps the others took.
+pub(super) fn choose<'a>(
+    lang: Option<Lang>,
+    tokens: &'a Tokens,
+    zone: &Zone,
+) -> (&'static Language, Grammar<'a>, usize) {
     let with = |lang: Lang| {
         let language = Language::of(lang);
         (language, Grammar::new(&language.table, tokens))
     };
+    let alone = |lang: Lang| {
+        let (language, grammar) = with(lang);
+        (language, grammar, 0)
+    };
     if let Some(lang) = lang {
-        return with(lang);
+        return alone(lang);
     }
     if tokens.is_cyrillic {
-        return with(Lang::SrCyrl);
+        return alone(Lang::SrCyrl);
     }
     // These three share most of their words; where somebody lives decides.
     let slavic = match zone.name() {
@@ -98,14 +106,22 @@ pub(super) fn choose<'a>(lang: Option<Lang>, tokens: &'a Tokens, zone: &Zone) ->
     let most = all.iter().map(|(known, ..)| *known).max().unwrap_or(0);
     all.retain(|(known, ..)| *known + 1 >= most);
     let mut best: Option<((usize, usize), &'static Language, Grammar<'a>)> = None;
+    let mut taken = 0;
     for (known, language, mut grammar) in all {
         let phrases = super::find::find(&mut grammar, language.parts);
+        taken += grammar.taken();
         let covered = phrases.iter().map(|phrase| phrase.to - phrase.from).sum::<usize>();
         if best.as_ref().is_none_or(|(score, ..)| (covered, known) > *score) {
             best = Some(((covered, known), language, grammar));
         }
     }
-    best.map_or_else(|| with(Lang::En), |(_, language, grammar)| (language, grammar))
+    best.map_or_else(
+        || alone(Lang::En),
+        |(_, language, grammar)| {
+            let by_others = taken - grammar.taken();
+            (language, grammar, by_others)
+        },
+    )
 }
 
 #[cfg(test)]

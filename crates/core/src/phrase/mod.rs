@@ -36,6 +36,7 @@ use self::resolve::Here;
 use self::token::Tokens;
 use self::understand::Understanding;
 use crate::schedule::Schedule;
+use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// What a text says about time.
@@ -124,15 +125,35 @@ impl Grain {
 /// The longest text that is looked at, in bytes; a reminder is far shorter.
 pub const TEXT_MAX: usize = 64 * 1024;
 
+/// How many bytes of text, and how many steps of the grammar, take about as long as one look at a month.
+const TEXT_BYTES_PER_STEP: u64 = 4;
+const GRAMMAR_STEPS_PER_STEP: u64 = 2;
+
 /// Works out what `text` says about time, for somebody in `zone` at `now`. Without `lang` the language is worked out too.
 pub fn parse(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Parsed {
-    read(text, lang, zone, now, false)
+    parse_within(text, lang, zone, now, &Steps::of_request(1))
+}
+
+/// The same as a part of a request that has so many steps left. A text that takes more says nothing.
+pub fn parse_within(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, steps: &Steps) -> Parsed {
+    read(text, lang, zone, now, false, steps)
 }
 
 /// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. What names days without saying `every`
 /// is taken to mean each of them: `last day of the month at 9`. The error is a sentence.
 pub fn series(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
-    let Parsed { meaning, rest, .. } = read(text, lang, zone, now, true);
+    series_within(text, lang, zone, now, &Steps::of_request(1))
+}
+
+/// The same as a part of a request that has so many steps left.
+pub(crate) fn series_within(
+    text: &str,
+    lang: Option<Lang>,
+    zone: &Zone,
+    now: Timestamp,
+    steps: &Steps,
+) -> Result<Schedule, String> {
+    let Parsed { meaning, rest, .. } = read(text, lang, zone, now, true, steps);
     match meaning {
         // A zone at the end is that of the summary it was copied from.
         Meaning::Recurring(schedule) if rest.is_empty() || rest == zone.name() => Ok(*schedule),
@@ -144,18 +165,29 @@ pub fn series(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Re
     }
 }
 
-fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: bool) -> Parsed {
+fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: bool, steps: &Steps) -> Parsed {
+    let nothing = |reason: String| Parsed {
+        meaning: Meaning::None { reason },
+        rest: text.to_owned(),
+        lang: lang.unwrap_or(Lang::En),
+    };
     if text.len() > TEXT_MAX {
-        let reason = format!("the text is longer than {TEXT_MAX} bytes");
-        return Parsed { meaning: Meaning::None { reason }, rest: text.to_owned(), lang: lang.unwrap_or(Lang::En) };
+        return nothing(format!("the text is longer than {TEXT_MAX} bytes"));
+    }
+    if steps.take(1 + text.len() as u64 / TEXT_BYTES_PER_STEP).is_none() {
+        return nothing(TOO_MUCH.to_owned());
     }
     let tokens = Tokens::of(text);
-    let (language, mut grammar) = language::choose(lang, &tokens, zone);
+    let (language, mut grammar, tried) = language::choose(lang, &tokens, zone);
     let phrases = find::find(&mut grammar, language.parts);
     let here = Here::new(now, zone.rules(), language.is_next_coming);
     let asked = rest::asked(&mut grammar, language);
     let understanding = Understanding { text, tokens: &tokens, phrases: &phrases, here: &here, zone, asked, is_series };
     let (meaning, used) = understanding.meaning();
+    // One text takes only so many steps, so they are counted when they have been taken.
+    if steps.take((tried + grammar.taken()) as u64 / GRAMMAR_STEPS_PER_STEP).is_none() {
+        return nothing(TOO_MUCH.to_owned());
+    }
     let (meaning, rest) = match understand::doubt(&mut grammar, language, &meaning, &used) {
         Some(reason) => (Meaning::None { reason: reason.into() }, None),
         None if matches!(meaning, Meaning::None { .. }) => (meaning, None),

@@ -11,6 +11,7 @@ use super::{Grain, feast};
 use crate::schedule::{
     Anchor, Exceptions, Freq, INTERVAL_MAX, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
 };
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// The schedule that a recurring plan asks for. `text` is kept with it.
@@ -153,16 +154,21 @@ fn is_from_today(plan: &Plan) -> bool {
         && matches!(plan.every, Some((_, Unit::Week | Unit::Month | Unit::Quarter | Unit::Year)))
 }
 
+/// Enough for a rule that is due within 400 years.
+fn steps() -> Steps {
+    Steps::new(20_000)
+}
+
 fn first_today(rules: &[Recurrence], from: DateTime) -> DateTime {
     let midnight = from.date().to_datetime(Time::midnight());
-    rules.iter().filter_map(|rule| rule.next_at_or_after(midnight, midnight)).min().unwrap_or(from)
+    rules.iter().filter_map(|rule| rule.next_within(midnight, midnight, &steps())).min().unwrap_or(from)
 }
 
 /// Every second Friday counts from the first Friday to come, whatever week that is in.
 fn anchor(rules: &[Recurrence], from: DateTime) -> DateTime {
     let first = rules.iter().filter_map(|rule| {
         let every = Recurrence { interval: 1, ..rule.clone() };
-        every.next_at_or_after(from, from)
+        every.next_within(from, from, &steps())
     });
     first.min().unwrap_or(from)
 }

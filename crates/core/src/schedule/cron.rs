@@ -25,6 +25,7 @@ use jiff::civil::{Date, DateTime, Time};
 use self::field::Fields;
 use super::local::{Clocks, next_instant};
 use crate::invalid::Invalid;
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// The longest expression that is read.
@@ -52,7 +53,7 @@ impl CronExpr {
         let fields = Fields::parse(text).map_err(invalid)?;
         let expr = Self { text: text.into(), fields };
         // Every kind of year, leap or not and beginning on any weekday, occurs in the search from here.
-        if expr.next_civil(Date::constant(2000, 1, 1).at(0, 0, 0, 0)).is_none() {
+        if expr.next_civil(Date::constant(2000, 1, 1).at(0, 0, 0, 0), &Steps::new(u64::MAX)).is_none() {
             return Err(invalid(format!("`{text}` is never due, because no month has such a day")));
         }
         Ok(expr)
@@ -65,12 +66,17 @@ impl CronExpr {
 
     /// The first instant strictly after `after` at which the expression is due in `zone`.
     pub fn next_after(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
+        self.next_within(zone, after, &Steps::new(u64::MAX))
+    }
+
+    /// The same with a bounded number of steps: when they are spent there is no answer.
+    pub(super) fn next_within(&self, zone: &Zone, after: Timestamp, steps: &Steps) -> Option<Timestamp> {
         let clocks = Clocks { leave_out_skipped: self.fields.every_hour(), run_both_passes: self.fields.is_interval() };
-        next_instant(zone, after, clocks, |from| self.next_civil(from))
+        next_instant(zone, after, clocks, steps, |from| self.next_civil(from, steps))
     }
 
     /// The first matching local time at or after `from`, which is a whole second.
-    fn next_civil(&self, from: DateTime) -> Option<DateTime> {
+    fn next_civil(&self, from: DateTime, steps: &Steps) -> Option<DateTime> {
         let mut date = from.date();
         if self.fields.match_date(date)
             && let Some(time) = self.fields.next_time(from.time())
@@ -86,6 +92,9 @@ impl CronExpr {
             };
             if self.fields.match_date(date) {
                 return Some(date.to_datetime(first_time));
+            }
+            if date.day() == 1 {
+                steps.take(1)?;
             }
         }
         None

@@ -6,6 +6,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Weekdays;
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// The most dates, times and ranges that one schedule may except.
@@ -64,13 +65,15 @@ impl Exceptions {
     ///
     /// The answer is the end of the exception, so that a rule of seconds is not walked through a whole summer. It is
     /// `Timestamp::MAX` when no date is left.
-    pub(super) fn end_if_excepted(&self, zone: &Zone, at: Timestamp) -> Option<Timestamp> {
+    pub(super) fn end_if_excepted(&self, zone: &Zone, at: Timestamp, steps: &Steps) -> Option<Timestamp> {
         if self.is_empty() {
             return None;
         }
+        // Without steps nothing is known; whoever asks looks at them.
+        steps.take(self.look_steps())?;
         let local = zone.rules().to_datetime(at);
         if self.excepts_date(local.date()) {
-            let begin = self.next_date(local.date()).map(|date| date.to_datetime(jiff::civil::Time::midnight()));
+            let begin = self.next_date(local.date(), steps).map(|date| date.to_datetime(jiff::civil::Time::midnight()));
             let begin = begin.and_then(|begin| zone.rules().to_timestamp(begin).ok()).unwrap_or(Timestamp::MAX);
             // A clock that went back over midnight may show the day after before it is over.
             return Some(begin.max(at.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MAX)));
@@ -82,6 +85,11 @@ impl Exceptions {
         is_excepted.then(|| at.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MAX))
     }
 
+    /// How many steps it is to compare something with all of them.
+    fn look_steps(&self) -> u64 {
+        1 + (self.times.len() + self.ranges.len()) as u64 / 32
+    }
+
     fn excepts_date(&self, date: Date) -> bool {
         self.weekdays.contains(date.weekday())
             || self.months.contains(date.month())
@@ -90,11 +98,12 @@ impl Exceptions {
     }
 
     /// The first date after `date` that is not excepted.
-    fn next_date(&self, mut date: Date) -> Option<Date> {
+    fn next_date(&self, mut date: Date, steps: &Steps) -> Option<Date> {
         if self.leave_nothing() {
             return None;
         }
         loop {
+            steps.take(self.look_steps())?;
             date = date.tomorrow().ok()?;
             if self.months.contains(date.month()) {
                 date = date.last_of_month();

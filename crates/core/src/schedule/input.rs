@@ -6,12 +6,14 @@ use serde_json::{Map, Value};
 
 use super::exceptions::EXCEPTIONS_MAX;
 use super::ical;
-use super::instant::{parse_clock, parse_instant};
+use super::instant::{parse_clock, parse_instant_within};
 use super::json::parse_day;
+use super::smart::TEXT_BYTES_MAX;
 use super::{Anchor, CronExpr, Exceptions, Recurrence, Rule, Schedule, Smart, Weekdays};
 use crate::invalid::Invalid;
 use crate::phrase;
 use crate::span;
+use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// How far in the past a `once` may lie and still be accepted: a request takes a while to arrive.
@@ -35,13 +37,52 @@ impl Schedule {
     /// The schedule is valid when this succeeds. Otherwise the error names the field, without the name of whatever
     /// the schedule is part of, and says what would be right.
     pub fn from_input(value: &Value, zone: &Zone, now: Timestamp) -> Result<Self, Invalid> {
+        Self::from_input_within(value, zone, now, &Steps::of_request(1))
+    }
+
+    /// The same as a part of a request that has so many steps left. What takes more is refused.
+    pub fn from_input_within(value: &Value, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Self, Invalid> {
+        match Self::read(value, zone, now, steps) {
+            // A phrase or a search that was cut short has no reason of its own worth telling.
+            Err(invalid) if steps.are_spent() && !invalid.problem.contains(TOO_MUCH) => {
+                Err(Invalid::new(invalid.field, TOO_MUCH))
+            }
+            read => read,
+        }
+    }
+
+    fn read(value: &Value, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Self, Invalid> {
         let Value::Object(fields) = value else {
             let example = r#"write an object such as {"type":"daily","time":"08:00"}"#;
             return Err(Invalid::new("type", format!("is missing; {example}")));
         };
-        let input = Input { fields, zone, now };
+        let input = Input { fields, zone, now, steps };
         let kind = input.kind()?;
         input.refuse_unknown(kind)?;
+        let schedule = input.schedule(kind)?;
+        let field = match kind {
+            _ if !schedule.except.is_empty() && kind != "rrule" => "except",
+            "smart" if input.value("rules").is_none() => "text",
+            "smart" => "rules",
+            "rrule" => "ical",
+            "cron" => "expr",
+            other => other,
+        };
+        schedule.admit(zone, now, steps).map_err(|problem| Invalid::new(field, problem))?;
+        Ok(schedule)
+    }
+}
+
+struct Input<'a> {
+    fields: &'a Map<String, Value>,
+    zone: &'a Zone,
+    now: Timestamp,
+    steps: &'a Steps,
+}
+
+impl<'a> Input<'a> {
+    fn schedule(&self, kind: &str) -> Result<Schedule, Invalid> {
+        let (input, zone, now) = (self, self.zone, self.now);
         let rule = match kind {
             "once" => Rule::Once { at: input.at()? },
             "interval" => Rule::Interval {
@@ -55,21 +96,15 @@ impl Schedule {
             "daily" => Rule::Daily { time: input.time()? },
             "weekly" => Rule::Weekly { time: input.time()?, days: input.days()? },
             "cron" => Rule::Cron(CronExpr::parse(input.need("expr", "0 8 * * 1-5")?)?),
-            "rrule" => return input.bounded(ical::read(input.need("ical", "RRULE:FREQ=DAILY")?, zone, now)?),
+            "rrule" => {
+                return input.bounded(ical::read(input.need("ical", "RRULE:FREQ=DAILY")?, zone, now, input.steps)?);
+            }
             _ if input.value("rules").is_some() => Rule::Smart(input.smart()?),
             _ => return input.bounded(input.said()?),
         };
-        input.bounded(Self::new(rule))
+        input.bounded(Schedule::new(rule))
     }
-}
 
-struct Input<'a> {
-    fields: &'a Map<String, Value>,
-    zone: &'a Zone,
-    now: Timestamp,
-}
-
-impl<'a> Input<'a> {
     fn kind(&self) -> Result<&'static str, Invalid> {
         let word = self.need("type", "once")?;
         TYPES.iter().map(|(kind, _)| *kind).find(|kind| *kind == word).ok_or_else(|| {
@@ -117,7 +152,9 @@ impl<'a> Input<'a> {
         let Some(text) = self.text(field, "2026-03-02T08:00:00+01:00")? else {
             return Ok(None);
         };
-        parse_instant(text, self.zone, self.now).map(Some).map_err(|problem| Invalid::new(field, problem))
+        parse_instant_within(text, self.zone, self.now, self.steps)
+            .map(Some)
+            .map_err(|problem| Invalid::new(field, problem))
     }
 
     /// The schedule with the bounds that were given beside it. What it has itself holds unless it is said anew;
@@ -138,14 +175,17 @@ impl<'a> Input<'a> {
         }
         schedule.count = self.count()?.or(schedule.count);
         schedule.except.extend(self.except()?);
-        schedule.validate()?;
+        schedule.validate_within(self.steps)?;
         Ok(schedule)
     }
 
     /// A schedule that is said in words.
     fn said(&self) -> Result<Schedule, Invalid> {
         let text = self.need("text", "workdays at 8")?;
-        phrase::series(text, None, self.zone, self.now)
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(Invalid::new("text", format!("is longer than {TEXT_BYTES_MAX} bytes")));
+        }
+        phrase::series_within(text, None, self.zone, self.now, self.steps)
             .map_err(|reason| Invalid::new("text", format!("`{text}` is not understood: {reason}")))
     }
 

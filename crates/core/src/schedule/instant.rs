@@ -6,6 +6,7 @@ use jiff::{Span, Timestamp, Zoned};
 use super::{Rule, Schedule};
 use crate::phrase::{self, Answer, Grain, Lang, Meaning};
 use crate::span;
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// Reads an instant: a timestamp (`2026-03-02T08:00:00+01:00`), a local date and time in `zone` (`2026-03-02 08:00`), a span
@@ -13,10 +14,23 @@ use crate::zone::Zone;
 ///
 /// The error is a fragment that says what would be right.
 pub fn parse_instant(text: &str, zone: &Zone, now: Timestamp) -> Result<Timestamp, String> {
+    parse_instant_within(text, zone, now, &Steps::of_request(1))
+}
+
+/// The longest text that is read as an instant, in bytes.
+const TEXT_BYTES_MAX: usize = 500;
+
+/// The same as a part of a request that has so many steps left.
+pub(super) fn parse_instant_within(
+    text: &str,
+    zone: &Zone,
+    now: Timestamp,
+    steps: &Steps,
+) -> Result<Timestamp, String> {
     let text = text.trim();
     match written(text, zone, now)? {
         Some(at) => Ok(at),
-        None => said(text, None, zone, now).map_err(|problem| problem_of(text, problem)),
+        None => said(text, None, zone, now, steps).map_err(|problem| problem_of(text, problem)),
     }
 }
 
@@ -49,7 +63,7 @@ pub fn parse_end(text: &str, end: End, zone: &Zone, now: Timestamp) -> Result<Ti
             End::From => from,
             End::To => to,
         }),
-        _ => said(text, None, zone, now).map_err(|problem| problem_of(text, problem)),
+        _ => said(text, None, zone, now, &Steps::of_request(1)).map_err(|problem| problem_of(text, problem)),
     }
 }
 
@@ -66,7 +80,7 @@ pub fn parse_until(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) 
     let mut understood = languages.filter_map(|lang| until_said(text, lang, zone, now));
     match understood.next() {
         Some(until) => Ok(until),
-        None => said(text, lang, zone, now).map_err(|problem| problem_of(text, problem)),
+        None => said(text, lang, zone, now, &Steps::of_request(1)).map_err(|problem| problem_of(text, problem)),
     }
 }
 
@@ -79,7 +93,7 @@ fn until_said(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Op
     {
         return Some(to);
     }
-    if let Ok(at) = said(text, lang, zone, now) {
+    if let Ok(at) = said(text, lang, zone, now, &Steps::of_request(1)) {
         return Some(at);
     }
     // A bare length says when only where nothing but a time is expected, as in an answer to a reminder.
@@ -94,6 +108,10 @@ fn until_said(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Op
 
 /// An instant that is written and not said: with digits, or as a span.
 fn written(text: &str, zone: &Zone, now: Timestamp) -> Result<Option<Timestamp>, String> {
+    if text.len() > TEXT_BYTES_MAX {
+        let length = text.len();
+        return Err(format!("is {length} bytes long, too long for a time; write `tomorrow at 8`, or a span such as 5m"));
+    }
     let out_of_range = || out_of_range(text);
     if text.is_empty() {
         return Err("is empty; write a timestamp, or a span such as 5m".into());
@@ -132,9 +150,9 @@ fn problem_of(text: &str, said: String) -> String {
 }
 
 /// An instant in words, and nothing besides.
-fn said(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Result<Timestamp, String> {
+fn said(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Timestamp, String> {
     let hint = "write `tomorrow at 8`, a span such as 5m, or a timestamp such as 2026-03-02T08:00:00+01:00";
-    let parsed = phrase::parse(text, lang, zone, now);
+    let parsed = phrase::parse_within(text, lang, zone, now, steps);
     if !matches!(parsed.meaning, Meaning::None { .. }) && !parsed.rest.is_empty() {
         return Err(format!("`{text}` says more than a time: `{}`; {hint}", parsed.rest));
     }

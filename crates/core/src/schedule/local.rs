@@ -12,6 +12,7 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// No zone has ever moved its clocks by more than a day.
@@ -32,6 +33,7 @@ pub(super) fn next_instant(
     zone: &Zone,
     after: Timestamp,
     clocks: Clocks,
+    steps: &Steps,
     next_civil: impl Fn(DateTime) -> Option<DateTime>,
 ) -> Option<Timestamp> {
     let rules = zone.rules();
@@ -41,6 +43,7 @@ pub(super) fn next_instant(
     // By a clock that always stands at `offset`.
     let next_by = |offset: Offset, from: Timestamp| offset.to_timestamp(next_civil(offset.to_datetime(from))?).ok();
     loop {
+        steps.take(1)?;
         let offset = rules.to_offset(from);
         let until = rules.following(from).next().map(|change| change.timestamp());
         let is_in_reach = |at: &Timestamp| until.is_none_or(|until| *at < until);
@@ -56,7 +59,7 @@ pub(super) fn next_instant(
         }
         let plain = next_by(offset, begin);
         let found = plain.filter(is_in_reach).into_iter().chain(shifted).min();
-        if found.is_some() {
+        if found.is_some() && !steps.are_spent() {
             return found;
         }
         // Nothing matches before `plain`, so no change until shortly before it needs to be looked at, unless one brings

@@ -30,11 +30,15 @@ pub use recurrence::{Freq, NthDay, Recurrence};
 pub use smart::Smart;
 
 use crate::invalid::Invalid;
+use crate::steps::Steps;
 
 /// The shortest interval between two runs.
 pub const INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The longest interval between two runs: ten years.
 pub const INTERVAL_MAX: Duration = Duration::from_secs(3653 * 86_400);
+
+/// How many steps it may take to check a schedule: to learn of one rule that it is never due, and a little more.
+const VALIDATE_STEPS_MAX: u64 = 400_000;
 
 /// A rule, and the bounds within which it holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +68,10 @@ impl Schedule {
 
     /// Checks what the types cannot. Doors call it before anything is written.
     pub fn validate(&self) -> Result<(), Invalid> {
+        self.validate_within(&Steps::new(VALIDATE_STEPS_MAX))
+    }
+
+    fn validate_within(&self, steps: &Steps) -> Result<(), Invalid> {
         match &self.rule {
             Rule::Once { .. } => {
                 let bounds = [
@@ -85,7 +93,7 @@ impl Schedule {
             Rule::Weekly { days, .. } if days.is_empty() => {
                 return Err(Invalid::new("days", "is empty; name days such as mon and thu, or weekdays"));
             }
-            Rule::Smart(smart) => smart.validate()?,
+            Rule::Smart(smart) => smart.validate(steps)?,
             Rule::Interval { .. } | Rule::Daily { .. } | Rule::Weekly { .. } | Rule::Cron(_) => {}
         }
         if let (Some(starts_at), Some(ends_at)) = (self.starts_at, self.ends_at)

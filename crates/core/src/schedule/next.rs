@@ -11,8 +11,16 @@ use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Anchor, Rule, Schedule, Weekdays};
+use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
+/// How many steps the search for one next run may take at most, whenever it is made.
+const NEXT_STEPS_MAX: u64 = 200_000;
+/// How many it may take when the schedule is accepted: every month of 400 years, twice. Later searches take about as many, because
+/// rules repeat; the exceptions that lie ahead are few, and each is passed over once.
+const ADMITTED_STEPS_MAX: u64 = 10_000;
+/// How many steps it may take to count missed runs. Where it takes more, only the latest are looked for.
+const COUNT_STEPS_MAX: u64 = 250_000;
 /// The most missed instants that are counted one by one, a month of minutes. Where there are more, only the latest are
 /// looked for and the total is a lower bound. Intervals are always counted exactly.
 const MISSED_COUNTED_MAX: usize = 50_000;
@@ -44,13 +52,21 @@ impl Schedule {
     /// The first instant strictly after `after` that the rule makes due, within `starts_at` and `ends_at`, both inclusive.
     ///
     /// `None` when there is none. `count` is not looked at: only the caller knows how many runs there have been.
+    ///
+    /// Time is bounded: a schedule that has needed [`NEXT_STEPS_MAX`] to find nothing is not due any more. One that was
+    /// accepted needs a fraction of that.
     pub fn next_after(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
+        self.next_within(zone, after, &Steps::new(NEXT_STEPS_MAX))
+    }
+
+    /// The same with a bounded number of steps: when they are spent there is no answer.
+    pub fn next_within(&self, zone: &Zone, after: Timestamp, steps: &Steps) -> Option<Timestamp> {
         let mut after = self.after_start(after);
         for _ in 0..SKIPS_MAX {
-            let next = self.next_by_rule(zone, after)?;
+            let next = self.next_by_rule(zone, after, steps)?;
             let is_over = self.ends_at.is_some_and(|ends_at| next > ends_at);
-            match self.except.end_if_excepted(zone, next) {
-                _ if is_over => return None,
+            match self.except.end_if_excepted(zone, next, steps) {
+                _ if is_over || steps.are_spent() => return None,
                 None => return Some(next),
                 Some(end) => after = just_before(end).max(next),
             }
@@ -58,8 +74,18 @@ impl Schedule {
         None
     }
 
+    /// Refuses a schedule whose next run takes long to find: it would have to be found after every run.
+    pub(super) fn admit(&self, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<(), String> {
+        let before = steps.left();
+        let (next, is_too_much) = steps.part(NEXT_STEPS_MAX, |steps| self.next_within(zone, now, steps));
+        // What is never due is refused elsewhere, with a better reason.
+        let is_costly = next.is_some() && before - steps.left() > ADMITTED_STEPS_MAX;
+        if is_too_much || is_costly { Err(TOO_MUCH.to_owned()) } else { Ok(()) }
+    }
+
     /// The first instant strictly after `after` that the rule alone makes due.
-    fn next_by_rule(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
+    fn next_by_rule(&self, zone: &Zone, after: Timestamp, steps: &Steps) -> Option<Timestamp> {
+        steps.take(1)?;
         match &self.rule {
             Rule::Once { at } => Some(*at).filter(|at| after < *at),
             Rule::Interval { .. } => {
@@ -68,8 +94,8 @@ impl Schedule {
             }
             Rule::Daily { time } => next_on(zone, *time, Weekdays::ALL, after),
             Rule::Weekly { time, days } => next_on(zone, *time, *days, after),
-            Rule::Cron(expr) => expr.next_after(zone, after),
-            Rule::Smart(smart) => smart.next_after(zone, after),
+            Rule::Cron(expr) => expr.next_within(zone, after, steps),
+            Rule::Smart(smart) => smart.next_within(zone, after, steps),
         }
     }
 
@@ -88,7 +114,8 @@ impl Schedule {
             let nth = grid.instant(first + i128::from(n) - 1).unwrap_or(Timestamp::MAX);
             return self.ends_at.map_or(nth, |ends_at| ends_at.min(nth)).max(after);
         }
-        let next = |at: &Timestamp| self.next_after(zone, *at);
+        let steps = Steps::new(COUNT_STEPS_MAX);
+        let next = |at: &Timestamp| self.next_within(zone, *at, &steps);
         let instants = std::iter::successors(next(&after), next);
         instants.take(n.min(MISSED_COUNTED_MAX as u32) as usize).last().unwrap_or(after)
     }
@@ -100,13 +127,13 @@ impl Schedule {
         if let Some(grid) = self.grid().filter(|_| self.except.is_empty()) {
             return self.latest_on(&grid, after, until, keep);
         }
+        let steps = Steps::new(COUNT_STEPS_MAX);
         let mut latest = VecDeque::new();
         let mut total = 0;
         let mut cursor = after;
-        while let Some(next) = self.next_after(zone, cursor).filter(|next| *next <= until) {
+        while let Some(next) = self.next_within(zone, cursor, &steps).filter(|next| *next <= until) {
             if total == MISSED_COUNTED_MAX {
-                let instants = self.latest_by_search(zone, cursor, until, keep);
-                return Missed { total: total.max(instants.len()), instants, is_exact: false };
+                break;
             }
             total += 1;
             cursor = next;
@@ -116,6 +143,13 @@ impl Schedule {
             if keep > 0 {
                 latest.push_back(next);
             }
+        }
+        if total == MISSED_COUNTED_MAX || steps.are_spent() {
+            let mut instants = self.latest_by_search(zone, cursor, until, keep);
+            if instants.is_empty() {
+                instants = latest.into();
+            }
+            return Missed { total: total.max(instants.len()), instants, is_exact: false };
         }
         Missed { instants: latest.into(), total, is_exact: true }
     }
@@ -147,10 +181,11 @@ impl Schedule {
 
     /// The latest `keep` instants in (`after`, `until`], found from the end.
     fn latest_by_search(&self, zone: &Zone, after: Timestamp, until: Timestamp, keep: usize) -> Vec<Timestamp> {
+        let steps = Steps::new(COUNT_STEPS_MAX);
         let mut instants = VecDeque::new();
         let mut until = Some(until);
         while instants.len() < keep
-            && let Some(last) = until.and_then(|until| self.last_in(zone, after, until))
+            && let Some(last) = until.and_then(|until| self.last_in(zone, after, until, &steps))
         {
             instants.push_front(last);
             until = last.checked_sub(SignedDuration::from_nanos(1)).ok();
@@ -161,15 +196,15 @@ impl Schedule {
     /// The last instant in (`after`, `until`].
     ///
     /// Steps back ever further until something lies between, then halves the stretch in which the last one must be.
-    fn last_in(&self, zone: &Zone, after: Timestamp, until: Timestamp) -> Option<Timestamp> {
-        let next_within = |from| self.next_after(zone, from).filter(|next| *next <= until);
+    fn last_in(&self, zone: &Zone, after: Timestamp, until: Timestamp, steps: &Steps) -> Option<Timestamp> {
+        let next_within = |from| self.next_within(zone, from, steps).filter(|next| *next <= until);
         let mut step = Duration::from_secs(1);
         let mut empty_from = until;
         let (mut last, mut full_from) = loop {
             let from = until.checked_sub(step).unwrap_or(Timestamp::MIN).max(after);
             match next_within(from) {
                 Some(next) => break (next, next),
-                None if from == after => return None,
+                None if from == after || steps.are_spent() => return None,
                 None => empty_from = from,
             }
             step = step.saturating_mul(2);
@@ -179,6 +214,7 @@ impl Schedule {
             let middle = full_from.checked_add(half).ok()?;
             match next_within(middle) {
                 Some(next) => (last, full_from) = (next, next),
+                None if steps.are_spent() => return None,
                 None => empty_from = middle,
             }
         }

@@ -6,12 +6,13 @@ use jiff::civil::DateTime;
 use super::local::{Clocks, next_instant, whole_second};
 use super::recurrence::Recurrence;
 use crate::invalid::Invalid;
+use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// The most rules that one schedule may have.
 const RULES_MAX: usize = 50;
 /// The longest text that is kept beside the rules.
-const TEXT_BYTES_MAX: usize = 2000;
+pub(super) const TEXT_BYTES_MAX: usize = 2000;
 
 /// Rules about local time that are due whenever one of them is.
 ///
@@ -36,18 +37,18 @@ impl Smart {
     }
 
     /// The first local time at or after `from` that a rule or a single date names.
-    pub(super) fn next_civil(&self, from: DateTime) -> Option<DateTime> {
-        let by_rule = self.rules.iter().filter_map(|rule| rule.next_at_or_after(self.anchor, from)).min();
-        let by_date = self.dates.iter().copied().find(|date| *date >= from);
-        by_rule.into_iter().chain(by_date).min()
+    fn next_civil(&self, from: DateTime, steps: &Steps) -> Option<DateTime> {
+        let by_rule = self.rules.iter().filter_map(|rule| rule.next_within(self.anchor, from, steps)).min();
+        let by_date = self.dates.get(self.dates.partition_point(|date| *date < from)).copied();
+        by_rule.into_iter().chain(by_date).min().filter(|_| !steps.are_spent())
     }
 
     /// The first instant strictly after `after`.
-    pub(super) fn next_after(&self, zone: &Zone, after: Timestamp) -> Option<Timestamp> {
-        next_instant(zone, after, Clocks::default(), |from| self.next_civil(from))
+    pub(super) fn next_within(&self, zone: &Zone, after: Timestamp, steps: &Steps) -> Option<Timestamp> {
+        next_instant(zone, after, Clocks::default(), steps, |from| self.next_civil(from, steps))
     }
 
-    pub(super) fn validate(&self) -> Result<(), Invalid> {
+    pub(super) fn validate(&self, steps: &Steps) -> Result<(), Invalid> {
         if self.rules.is_empty() && self.dates.is_empty() {
             return Err(Invalid::new("rules", "is empty; write at least one rule such as FREQ=DAILY;BYHOUR=8"));
         }
@@ -60,7 +61,10 @@ impl Smart {
         for (index, rule) in self.rules.iter().enumerate() {
             let field = || format!("rules[{index}]");
             rule.check().map_err(|problem| Invalid::new(field(), problem))?;
-            if rule.next_at_or_after(self.anchor, self.anchor).is_none() {
+            if rule.next_within(self.anchor, self.anchor, steps).is_none() {
+                if steps.are_spent() {
+                    return Err(Invalid::new(field(), TOO_MUCH));
+                }
                 return Err(Invalid::new(field(), format!("`{rule}` is never due from {} on", self.anchor)));
             }
         }

@@ -12,17 +12,29 @@ use jiff::Timestamp;
 ///
 /// A change forgets everything and begins a new generation; an answer that was read before the
 /// change and arrives after it belongs to the old generation and is not kept. When full, everything
-/// is forgotten: the store is asked again.
+/// is forgotten: the store is asked again. It is full by the number of its entries or by the bytes of their keys, which
+/// callers choose: an answer under a very long key is not kept.
 pub(super) struct Recent<K, V> {
-    entries: Mutex<HashMap<K, (V, Timestamp)>>,
+    entries: Mutex<Entries<K, V>>,
     generation: AtomicU64,
     believed_for_seconds: i64,
     entries_max: usize,
 }
 
-impl<K: Eq + Hash, V: Clone> Recent<K, V> {
+struct Entries<K, V> {
+    by_key: HashMap<K, (V, Timestamp)>,
+    key_bytes: usize,
+}
+
+/// The longest key that is kept, in bytes: that of a user.
+const KEY_BYTES_MAX: usize = 256;
+/// How many bytes all keys together may have.
+const KEYS_BYTES_MAX: usize = 1024 * 1024;
+
+impl<K: Eq + Hash + AsRef<[u8]>, V: Clone> Recent<K, V> {
     pub(super) fn new(believed_for_seconds: i64, entries_max: usize) -> Self {
-        Self { entries: Mutex::default(), generation: AtomicU64::new(0), believed_for_seconds, entries_max }
+        let entries = Mutex::new(Entries { by_key: HashMap::new(), key_bytes: 0 });
+        Self { entries, generation: AtomicU64::new(0), believed_for_seconds, entries_max }
     }
 
     /// What is believed about `key` at `now`.
@@ -31,7 +43,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         K: Borrow<Q>,
     {
         let entries = self.entries();
-        let (value, read_at) = entries.get(key)?;
+        let (value, read_at) = entries.by_key.get(key)?;
         // A clock that was set back must not make an old answer look fresh.
         let age = now.as_second() - read_at.as_second();
         (0..self.believed_for_seconds).contains(&age).then(|| value.clone())
@@ -44,14 +56,17 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
 
     /// Keeps an answer, unless something has changed since `generation`.
     pub(super) fn put(&self, generation: u64, key: K, value: V, now: Timestamp) {
+        let n_bytes = key.as_ref().len();
         let mut entries = self.entries();
-        if self.generation() != generation {
+        if self.generation() != generation || n_bytes > KEY_BYTES_MAX {
             return;
         }
-        if entries.len() >= self.entries_max {
+        if entries.by_key.len() >= self.entries_max || entries.key_bytes + n_bytes > KEYS_BYTES_MAX {
             entries.clear();
         }
-        entries.insert(key, (value, now));
+        if entries.by_key.insert(key, (value, now)).is_none() {
+            entries.key_bytes += n_bytes;
+        }
     }
 
     /// Forgets everything, because something has changed.
@@ -61,8 +76,15 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         entries.clear();
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<K, (V, Timestamp)>> {
+    fn entries(&self) -> MutexGuard<'_, Entries<K, V>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, V> Entries<K, V> {
+    /// Gives the memory back as well.
+    fn clear(&mut self) {
+        *self = Self { by_key: HashMap::new(), key_bytes: 0 };
     }
 }
 
@@ -89,5 +111,20 @@ mod tests {
             recent.put(recent.generation(), key.into(), 1, at(100));
         }
         assert_eq!((recent.get("a", at(100)), recent.get("c", at(100))), (None, Some(1)));
+    }
+    #[test]
+    fn what_is_kept_is_bounded_in_bytes() {
+        let now = Timestamp::UNIX_EPOCH;
+        let recent: Recent<String, u32> = Recent::new(10, usize::MAX);
+        recent.put(recent.generation(), "x".repeat(1024 * 1024), 1, now);
+        assert!(recent.entries().by_key.is_empty(), "a key that is no user's");
+        for n in 0..20_000 {
+            recent.put(recent.generation(), format!("{n:0256}"), 1, now);
+            recent.put(recent.generation(), format!("{n:0256}"), 1, now);
+            let entries = recent.entries();
+            assert_eq!(entries.key_bytes, entries.by_key.len() * 256);
+            assert!(entries.key_bytes <= KEYS_BYTES_MAX, "{n}");
+        }
+        assert_eq!(recent.get(&*format!("{:0256}", 19_999), now), Some(1));
     }
 }

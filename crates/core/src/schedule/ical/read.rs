@@ -9,6 +9,7 @@ use super::super::{Anchor, Exceptions, Freq, Recurrence, Rule, Schedule, Smart};
 use super::line::{Line, Moment, unfold};
 use super::{is_same, is_utc};
 use crate::invalid::Invalid;
+use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// The longest text that is read.
@@ -19,9 +20,9 @@ const COUNT_MAX: u32 = 100_000;
 /// Reads the lines of an entry for a reminder in `zone`. Without a `DTSTART` the rules begin `now`.
 ///
 /// The error is about the field `ical` and names the line and the part.
-pub(in super::super) fn read(text: &str, zone: &Zone, now: Timestamp) -> Result<Schedule, Invalid> {
+pub(in super::super) fn read(text: &str, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Schedule, Invalid> {
     let entry = Entry::read(text, zone).map_err(|problem| Invalid::new("ical", problem))?;
-    entry.schedule(zone, now).map_err(|problem| Invalid::new("ical", problem))
+    entry.schedule(zone, now, steps).map_err(|problem| Invalid::new("ical", problem))
 }
 
 /// What the lines say.
@@ -95,11 +96,11 @@ impl Entry {
         now.date().at(now.hour(), minute, 0, 0)
     }
 
-    fn schedule(mut self, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
+    fn schedule(mut self, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Schedule, String> {
         if self.rules.is_empty() && self.dates.is_empty() {
             return Err("has no RRULE; write a line such as RRULE:FREQ=WEEKLY;BYDAY=MO".into());
         }
-        if let Some(schedule) = self.as_interval(zone)? {
+        if let Some(schedule) = self.as_interval(zone, steps)? {
             return Ok(schedule);
         }
         let anchor = match &self.start {
@@ -115,10 +116,11 @@ impl Entry {
         let mut ends = Vec::new();
         for (rule, limit, line) in &self.rules {
             let wrong = |problem: String| format!("line {line}: RRULE: {problem}");
-            if rule.next_at_or_after(anchor, anchor).is_none() {
-                return Err(wrong(format!("`{rule}` is never due")));
+            if rule.next_within(anchor, anchor, steps).is_none() {
+                let problem = if steps.are_spent() { TOO_MUCH.into() } else { format!("`{rule}` is never due") };
+                return Err(wrong(problem));
             }
-            ends.push(limit.end(rule, anchor, zone).map_err(wrong)?);
+            ends.push(limit.end(rule, anchor, zone, steps).map_err(wrong)?);
         }
         let mut rules: Vec<Recurrence> = self.rules.into_iter().map(|(rule, ..)| rule).collect();
         let end = ends.first().copied().flatten();
@@ -129,7 +131,7 @@ impl Entry {
                 rule.until = end.map(|end| zone.rules().to_datetime(end));
             }
             // One that ends before it begins adds nothing.
-            rules.retain(|rule| rule.next_at_or_after(anchor, anchor).is_some());
+            rules.retain(|rule| rule.next_within(anchor, anchor, steps).is_some());
         }
         let smart = Smart { dates: self.dates, ..Smart::new("", rules, anchor) };
         let ends_at = end.filter(|_| has_one_end);
@@ -137,7 +139,7 @@ impl Entry {
     }
 
     /// Elapsed time: a rule without parts from an instant in UTC, in a zone whose clocks are others.
-    fn as_interval(&self, zone: &Zone) -> Result<Option<Schedule>, String> {
+    fn as_interval(&self, zone: &Zone, steps: &Steps) -> Result<Option<Schedule>, String> {
         let (Some((_, Moment::Utc(origin))), [(rule, limit, line)], true) =
             (&self.start, self.rules.as_slice(), self.dates.is_empty())
         else {
@@ -162,7 +164,7 @@ impl Entry {
                 let all = every.checked_mul(i32::try_from(count - 1).unwrap_or(i32::MAX));
                 Some(all.and_then(|all| origin.checked_add(all).ok()).unwrap_or(Timestamp::MAX))
             }
-            limit => limit.end(rule, zone.rules().to_datetime(*origin), zone).map_err(wrong)?,
+            limit => limit.end(rule, zone.rules().to_datetime(*origin), zone, steps).map_err(wrong)?,
         };
         let every = std::time::Duration::from_secs(every);
         // An interval is first due when it has passed once.
@@ -174,7 +176,7 @@ impl Entry {
 
 impl Limit {
     /// The last instant, if there is one.
-    fn end(self, rule: &Recurrence, anchor: DateTime, zone: &Zone) -> Result<Option<Timestamp>, String> {
+    fn end(self, rule: &Recurrence, anchor: DateTime, zone: &Zone, steps: &Steps) -> Result<Option<Timestamp>, String> {
         let far = |_| "UNTIL: is further away than the calendar goes".to_owned();
         match self {
             Self::None => Ok(None),
@@ -186,10 +188,13 @@ impl Limit {
             Self::Count(count) => {
                 let next = |time: &DateTime| {
                     let later = time.checked_add(SignedDuration::from_secs(1)).ok()?;
-                    rule.next_at_or_after(anchor, later)
+                    rule.next_within(anchor, later, steps)
                 };
-                let times = std::iter::successors(rule.next_at_or_after(anchor, anchor), next);
+                let times = std::iter::successors(rule.next_within(anchor, anchor, steps), next);
                 let last = times.take(count as usize).last();
+                if steps.are_spent() {
+                    return Err(format!("COUNT: `{count}` {TOO_MUCH}"));
+                }
                 Ok(last.and_then(|last| zone.rules().to_timestamp(last).ok()))
             }
         }

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::super::recurrence::stamp;
 use super::super::{Anchor, Exceptions, Freq, Recurrence, Rule, Schedule, Smart, Weekdays};
 use super::is_utc;
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// The most single dates that are written.
@@ -235,7 +236,7 @@ impl<'a> Export<'a> {
             let last = rules.to_ambiguous_timestamp(last).later().map_err(far)?;
             let mut cursor = first.checked_sub(SignedDuration::from_nanos(1)).map_err(far)?.max(before);
             while let Some(next) = bare.next_after(self.zone, cursor).filter(|next| *next <= last) {
-                if except.end_if_excepted(self.zone, next).is_some() {
+                if except.end_if_excepted(self.zone, next, &Steps::new(u64::MAX)).is_some() {
                     found.push(self.written_in.rules().to_datetime(next));
                 }
                 if found.len() > DATES_MAX {

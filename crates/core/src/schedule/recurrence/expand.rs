@@ -15,6 +15,7 @@ use super::super::local::whole_second;
 use super::calendar::{Month, date_of, number_of};
 use super::days::Days;
 use super::{Freq, Recurrence};
+use crate::steps::Steps;
 
 /// How many months or periods one search looks at: every day of 400 years, and as many jumps.
 const LOOKS_MAX: u32 = 2 * 146_097;
@@ -30,12 +31,18 @@ impl Recurrence {
     ///
     /// Takes no longer for being far from the anchor, and gives up on a rule that nothing matches after a bounded search.
     pub fn next_at_or_after(&self, anchor: DateTime, from: DateTime) -> Option<DateTime> {
+        self.next_within(anchor, from, &Steps::new(u64::MAX))
+    }
+
+    /// The same with a bounded number of steps: when they are spent there is no answer.
+    pub(crate) fn next_within(&self, anchor: DateTime, from: DateTime, steps: &Steps) -> Option<DateTime> {
         let from = whole_second_up(from)?.max(anchor);
         if self.until.is_some_and(|until| from > until) {
             return None;
         }
         let search = Search::new(self, anchor);
-        let mut looks = LOOKS_MAX;
+        let mut looks = Looks { left: LOOKS_MAX, each: self.look_steps(), steps };
+        looks.look()?;
         let next = match (self.freq >= Freq::Daily, self.by_set_pos.is_empty()) {
             (true, true) => search.next_by_date(from, &mut looks),
             (true, false) => search.next_in_dates(from, &mut looks),
@@ -46,6 +53,13 @@ impl Recurrence {
 }
 
 impl Recurrence {
+    /// How many steps one look at a month or period is: more where long lists are compared with it.
+    fn look_steps(&self) -> u64 {
+        let n_listed =
+            self.by_year_day.len() + 3 * self.by_week_no.len() + self.by_day.len() + 8 * self.by_set_pos.len();
+        1 + n_listed as u64 / 32
+    }
+
     /// Whether the interval leaves in the period of `time`.
     pub(in super::super) fn is_on_grid(&self, anchor: DateTime, time: DateTime) -> bool {
         (period_of(self, time) - period_of(self, anchor)) % i64::from(self.interval.max(1)) == 0
@@ -87,7 +101,7 @@ impl<'a> Search<'a> {
     }
 
     /// For days and longer: the next date that matches, and the next time on it.
-    fn next_by_date(&self, from: DateTime, looks: &mut u32) -> Option<DateTime> {
+    fn next_by_date(&self, from: DateTime, looks: &mut Looks<'_>) -> Option<DateTime> {
         let mut date = self.next_date(from.date(), looks)?;
         if date == from.date() {
             if let Some(time) = self.times.next(from.time()) {
@@ -99,11 +113,11 @@ impl<'a> Search<'a> {
     }
 
     /// The first date at or after `date` that matches, in a period that the interval leaves in.
-    fn next_date(&self, date: Date, looks: &mut u32) -> Option<Date> {
+    fn next_date(&self, date: Date, looks: &mut Looks<'_>) -> Option<Date> {
         let mut from = date;
         let n_months = if self.interval == 1 || self.rule.freq < Freq::Daily { MONTHS_MAX } else { usize::MAX };
         for _ in 0..=n_months {
-            look(looks)?;
+            looks.look()?;
             if self.interval > 1 && self.rule.freq >= Freq::Monthly {
                 let period = self.on_grid(period_of(self.rule, from.to_datetime(Time::midnight())))?;
                 from = from.max(self.begin(period)?.date());
@@ -135,7 +149,7 @@ impl<'a> Search<'a> {
     }
 
     /// For days and longer, with `BYSETPOS`: the next of the times that it picks from each period.
-    fn next_in_dates(&self, from: DateTime, looks: &mut u32) -> Option<DateTime> {
+    fn next_in_dates(&self, from: DateTime, looks: &mut Looks<'_>) -> Option<DateTime> {
         let mut period = period_of(self.rule, from);
         loop {
             period = self.on_grid(period)?;
@@ -151,13 +165,13 @@ impl<'a> Search<'a> {
     }
 
     /// The dates of a period that match.
-    fn dates_in(&self, period: i64, looks: &mut u32) -> Option<Vec<Date>> {
+    fn dates_in(&self, period: i64, looks: &mut Looks<'_>) -> Option<Vec<Date>> {
         let begin = self.begin(period)?.date();
         let end = self.begin(period + 1).map_or(Date::MAX, DateTime::date);
         let (mut month, end) = (Month::of(begin), number_of(end));
         let mut dates = Vec::new();
         while month.first < end {
-            look(looks)?;
+            looks.look()?;
             let days = bits(self.days.in_month(month)).filter_map(|day| month.date(day.into()));
             dates.extend(days.filter(|date| *date >= begin && number_of(*date) < end));
             month = month.next();
@@ -166,10 +180,10 @@ impl<'a> Search<'a> {
     }
 
     /// For hours and shorter: the next period whose date, hour, minute and second are all allowed, and the next time in it.
-    fn next_in_day(&self, from: DateTime, looks: &mut u32) -> Option<DateTime> {
+    fn next_in_day(&self, from: DateTime, looks: &mut Looks<'_>) -> Option<DateTime> {
         let mut period = period_of(self.rule, from);
         loop {
-            look(looks)?;
+            looks.look()?;
             period = self.on_grid(period)?;
             let begin = self.begin(period)?;
             if let Some(later) = self.blocked_until(begin, looks)? {
@@ -199,7 +213,7 @@ impl<'a> Search<'a> {
     /// If the period that begins at `begin` is not allowed: the earliest beginning of one that may be.
     ///
     /// `None` when there is no such period any more.
-    fn blocked_until(&self, begin: DateTime, looks: &mut u32) -> Option<Option<DateTime>> {
+    fn blocked_until(&self, begin: DateTime, looks: &mut Looks<'_>) -> Option<Option<DateTime>> {
         let date = begin.date();
         if !self.days.matches(date) {
             return Some(Some(self.next_date(date.tomorrow().ok()?, looks)?.to_datetime(Time::midnight())));
@@ -272,10 +286,20 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Counts one more look; `None` when there have been enough.
-fn look(looks: &mut u32) -> Option<()> {
-    *looks = looks.checked_sub(1)?;
-    Some(())
+/// The looks that one search may take.
+struct Looks<'a> {
+    left: u32,
+    /// How many steps each of them is.
+    each: u64,
+    steps: &'a Steps,
+}
+
+impl Looks<'_> {
+    /// Counts one more; `None` when there have been enough.
+    fn look(&mut self) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        self.steps.take(self.each)
+    }
 }
 
 /// The number of the period that `time` is in.
