@@ -280,11 +280,19 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "recall", self.store.recall(reminder))
     }
 
+    async fn recalled(&self) -> Result<Vec<ReminderId>, StoreError> {
+        pass!(self, "recalled", self.store.recalled())
+    }
+
     async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {
         pass!(self, "take_turns", self.store.take_turns(limits))
     }
 
     async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
         pass!(self, "tell_hold", self.store.tell_hold(hold))
+    }
+
+    async fn holds(&self, since: Option<Timestamp>) -> Result<Vec<Hold>, StoreError> {
+        pass!(self, "holds", self.store.holds(since))
     }
 }
