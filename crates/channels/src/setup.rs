@@ -40,6 +40,26 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(kind, _)| *kind)
 }
 
+/// Whether messages of this kind can have links or buttons that lead to this server.
+pub fn carries_links(kind: &str) -> bool {
+    matches!(kind, "discord" | "email" | "nats" | "ntfy" | "rabbitmq" | "slack" | "twilio" | "webhook")
+}
+
+/// What an address of this kind looks like; none where a channel needs no address.
+pub fn address_example(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "discord" => "123456789012345678",
+        "email" => "alice@example.org",
+        "nats" | "rabbitmq" => "game.reminder_due",
+        "ntfy" => "my-topic",
+        "slack" => "C0123456789",
+        "telegram" => "123456789",
+        "twilio" | "vapi" | "whatsapp" => "+4915112345678",
+        "webhook" => "https://example.org/hook",
+        _ => return None,
+    })
+}
+
 /// Makes a channel of `kind`. No connection is made and nothing is sent.
 pub fn make(kind: &str, mut fields: Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
     let Some((_, make)) = KINDS.iter().find(|(known, _)| *known == kind) else {
@@ -49,4 +69,38 @@ pub fn make(kind: &str, mut fields: Fields, server: &Server) -> Result<Arc<dyn C
     let channel = make(&mut fields, server)?;
     fields.finish()?;
     Ok(channel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn every_kind_takes_the_address_it_is_shown_with() {
+        let settings: &[(&str, &[(&str, &str)])] = &[
+            ("discord", &[("token", "t0ken")]),
+            ("email", &[("host", "mail.example.org"), ("from", "punctual@example.org")]),
+            ("nats", &[("url", "nats://127.0.0.1:4222")]),
+            ("ntfy", &[]),
+            ("rabbitmq", &[("url", "amqp://127.0.0.1:5672"), ("exchange", "x")]),
+            ("slack", &[("token", "xoxb-1")]),
+            ("telegram", &[("token", "123456789:AAE-s3cret_token")]),
+            (
+                "twilio",
+                &[("account_sid", "ACaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), ("auth_token", "t"), ("from", "Punctual")],
+            ),
+            ("vapi", &[("api_key", "t"), ("phone_number_id", "p"), ("assistant_id", "a")]),
+            ("webhook", &[]),
+            ("whatsapp", &[("token", "t"), ("phone_number_id", "1")]),
+        ];
+        assert!(kinds().eq(settings.iter().map(|(kind, _)| *kind)), "a kind is missing here");
+        for (kind, fields) in settings {
+            let channel = make(kind, sample::settings(fields), &Server::default());
+            let channel = channel.unwrap_or_else(|invalid| panic!("{kind}: {invalid}"));
+            let example = address_example(kind).unwrap();
+            channel.check_address(example).unwrap_or_else(|invalid| panic!("{kind}: {invalid}"));
+        }
+        assert_eq!(address_example("console"), None);
+    }
 }

@@ -49,6 +49,8 @@ impl Child {
                 command.env_remove(name);
             }
         }
+        // Nor by the usual config file: there is none in a directory that does not exist.
+        command.env("XDG_CONFIG_HOME", std::env::temp_dir().join("punctual-bench-has-no-config"));
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let begun_at = SystemClock::read();
         let mut process = command.spawn().context("cannot start another process")?;

@@ -77,6 +77,9 @@ async fn list(context: &Context) -> anyhow::Result<()> {
         }
     }
     print(&table.render(context.paint))?;
+    for warning in page["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        print(&format!("\n{} {}\n", context.paint.with(Style::Yellow, "warning:"), neutral(warning)))?;
+    }
     if closed.is_empty() { Ok(()) } else { print(&format!("\nLeft alone now:\n{closed}")) }
 }
 

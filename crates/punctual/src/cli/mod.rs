@@ -57,11 +57,11 @@ const EXAMPLES: &str = "\
 Examples:
   punctual serve
   punctual add \"take my medicine in 5 minutes\" --priority high --ack \"Did you take it?\"
-  punctual add \"every weekday at 7:30 stand up\"
+  punctual add \"every weekday at 7:30 walk the dog\"
   punctual add \"stand up\" --weekly weekdays --time 09:55
   punctual add \"deploy window opens\" --at 2026-03-02T08:00 --to webhook:https://example.org/hook
   punctual list
-  punctual snooze \"stand up\" 15m
+  punctual snooze \"take my medicine\" \"an hour\"
   punctual next --cron \"0 8 * * 1-5\" --tz Europe/Berlin --count 5
   punctual parse \"morgen um 8\" --tz Europe/Berlin
 
@@ -80,7 +80,7 @@ struct Cli {
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
 struct Global {
-    /// Settings, in TOML [env: PUNCTUAL_CONFIG]
+    /// Settings, in TOML [env: PUNCTUAL_CONFIG] [default: ~/.config/punctual/config.toml, if it is there]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Where the database and the admin key are kept [env: PUNCTUAL_DATA_DIR]

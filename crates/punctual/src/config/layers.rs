@@ -8,7 +8,7 @@ use punctual_core::span;
 use toml::Value;
 
 use super::keys::{self, KEYS, Key, OTHER_VARIABLES, nearest};
-use super::{ChannelConfig, ConfigError, Env, Flags, channels};
+use super::{ChannelConfig, ConfigError, Env, Flags, channels, paths};
 
 /// The table of the file that is not one setting but many channels.
 const CHANNELS: &str = "channels";
@@ -41,7 +41,9 @@ impl<T> Found<T> {
 
 impl<'a> Layers<'a> {
     pub(super) fn new(file: Option<PathBuf>, flags: Flags, env: Env<'a>) -> Result<Self, ConfigError> {
-        let path = file.or_else(|| env("PUNCTUAL_CONFIG").map(PathBuf::from));
+        let named = file.or_else(|| env("PUNCTUAL_CONFIG").map(PathBuf::from));
+        // A file that was named must be there; the usual one is read if it is.
+        let path = named.or_else(|| paths::default_config_file(env).filter(|path| path.exists()));
         let file = path.map(read_file).transpose()?;
         Ok(Self { flags, env, file })
     }

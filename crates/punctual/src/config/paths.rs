@@ -22,6 +22,15 @@ pub(super) fn default_data_dir(env: Env<'_>) -> Result<PathBuf, ConfigError> {
     }
 }
 
+/// The platform's place for a program's settings; none where nothing says whose they would be.
+pub(super) fn default_config_file(env: Env<'_>) -> Option<PathBuf> {
+    let base = |name: &str| env(name).map(PathBuf::from).filter(|base| base.is_absolute());
+    let dir = base("XDG_CONFIG_HOME")
+        .or_else(|| base("APPDATA").filter(|_| cfg!(windows)))
+        .or_else(|| base("HOME").map(|home| home.join(".config")))?;
+    Some(dir.join("punctual/config.toml"))
+}
+
 /// Makes `dir` and its parents; what is made is its owner's alone.
 pub(crate) fn make_private_dir(dir: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();

@@ -46,8 +46,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         }
         shown
     };
-    let channels = app.engine.channel_standings().into_iter().map(show).collect();
-    Ok(wire::page("channels", channels, None))
+    let channels: Vec<Value> = app.engine.channel_standings().into_iter().map(show).collect();
+    let warnings: Vec<&str> = app.local_links.iter().map(|links| links.warning.as_str()).collect();
+    Ok(wire::answer(StatusCode::OK, &json!({ "channels": channels, "warnings": warnings, "next_cursor": null })))
 }
 
 /// Sends a real message, and says what became of it.

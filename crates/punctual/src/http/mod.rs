@@ -83,6 +83,7 @@ use self::bodies::Bodies;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
+use crate::serve::links::LocalLinks;
 
 /// How long a user's zone and language or a count is believed without asking again, in seconds.
 const BELIEVED_FOR_SECONDS: i64 = 10;
@@ -114,6 +115,8 @@ pub(crate) struct App {
     metrics_key: bool,
     /// Knows the links that answer a reminder.
     links: Option<Links>,
+    /// Whether links lead nowhere but to this machine.
+    local_links: Option<LocalLinks>,
     /// Whether everything is done but the send.
     shadow: bool,
 }
@@ -130,6 +133,8 @@ pub(crate) struct Parts {
     pub(crate) metrics_key: bool,
     /// Knows the links that answer a reminder; without it there are none.
     pub(crate) links: Option<Links>,
+    /// Whether links lead nowhere but to this machine.
+    pub(crate) local_links: Option<LocalLinks>,
     /// What was kept from being sent; there is nothing to count when everything is sent.
     pub(crate) shadow: Option<ShadowSends>,
 }
@@ -161,6 +166,7 @@ impl App {
             registry,
             metrics_key: parts.metrics_key,
             links: parts.links,
+            local_links: parts.local_links,
             shadow,
         })
     }

@@ -9,6 +9,9 @@ pub(crate) mod place;
 /// The dead-man's switch.
 mod heartbeat;
 
+/// Links in messages that lead nowhere but to this machine.
+pub(crate) mod links;
+
 /// What ends the server.
 mod signals;
 
@@ -27,6 +30,7 @@ use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Random};
+use punctual_core::reminder::Address;
 use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
@@ -34,6 +38,7 @@ use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use self::links::LocalLinks;
 use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, paths};
 use crate::connections;
 use crate::http::{self, ChannelLabel, ShadowSends};
@@ -63,6 +68,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
+    let local_links = LocalLinks::of(&config, &url);
     let server = server(&config, &url, &secrets);
     let links = server.links.clone();
     let mut channels = channels(&config, Some(secrets.webhook), server)?;
@@ -97,10 +103,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
         links,
+        local_links: local_links.clone(),
         shadow,
     });
     let place = place::Place::announce(&config.data_dir, &url, &local_key)?;
-    say_ready(address, &config);
+    say_ready(address, &config, local_links.as_ref());
 
     let (stop, stopping) = watch::channel(false);
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
@@ -200,7 +207,33 @@ fn server(config: &Config, url: &str, secrets: &secrets::Secrets) -> setup::Serv
 /// Refuses settings of channels that cannot be right, before anything is made or opened.
 pub(crate) fn check_channels(config: &Config) -> anyhow::Result<()> {
     let server = setup::Server::default();
-    config.channels.iter().try_for_each(|wanted| channel(wanted, &server).map(|_| ()))
+    let mut made: BTreeMap<String, Arc<dyn Channel>> = BTreeMap::new();
+    for wanted in &config.channels {
+        made.insert(wanted.name.clone(), channel(wanted, &server)?);
+    }
+    made.insert("console".into(), Arc::new(Console::stdout()));
+    let webhook = webhook::Config { allow_private: config.webhook.allow_private, ..webhook::Config::default() };
+    made.insert("webhook".into(), Arc::new(Webhook::new(webhook)?));
+    check_default(&config.default_channel, &made)
+}
+
+/// Refuses a `default_channel` that could reach nobody.
+fn check_default(default: &Address, channels: &BTreeMap<String, Arc<dyn Channel>>) -> anyhow::Result<()> {
+    let Address { channel: name, address } = default;
+    let Some(channel) = channels.get(name) else {
+        let known = channels.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(anyhow!("default_channel: unknown channel `{name}`; known are {known}"));
+    };
+    let Err(invalid) = channel.check_address(address) else { return Ok(()) };
+    let example = setup::address_example(channel.kind()).unwrap_or("ADDRESS");
+    Err(match address.is_empty() {
+        true => anyhow!(
+            "default_channel: `{name}` is a channel and no address; write \"{name}:ADDRESS\", such as \"{name}:{example}\""
+        ),
+        false => anyhow!(
+            "default_channel: `{name}:{address}`: {invalid}; write \"{name}:ADDRESS\", such as \"{name}:{example}\""
+        ),
+    })
 }
 
 fn channel(wanted: &ChannelConfig, server: &setup::Server) -> anyhow::Result<Arc<dyn Channel>> {
@@ -227,12 +260,6 @@ fn channels(
     for wanted in &config.channels {
         channels.insert(wanted.name.clone(), channel(wanted, &server)?);
     }
-    let default = &config.default_channel;
-    let Some(channel) = channels.get(&default.channel) else {
-        let known = channels.keys().cloned().collect::<Vec<_>>().join(", ");
-        return Err(anyhow!("default_channel: unknown channel `{}`; known are {known}", default.channel));
-    };
-    channel.check_address(&default.address).map_err(|invalid| anyhow!("default_channel: {invalid}"))?;
     Ok(channels)
 }
 
@@ -273,11 +300,16 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
     }
 }
 
-fn say_ready(address: SocketAddr, config: &Config) {
+fn say_ready(address: SocketAddr, config: &Config, local_links: Option<&LocalLinks>) {
     if !address.ip().is_loopback() {
         tracing::warn!(
             "listening beyond this machine without TLS: keys can be read on the way; put a TLS proxy before it"
         );
+    }
+    match local_links {
+        Some(links) if links.is_certain => tracing::warn!("{}", links.warning),
+        Some(links) => tracing::info!("{}", links.warning),
+        None => {}
     }
     if config.shadow {
         tracing::warn!("in shadow: everything is done but the send; nobody gets a message from this server");

@@ -158,6 +158,8 @@ pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) key: String,
     pub(crate) client: reqwest::Client,
+    /// What it logged until it was ready.
+    pub(crate) started_with: Vec<String>,
     lines: std_mpsc::Receiver<String>,
 }
 
@@ -181,7 +183,7 @@ impl Server {
         };
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(DEADLINE * 2).build().unwrap();
-        Self { child, url, key, client, lines }
+        Self { child, url, key, client, started_with: seen, lines }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {

@@ -67,7 +67,14 @@ pub(super) async fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
             checks.push(system::clock());
             checks.push(system::zones(&config.timezone));
             match Client::new(global.url.as_deref(), &config) {
-                Ok(client) => checks.extend(server::check(&client, global.url.is_some()).await),
+                Ok(client) => {
+                    let asked = server::check(&client, global.url.is_some()).await;
+                    // A server that answers has said it itself.
+                    if !asked.iter().any(|check| check.name == "channels") {
+                        checks.extend(system::links(&config));
+                    }
+                    checks.extend(asked);
+                }
                 Err(error) => checks.push(Check::wrong("server", format!("{error:#}"), "mend it and try again")),
             }
         }
@@ -80,6 +87,12 @@ pub(super) async fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
         print(&render(&checks, Paint::of_stdout()))?;
     }
     if ok { Ok(()) } else { Err(Said.into()) }
+}
+
+/// Links that only this machine can reach.
+fn links(warning: &str) -> Check {
+    let (found, advice) = warning.split_once("; ").unwrap_or((warning, "set public_url"));
+    Check::note("links", found, advice)
 }
 
 fn to_json(check: &Check) -> serde_json::Value {

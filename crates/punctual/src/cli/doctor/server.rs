@@ -42,7 +42,12 @@ pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
             return vec![Check::note("server", detail, "start one with `punctual serve`")];
         }
     };
-    checks.push(match client.get("/v1/channels", &[]).await {
+    let page = client.get("/v1/channels", &[]).await;
+    if let Ok(page) = &page {
+        let warnings = page["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        checks.extend(warnings.map(super::links));
+    }
+    checks.push(match page {
         Ok(page) => {
             let names =
                 page["channels"].as_array().into_iter().flatten().filter_map(|channel| channel["name"].as_str());

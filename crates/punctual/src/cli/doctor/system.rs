@@ -9,6 +9,7 @@ use punctual_engine::SystemClock;
 use super::Check;
 use crate::config::{Config, paths};
 use crate::disk::free_bytes;
+use crate::serve::links::LocalLinks;
 use crate::serve::{admin_key_path, check_channels};
 
 /// Less free space than this is soon none.
@@ -28,6 +29,12 @@ pub(super) fn config(config: &Config) -> Check {
         true => Check::good("config", from),
         false => Check::note("config", from, config.warnings.join("; ")),
     }
+}
+
+/// Links that would lead nowhere but to this machine, if a server were started by these settings.
+pub(super) fn links(config: &Config) -> Option<Check> {
+    let links = LocalLinks::of(config, &format!("http://{}", config.listen)).filter(|links| links.is_certain)?;
+    Some(super::links(&links.warning))
 }
 
 pub(super) fn data_dir(dir: &Path) -> Vec<Check> {
