@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::alert::{News, is_told_of};
 use crate::channel::{Receipt, SendError, WAIT_MAX};
 use crate::occurrence::{AttemptStatus, Lease, State, Tries};
 use crate::reminder::{OnUnknown, Reminder};
@@ -40,6 +41,14 @@ pub fn decide(
     };
     let reached_first = tries.reached == 1 && status == AttemptStatus::Sent;
     let counts = reached_first || matches!(state, State::Failed { .. });
+    let before = &claimed.before;
+    let is_first_try = before.state == State::Scheduled && before.tries.attempts == 0;
+    let news = match &state {
+        State::Failed { .. } => Some(News::Ended),
+        State::PendingRetry { .. } if tries.rounds > before.tries.rounds && tries.reached == 0 => Some(News::Trouble),
+        _ if reached_first && !is_first_try => Some(News::Recovered),
+        _ => None,
+    };
     Settlement {
         occurrence: claimed.before.id,
         lease: claimed.lease,
@@ -49,6 +58,7 @@ pub fn decide(
         tries,
         due_at: claimed.before.due_at,
         counts,
+        news,
     }
 }
 
@@ -72,6 +82,7 @@ pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
         tries: claimed.before.tries,
         due_at: claimed.before.due_at,
         counts: false,
+        news: None,
     }
 }
 
@@ -81,6 +92,18 @@ pub fn postpone(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settleme
         return withdraw(claimed, retry_at);
     }
     Settlement { state: State::PendingRetry { retry_at, error: why }, ..withdraw(claimed, retry_at) }
+}
+
+/// The same for one whose only receiver fails everybody: for its person that is as if it had failed.
+pub fn postpone_in_trouble(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settlement {
+    let news = is_unheard_of(claimed).then_some(News::Trouble);
+    Settlement { news, ..postpone(claimed, retry_at, why) }
+}
+
+/// Whether the admins must still hear that every way to its person fails.
+pub fn is_unheard_of(claimed: &Claimed) -> bool {
+    let Tries { rounds, reached, .. } = claimed.before.tries;
+    is_told_of(&claimed.reminder) && rounds == 0 && reached == 0 && claimed.noted.is_none()
 }
 
 /// Leaves what is to be tried again after a while alone until `back_at`, because nothing can come of it before.

@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::alarm::Entry;
+use crate::alert::News;
 use crate::change::{Change, Refused};
 use crate::channel::{Rate, WAIT_MAX};
 use crate::id::{OccurrenceId, ReminderId};
@@ -770,6 +771,8 @@ pub struct Settlement {
     pub due_at: Timestamp,
     /// Whether this counts as a run: the person was reached for the first time, or never will be.
     pub counts: bool,
+    /// What the admins hear of it, if its reminder is critical.
+    pub news: Option<News>,
 }
 
 /// What became of an attempt.

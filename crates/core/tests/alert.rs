@@ -5,9 +5,10 @@
 mod common;
 
 use common::{at, occurrence, once, reminder};
-use punctual_core::alert::{NOBODY, VIA, alerts, shown};
+use punctual_core::alert::{self, NOBODY, News, VIA, looked_for, shown, to_write};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Occurrence, State};
 use punctual_core::reminder::{Address, OnUnknown, Priority, Reminder};
+use punctual_core::store::NewReminder;
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
 
@@ -51,6 +52,17 @@ fn admin(id: &str, language: Option<&str>, timezone: Option<&str>) -> User {
         created_at: at(0),
         updated_at: at(0),
     }
+}
+
+/// What is made of a run that has ended.
+fn alerts(
+    reminder: &Reminder,
+    run: &Occurrence,
+    attempts: &[Attempt],
+    admins: &[User],
+    now: jiff::Timestamp,
+) -> Vec<NewReminder> {
+    to_write(alert::alerts(News::Ended, reminder, run, attempts, admins, now), &[])
 }
 
 /// What an admin who speaks `language` is told.
@@ -127,6 +139,90 @@ fn it_speaks_the_admins_language_and_zone() {
 }
 
 #[test]
+fn trouble_and_its_end_are_told_in_the_admins_language() {
+    let reminder = critical();
+    let waiting = State::PendingRetry { retry_at: at(70), error: "answered 500".into() };
+    let tried = [attempt(1, "telegram:7", Some("answered 500"))];
+    let sent = [tried[0].clone(), attempt(2, "telegram:7", None)];
+    for (language, trouble, recovered) in [
+        (
+            "en",
+            "❗ A critical reminder for alice has not been delivered so far and is tried again: \"Take",
+            "✅ A critical reminder for alice was delivered after all: \"Take",
+        ),
+        (
+            "de",
+            "❗ Eine kritische Erinnerung für alice wurde bisher nicht zugestellt und wird erneut versucht: „Take",
+            "✅ Eine kritische Erinnerung für alice wurde doch noch zugestellt: „Take",
+        ),
+        (
+            "hr",
+            "❗ Kritični podsjetnik za alice još nije dostavljen; pokušava se ponovo: „Take",
+            "✅ Kritični podsjetnik za alice ipak je dostavljen: „Take",
+        ),
+        (
+            "bs",
+            "❗ Kritični podsjetnik za alice još nije dostavljen; pokušava se ponovo: „Take",
+            "✅ Kritični podsjetnik za alice ipak je dostavljen: „Take",
+        ),
+        (
+            "sr",
+            "❗ Kritični podsetnik za alice još nije isporučen; pokušava se ponovo: „Take",
+            "✅ Kritični podsetnik za alice ipak je isporučen: „Take",
+        ),
+        (
+            "sr-Cyrl",
+            "❗ Критични подсетник за alice још није испоручен; покушава се поново: „Take",
+            "✅ Критични подсетник за alice ипак је испоручен: „Take",
+        ),
+    ] {
+        let admins = [admin("root", Some(language), None)];
+        let say = |news, state: &State, attempts: &[Attempt]| {
+            let made = alert::alerts(news, &reminder, &ended(&reminder, state.clone()), attempts, &admins, at(60));
+            made[0].new.reminder.message.clone()
+        };
+        let said = say(News::Trouble, &waiting, &tried);
+        assert!(said.starts_with(trouble) && said.ends_with("telegram:7: answered 500"), "{said}");
+        let said = say(News::Recovered, &State::Delivered { at: at(80) }, &sent);
+        assert!(said.starts_with(recovered), "{said}");
+    }
+}
+
+#[test]
+fn who_was_told_of_trouble_is_told_that_it_got_through_and_nobody_else() {
+    let reminder = critical();
+    let waiting = ended(&reminder, State::PendingRetry { retry_at: at(70), error: "500".into() });
+    let through = ended(&reminder, State::Delivered { at: at(80) });
+    let (root, ops) = (admin("root", None, None), admin("ops", None, None));
+    let users = |made: &[NewReminder]| made.iter().map(|new| new.reminder.user.clone()).collect::<Vec<_>>();
+    let make = |news, run: &Occurrence, admins: &[User]| alert::alerts(news, &reminder, run, &[], admins, at(60));
+
+    let trouble = to_write(make(News::Trouble, &waiting, std::slice::from_ref(&root)), &[]);
+    assert_eq!(users(&trouble), ["root"]);
+    let there = [trouble[0].reminder.id];
+    let again = make(News::Trouble, &waiting, std::slice::from_ref(&root));
+    assert!(to_write(again, &there).is_empty(), "once");
+    let recovered = make(News::Recovered, &through, &[root.clone(), ops.clone()]);
+    assert!(there.iter().all(|id| looked_for(&recovered).contains(id)));
+    assert_eq!(users(&to_write(recovered.clone(), &there)), ["root"]);
+    assert!(to_write(recovered, &[]).is_empty(), "nobody was told of trouble");
+
+    let trouble = to_write(make(News::Trouble, &waiting, &[]), &[]);
+    assert_eq!(users(&trouble), [NOBODY]);
+    let recovered = make(News::Recovered, &through, std::slice::from_ref(&root));
+    assert_eq!(users(&to_write(recovered, &[trouble[0].reminder.id])), [NOBODY]);
+
+    let failed = to_write(make(News::Ended, &ended(&reminder, failed()), &[root, ops]), &there);
+    assert_eq!(users(&failed), ["root", "ops"], "that it was given up is told to all");
+    for spared in [Reminder { priority: Priority::High, ..critical() }, Reminder { created_via: VIA.into(), ..critical() }]
+    {
+        for (news, run) in [(News::Trouble, &waiting), (News::Recovered, &through)] {
+            assert!(alert::alerts(news, &spared, run, &[], &[], at(60)).is_empty());
+        }
+    }
+}
+
+#[test]
 fn what_is_long_is_shortened_visibly_and_fits() {
     let reminder = Reminder { message: "č".repeat(40_000), ..critical() };
     let attempts: Vec<_> = (0..32).map(|n| attempt(n + 1, &format!("sms:+{n}"), Some(&"ž\n".repeat(5000)))).collect();
@@ -155,7 +251,7 @@ fn it_is_a_critical_reminder_for_each_admin_due_at_once() {
         assert_eq!(alert.validate(), Ok(()));
     }
     let again = alerts(&reminder, &run, &[], &admins, at(99));
-    let ids = |made: &[punctual_core::store::NewReminder]| made.iter().map(|n| n.reminder.id).collect::<Vec<_>>();
+    let ids = |made: &[NewReminder]| made.iter().map(|n| n.reminder.id).collect::<Vec<_>>();
     assert_eq!(ids(&made), ids(&again), "however often it is made");
     let unanswered = alerts(&reminder, &ended(&reminder, State::Unanswered { at: at(60) }), &[], &admins, at(60));
     let mut all = [ids(&made), ids(&unanswered)].concat();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Bucket, Channel, Held, Limits, Rate, SendError};
-use punctual_core::decide::{has_other_way, postpone, waits_for_receiver};
+use punctual_core::decide::{has_other_way, is_unheard_of, postpone, postpone_in_trouble, waits_for_receiver};
 use punctual_core::id::fingerprint;
 use punctual_core::reminder::{Address, Priority};
 
@@ -547,6 +547,14 @@ fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timesta
     match aside {
         Aside::Withdrawn => deliver::go_on_without(inner, &flight),
         Aside::Broken(until) if waits_for_receiver(claimed, &inner.settings.retry).is_some_and(|at| until <= at) => {
+            if is_unheard_of(claimed) {
+                // It waits in the store, where the admins are told of it.
+                let why = format!("waits for its turn: {} only fails and is left alone for a while", claimed.to().channel);
+                for one in flight.part().into_iter().chain([flight.clone()]).filter(|one| one.withdraw()) {
+                    inner.settle_later(postpone_in_trouble(&one.claimed, until, why.clone()), None);
+                }
+                return;
+            }
             wait_until(inner, flight, until, "only fails and is left alone for a while", now);
         }
         Aside::Broken(until) => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm;
-use punctual_core::alert::{Unreadable, is_alarming};
+use punctual_core::alert::{News, Unreadable, is_alarming};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
@@ -151,7 +151,7 @@ pub(super) async fn claim(
                 if let Wake::End { state, .. } = &wake
                     && is_alarming(&known.reminder, state.kind())
                 {
-                    alarming.push(id);
+                    alarming.push((id, News::Ended));
                 }
                 ended.add(due.occurrence, known, wake, claim.now, &mut claims);
             }

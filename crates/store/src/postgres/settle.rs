@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
-use punctual_core::alert::is_alarming_end;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, READDRESSED, State, StateKind};
 use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
@@ -54,11 +53,10 @@ pub(super) async fn settle(
     let ((), (), (), carriers) =
         all4(take_back(db, &withdrawn), end_attempts(db, &ended), bury(db, &ended), count_runs(db, &ended, now))
             .await?;
-    let is_alarming = |s: &&&Settlement| {
-        held.get(&(s.occurrence, s.lease)).is_some_and(|held| is_alarming_end(held.priority, s.state.kind()))
-    };
-    let alarming: Vec<OccurrenceId> = ended.iter().filter(is_alarming).map(|s| s.occurrence).collect();
-    let alerts = raise(db, &alarming, now).await?;
+    let is_critical =
+        |s: &&&Settlement| held.get(&(s.occurrence, s.lease)).is_some_and(|held| held.priority == Priority::Critical);
+    let told = ended.iter().chain(&withdrawn).filter(is_critical).filter_map(|s| Some((s.occurrence, s.news?)));
+    let alerts = raise(db, &told.collect::<Vec<_>>(), now).await?;
     settled.wakes.extend(alerts.iter().map(|entry| entry.at));
     moments.extend(alerts.iter().map(|entry| (shard_of(&entry.user), entry.at)));
     settled.next_runs.extend(alerts);

@@ -1,23 +1,24 @@
-//! Writing alerts, in the transaction in which what they are about ends.
+//! Writing alerts, in the transaction that writes what they are about.
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
-use punctual_core::alert::{Unreadable, alerts, alerts_of_unreadable};
+use punctual_core::alert::{Alert, News, Unreadable, alerts, alerts_of_unreadable, looked_for, to_write};
 use punctual_core::id::OccurrenceId;
-use punctual_core::store::{Create, NewReminder, StoreError};
+use punctual_core::store::{Create, StoreError};
 use rusqlite::Connection;
 
 use super::create::{audit, create};
 use super::read;
 
-/// Tells the admins of these occurrences, which have just ended; returns what is due because of it.
-pub(super) fn raise(db: &Connection, ended: &[OccurrenceId], now: Timestamp) -> Result<Vec<Entry>, StoreError> {
+/// Tells the admins what is new of these occurrences; returns what is due because of it.
+pub(super) fn raise(db: &Connection, told: &[(OccurrenceId, News)], now: Timestamp) -> Result<Vec<Entry>, StoreError> {
     let mut due = Vec::new();
-    for id in ended {
+    let admins = if told.is_empty() { Vec::new() } else { read::admins(db)? };
+    for (id, news) in told {
         let Some(view) = read::reminder(db, id.reminder)? else { continue };
         let Some(trail) = read::occurrence(db, *id)? else { continue };
-        let new = alerts(&view.reminder, &trail.occurrence, &trail.attempts, &read::admins(db)?, now);
-        due.extend(write(db, *id, new, now)?);
+        let made = alerts(*news, &view.reminder, &trail.occurrence, &trail.attempts, &admins, now);
+        due.extend(write(db, *id, made, now)?);
     }
     Ok(due)
 }
@@ -30,11 +31,11 @@ pub(super) fn raise_unreadable(db: &Connection, run: &Unreadable, now: Timestamp
 fn write(
     db: &Connection,
     about: OccurrenceId,
-    mut new: Vec<NewReminder>,
+    made: Vec<Alert>,
     now: Timestamp,
 ) -> Result<Vec<Entry>, StoreError> {
-    let existing = read::existing(db, &new.iter().map(|new| new.reminder.id).collect::<Vec<_>>())?;
-    new.retain(|new| existing.iter().all(|view| view.reminder.id != new.reminder.id));
+    let there = read::existing(db, &looked_for(&made))?;
+    let new = to_write(made, &there.iter().map(|view| view.reminder.id).collect::<Vec<_>>());
     if new.is_empty() {
         return Ok(Vec::new());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
-use punctual_core::alert::{Unreadable, is_alarming};
+use punctual_core::alert::{News, Unreadable, is_alarming};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
@@ -99,7 +99,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
             Wake::End { state, also_missed, n_more_missed, next } => {
                 claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
                 if is_alarming(&due.reminder, state.kind()) {
-                    alarming.push(due.occurrence.id);
+                    alarming.push((due.occurrence.id, News::Ended));
                 }
                 let planned = end(db, due, state, &also_missed, n_more_missed, next, claim.now)?;
                 claims.wakes.extend(planned.as_ref().map(|entry| entry.at));

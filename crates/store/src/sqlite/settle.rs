@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_core::alarm::Entry;
-use punctual_core::alert::is_alarming_end;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, Occurrence, READDRESSED, State, StateKind};
 use punctual_core::reminder::{Priority, ReminderStatus};
@@ -52,13 +51,11 @@ fn settle_once_each(
             settled.next_runs.extend(next_run);
         }
     }
-    let is_alarming = |s: &&Settlement| held.get(&s.occurrence).is_some_and(|p| is_alarming_end(*p, s.state.kind()));
-    let alarming: Vec<OccurrenceId> = ended.iter().filter(is_alarming).map(|s| s.occurrence).collect();
-    if !alarming.is_empty() {
-        let alerts = raise(db, &alarming, now)?;
-        settled.wakes.extend(alerts.iter().map(|entry| entry.at));
-        settled.next_runs.extend(alerts);
-    }
+    let is_critical = |s: &&Settlement| held.get(&s.occurrence) == Some(&Priority::Critical);
+    let told = ended.iter().chain(&withdrawn).filter(is_critical).filter_map(|s| Some((s.occurrence, s.news?)));
+    let alerts = raise(db, &told.collect::<Vec<_>>(), now)?;
+    settled.wakes.extend(alerts.iter().map(|entry| entry.at));
+    settled.next_runs.extend(alerts);
     Ok(())
 }
 

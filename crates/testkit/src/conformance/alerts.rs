@@ -3,6 +3,7 @@
 use punctual_core::alert::{NOBODY, VIA};
 use punctual_core::change::Change;
 use punctual_core::channel::SendError;
+use punctual_core::decide::postpone_in_trouble;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{Address, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::store::{ReminderQuery, ReminderView};
@@ -17,7 +18,11 @@ rules!(
     a_critical_reminder_that_is_held_is_told,
     a_critical_reminder_that_was_missed_is_told,
     an_admin_who_is_paused_is_told_if_nobody_else_can_be,
-    what_is_not_critical_or_not_over_is_not_told,
+    what_is_not_critical_or_not_in_trouble_is_not_told,
+    a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_got_through,
+    a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_was_given_up,
+    a_critical_reminder_whose_receiver_is_left_alone_is_told_before_it_is_tried,
+    a_critical_reminder_that_was_snoozed_in_trouble_is_told_when_it_got_through,
     an_alert_that_fails_raises_no_other,
     a_refused_result_raises_nothing,
     every_run_that_fails_is_told_and_many_at_once,
@@ -154,19 +159,105 @@ async fn an_admin_who_is_paused_is_told_if_nobody_else_can_be(desk: Desk) {
     assert_eq!(fail(20).await, ["ops", "root"], "and somebody must be told");
 }
 
-async fn what_is_not_critical_or_not_over_is_not_told(desk: Desk) {
+async fn what_is_not_critical_or_not_in_trouble_is_not_told(desk: Desk) {
     put(&desk, admin("root", "en")).await;
     let of = |number, priority| Reminder { priority, retries_max: 0, ..once(number, 10) };
     let failing = [of(1, Priority::Low), of(2, Priority::Normal), of(3, Priority::High)];
-    let retried = Reminder { retries_max: 1, ..critical(4, 10) };
+    let to = vec![Address::new("phone", "ann"), Address::new("mail", "ann")];
+    let another_way = Reminder { to, retries_max: 1, ..critical(4, 10) };
     let (fine, cancelled) = (critical(5, 10), critical(6, 900));
-    desk.create(&failing.iter().chain([&retried, &fine, &cancelled]).collect::<Vec<_>>()).await;
+    desk.create(&failing.iter().chain([&another_way, &fine, &cancelled]).collect::<Vec<_>>()).await;
     for claimed in desk.claim(10).await.to_send {
         let said = if claimed.before.id.reminder == fine.id { taken() } else { failed() };
         desk.settle(&claimed, said, 10).await;
     }
     desk.change(cancelled.id, Change::Cancel, 11).await;
     assert!(alerts(&desk).await.is_empty());
+}
+
+/// What each alert says, in the order in which they were made, each with its user.
+async fn news(desk: &Desk) -> Vec<(String, String)> {
+    let mut all = alerts(desk).await;
+    all.sort_by_key(|view| view.reminder.created_at);
+    let news = |view: &ReminderView| view.reminder.metadata.to_value()["about"]["news"].as_str().unwrap_or("").to_owned();
+    all.iter().map(|view| (view.reminder.user.clone(), news(view))).collect()
+}
+
+fn told(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(user, news)| ((*user).to_owned(), (*news).to_owned())).collect()
+}
+
+/// Claims the run of this reminder.
+async fn claim_it(desk: &Desk, reminder: &Reminder, now: i64) -> punctual_core::store::Claimed {
+    desk.claim_only(now, vec![reminder.id], 1).await.to_send.remove(0)
+}
+
+async fn a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_got_through(desk: Desk) {
+    put(&desk, admin("root", "en")).await;
+    let to = vec![Address::new("phone", "ann"), Address::new("mail", "ann")];
+    let reminder = Reminder { to, retries_max: 2, ..critical(1, 10) };
+    desk.create(&[&reminder]).await;
+    desk.settle(&claim_it(&desk, &reminder, 10).await, failed(), 10).await;
+    assert!(news(&desk).await.is_empty(), "there is another way to try");
+    let settled = desk.settle(&claim_it(&desk, &reminder, 10).await, failed(), 11).await;
+    assert_eq!(news(&desk).await, told(&[("root", "trouble")]));
+    assert!(settled.wakes.contains(&at(11)), "the timer must learn of it");
+    assert_eq!(settled.next_runs.len(), 1);
+    for (now, then) in [(30, 30), (30, 31)] {
+        desk.settle(&claim_it(&desk, &reminder, now).await, failed(), then).await;
+        assert_eq!(news(&desk).await, told(&[("root", "trouble")]), "once");
+    }
+    // Another admin, who has heard of nothing.
+    put(&desk, admin("ops", "en")).await;
+    desk.settle(&claim_it(&desk, &reminder, 300).await, taken(), 300).await;
+    assert_eq!(news(&desk).await, told(&[("root", "trouble"), ("root", "recovered")]));
+    assert_eq!(desk.audit(reminder.id).await, ["create", "alert", "alert"]);
+    let last = alerts(&desk).await.pop().expect("there are two");
+    assert!(last.reminder.message.contains("was delivered after all"), "{}", last.reminder.message);
+}
+
+async fn a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_was_given_up(desk: Desk) {
+    put(&desk, admin("root", "en")).await;
+    let reminder = Reminder { retries_max: 1, ..critical(1, 10) };
+    desk.create(&[&reminder]).await;
+    desk.settle(&claim_it(&desk, &reminder, 10).await, failed(), 10).await;
+    desk.settle(&claim_it(&desk, &reminder, 100).await, failed(), 100).await;
+    assert_eq!(news(&desk).await, told(&[("root", "trouble"), ("root", "failed")]));
+    let (again, cancelled) = (critical(2, 200), Reminder { retries_max: 1, ..critical(3, 200) });
+    desk.create(&[&again, &cancelled]).await;
+    let refused = Err(SendError::Refused("no".into()));
+    desk.settle(&claim_it(&desk, &again, 200).await, refused, 201).await;
+    assert_eq!(news(&desk).await[2..], told(&[("root", "failed")]), "what is given up at once is told once");
+    desk.settle(&claim_it(&desk, &cancelled, 202).await, failed(), 202).await;
+    desk.change(cancelled.id, Change::Cancel, 203).await;
+    assert_eq!(news(&desk).await[3..], told(&[("root", "trouble")]), "whoever cancels it knows");
+}
+
+async fn a_critical_reminder_whose_receiver_is_left_alone_is_told_before_it_is_tried(desk: Desk) {
+    put(&desk, admin("root", "en")).await;
+    let reminder = Reminder { retries_max: 2, ..critical(1, 10) };
+    desk.create(&[&reminder]).await;
+    for now in [10, 20] {
+        let claimed = claim_it(&desk, &reminder, now).await;
+        desk.write(vec![postpone_in_trouble(&claimed, at(now + 10), "phone only fails".into())], now).await;
+    }
+    assert_eq!(news(&desk).await, told(&[("root", "trouble")]));
+    let message = alerts(&desk).await.remove(0).reminder.message;
+    assert!(message.ends_with("phone only fails"), "{message}");
+    desk.settle(&claim_it(&desk, &reminder, 30).await, taken(), 30).await;
+    assert_eq!(news(&desk).await, told(&[("root", "trouble"), ("root", "recovered")]));
+}
+
+async fn a_critical_reminder_that_was_snoozed_in_trouble_is_told_when_it_got_through(desk: Desk) {
+    put(&desk, admin("root", "en")).await;
+    let reminder = Reminder { retries_max: 2, ..critical(1, 10) };
+    desk.create(&[&reminder]).await;
+    desk.settle(&claim_it(&desk, &reminder, 10).await, failed(), 10).await;
+    desk.change(reminder.id, Change::Snooze { until: at(600) }, 20).await;
+    desk.settle(&claim_it(&desk, &reminder, 600).await, failed(), 600).await;
+    assert_eq!(news(&desk).await, told(&[("root", "trouble")]), "once for a run");
+    desk.settle(&claim_it(&desk, &reminder, 700).await, taken(), 700).await;
+    assert_eq!(news(&desk).await, told(&[("root", "trouble"), ("root", "recovered")]));
 }
 
 async fn an_alert_that_fails_raises_no_other(desk: Desk) {

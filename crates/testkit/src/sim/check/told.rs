@@ -1,4 +1,4 @@
-//! A critical reminder that led to nothing is told to somebody.
+//! A critical reminder that led to nothing is told to somebody; so is one that every address failed, and then that it got through.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,26 @@ use punctual_core::reminder::Priority;
 
 use super::Evidence;
 
+/// How often somebody was told what of a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    trouble: usize,
+    recovered: usize,
+    ended: usize,
+}
+
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let commands = evidence.commands();
-    let mut alerts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut alerts: BTreeMap<String, Told> = BTreeMap::new();
     for row in evidence.rows.iter().filter(|row| row.view.reminder.created_via == VIA) {
-        let about =
-            row.view.reminder.metadata.to_value()["about"]["occurrence_id"].as_str().unwrap_or_default().to_owned();
-        *alerts.entry(about).or_default() += 1;
+        let metadata = row.view.reminder.metadata.to_value();
+        let about = metadata["about"]["occurrence_id"].as_str().unwrap_or_default().to_owned();
+        let told = alerts.entry(about).or_default();
+        match metadata["about"]["news"].as_str() {
+            Some("trouble") => told.trouble += 1,
+            Some("recovered") => told.recovered += 1,
+            _ => told.ended += 1,
+        }
     }
     let mut found = Vec::new();
     for row in &evidence.rows {
@@ -36,7 +49,17 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
                 _ => false,
             };
             let expected = reminder.priority == Priority::Critical && led_to_nothing;
-            let n = alerts.get(&trail.occurrence.id.to_string()).copied().unwrap_or(0);
+            let told = alerts.get(&trail.occurrence.id.to_string()).copied().unwrap_or_default();
+            let tries = trail.occurrence.tries;
+            let in_trouble = reminder.priority == Priority::Critical && tries.rounds > 0 && tries.reached == 0;
+            let got_through = told.trouble > 0 && tries.reached > 0;
+            if told.trouble > 1
+                || in_trouble && told.trouble == 0
+                || told.recovered != usize::from(got_through)
+            {
+                found.push(format!("{} is {} and {kind}, and {told:?}", trail.occurrence.id, reminder.priority));
+            }
+            let n = told.ended;
             if n != usize::from(expected) {
                 found.push(format!(
                     "{} is {} and {kind}, and was told {n} times",
