@@ -29,6 +29,7 @@ pub(crate) fn message(address: &str) -> Message {
         timezone: Zone::named("Europe/Berlin").unwrap(),
         priority: Priority::High,
         to: vec![to.clone()],
+        only: false,
         ack: None,
         snooze_allowed: true,
         retries_max: 3,

@@ -94,7 +94,7 @@ pub fn alerts(
         News::Ended => occurrence.state.kind().as_str(),
     };
     let id_of = |told: &str, admin: &str| {
-        ReminderId::imported(VIA, &format!("{} {told} {admin}", occurrence.id), occurrence.due_at)
+        ReminderId::imported(VIA, &format!("{} {told} {admin}", occurrence.id), occurrence.made_for)
     };
     let alert = |admin: &str, known: Option<&User>| {
         let lang = known.and_then(|user| user.language.as_ref()?.parse().ok()).unwrap_or(Lang::En);
@@ -165,6 +165,7 @@ fn plain(id: ReminderId, user: String, message: String, now: Timestamp) -> Remin
         timezone: Zone::utc(),
         priority: Priority::Critical,
         to: Vec::new(),
+        only: false,
         ack: None,
         snooze_allowed: true,
         retries_max: RETRIES_MAX,
@@ -216,14 +217,7 @@ struct Words {
 }
 
 impl Words {
-    fn say(
-        &self,
-        news: News,
-        reminder: &Reminder,
-        occurrence: &Occurrence,
-        attempts: &[Attempt],
-        due: &str,
-    ) -> String {
+    fn say(&self, news: News, reminder: &Reminder, occurrence: &Occurrence, attempts: &[Attempt], due: &str) -> String {
         let [before, after] = match (news, &occurrence.state) {
             (News::Trouble, _) => self.trouble,
             (News::Recovered, _) => self.recovered,

@@ -99,12 +99,32 @@ pub struct Patch {
     pub timezone: Option<Zone>,
     pub priority: Option<Priority>,
     pub to: Option<Vec<Address>>,
+    pub only: Option<bool>,
     pub ack: Option<Option<AckPolicy>>,
     pub snooze_allowed: Option<bool>,
     pub retries_max: Option<u32>,
     pub misfire: Option<Misfire>,
     pub on_unknown: Option<OnUnknown>,
     pub metadata: Option<Metadata>,
+}
+
+impl Patch {
+    /// Writes the new values over the old ones.
+    pub fn apply(&self, reminder: &mut Reminder) {
+        set(&mut reminder.name, &self.name);
+        set(&mut reminder.message, &self.message);
+        set(&mut reminder.schedule, &self.schedule);
+        set(&mut reminder.timezone, &self.timezone);
+        set(&mut reminder.priority, &self.priority);
+        set(&mut reminder.to, &self.to);
+        set(&mut reminder.only, &self.only);
+        set(&mut reminder.ack, &self.ack);
+        set(&mut reminder.snooze_allowed, &self.snooze_allowed);
+        set(&mut reminder.retries_max, &self.retries_max);
+        set(&mut reminder.misfire, &self.misfire);
+        set(&mut reminder.on_unknown, &self.on_unknown);
+        set(&mut reminder.metadata, &self.metadata);
+    }
 }
 
 /// A reminder as a store has it when a command arrives.
@@ -393,8 +413,10 @@ impl Work {
         let recurring = self.out.reminder.schedule.is_recurring();
         // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
-        self.out.readdressed = patch.to.as_ref().is_some_and(|to| *to != self.out.reminder.to);
-        patch_reminder(&mut self.out.reminder, patch);
+        let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
+        let before = addresses(&self.out.reminder);
+        patch.apply(&mut self.out.reminder);
+        self.out.readdressed = before != addresses(&self.out.reminder);
         self.out.reminder.validate()?;
         if replan {
             self.replan()?;
@@ -541,24 +563,10 @@ fn not_now(why: &str) -> Refused {
     Refused::NotNow(why.to_owned())
 }
 
-fn patch_reminder(reminder: &mut Reminder, patch: &Patch) {
-    fn set<T: Clone>(field: &mut T, value: &Option<T>) {
-        if let Some(value) = value {
-            *field = value.clone();
-        }
+fn set<T: Clone>(field: &mut T, value: &Option<T>) {
+    if let Some(value) = value {
+        *field = value.clone();
     }
-    set(&mut reminder.name, &patch.name);
-    set(&mut reminder.message, &patch.message);
-    set(&mut reminder.schedule, &patch.schedule);
-    set(&mut reminder.timezone, &patch.timezone);
-    set(&mut reminder.priority, &patch.priority);
-    set(&mut reminder.to, &patch.to);
-    set(&mut reminder.ack, &patch.ack);
-    set(&mut reminder.snooze_allowed, &patch.snooze_allowed);
-    set(&mut reminder.retries_max, &patch.retries_max);
-    set(&mut reminder.misfire, &patch.misfire);
-    set(&mut reminder.on_unknown, &patch.on_unknown);
-    set(&mut reminder.metadata, &patch.metadata);
 }
 
 /// How many minutes lie between, to the nearest: a few milliseconds pass between a request and its transaction.

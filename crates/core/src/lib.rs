@@ -45,6 +45,9 @@ pub mod wake;
 /// What an attempt's result means for its occurrence.
 pub mod decide;
 
+/// Where a reminder goes, and whether anybody can receive it.
+pub mod reach;
+
 /// What a command changes: cancel, pause, snooze, ack and their kin.
 pub mod change;
 

@@ -75,9 +75,12 @@ pub struct Tries {
     pub reached: u32,
 }
 
-/// The position of a send under way that has got other addresses meanwhile: one past the last. What it learns about the old
-/// ones says nothing about the new ones, so a store forgets it when the lease ends.
-pub const READDRESSED: u32 = ADDRESSES_MAX as u32;
+/// The position of a send under way that has got other addresses meanwhile: one past the last that a reminder and its user can have
+/// together. What it learns about the old ones says nothing about the new ones, so a store forgets it when the lease ends.
+pub const READDRESSED: u32 = 2 * ADDRESSES_MAX as u32;
+
+// Each address has a bit in `Tries::refused`.
+const _: () = assert!(READDRESSED <= u64::BITS);
 
 /// Where an occurrence stands.
 #[derive(Debug, Clone, PartialEq)]

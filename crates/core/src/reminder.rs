@@ -18,7 +18,7 @@ pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
 pub const TEXT_BYTES_MAX: usize = 2048;
 /// The largest metadata document.
 pub const METADATA_BYTES_MAX: usize = 64 * 1024;
-/// The most addresses one reminder tries.
+/// The most addresses one reminder has, and one user; a reminder tries at most both.
 pub const ADDRESSES_MAX: usize = 32;
 
 /// What a user asked for: a message, when, to whom, and how much it matters.
@@ -38,8 +38,10 @@ pub struct Reminder {
     pub timezone: Zone,
     /// How much it matters; sets the retry delay and who goes first in a backlog.
     pub priority: Priority,
-    /// Where to send it, in order of preference. Empty: wherever the user can be reached.
+    /// Where to send it, in order of preference; the user's other addresses come after these.
     pub to: Vec<Address>,
+    /// Nothing but `to` is tried.
+    pub only: bool,
     /// Whether and how an answer is asked for.
     pub ack: Option<AckPolicy>,
     /// Whether a person may put it off.
@@ -89,6 +91,12 @@ impl Reminder {
             return Err(Invalid::new(
                 "to",
                 format!("has {} addresses; at most {ADDRESSES_MAX} are tried", self.to.len()),
+            ));
+        }
+        if self.only && self.to.is_empty() {
+            return Err(Invalid::new(
+                "only",
+                "says that nothing but `to` is tried, and `to` is empty; write `to`, or leave it out",
             ));
         }
         if self.retries_max > 100 {

@@ -19,6 +19,7 @@ use crate::channel::{Rate, WAIT_MAX};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
+use crate::reach::Fallback;
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::shard::Shards;
 use crate::user::{ApiKey, Person, User};
@@ -125,6 +126,18 @@ pub trait Store: Send + Sync + 'static {
     async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError>;
     /// One user.
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError>;
+    /// Those of `ids` that have an entry, in no order. One that cannot be read is left out.
+    async fn users_of(&self, ids: Vec<String>) -> Result<Vec<User>, StoreError> {
+        let mut found = Vec::new();
+        for id in ids {
+            match self.user(&id).await {
+                Ok(user) => found.extend(user),
+                Err(StoreError::Broken(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
     /// Users by name, after `after`.
     async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError>;
     /// Removes a user's entry; their reminders stay, and what waits for them is looked at again: returns when. `None`: there
@@ -673,7 +686,7 @@ pub struct Claim {
     /// Until when.
     pub lease_until: Timestamp,
     /// Where to send when neither the reminder nor its user says.
-    pub fallback: Address,
+    pub fallback: Fallback,
     /// Only occurrences of these reminders.
     pub only: Option<Vec<ReminderId>>,
     /// The channels on which what may have arrived is held and not sent again, unless its reminder says otherwise.

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::decide::next_address;
 use crate::occurrence::{Occurrence, State, Why};
 use crate::quiet::holds_back;
+use crate::reach::nobody;
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use crate::schedule::{Anchor, Rule};
 use crate::store::Noted;
@@ -115,6 +116,7 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
         .or_else(|| next_address(tries.refused, 0, n_addresses));
     match position {
         Some(position) => moment.wait().unwrap_or(Wake::Send { position }),
+        None if moment.route.is_empty() => end(State::Failed { at: now, error: nobody(&reminder.user) }),
         None => end(State::Failed { at: now, error: "every address has refused it".into() }),
     }
 }
@@ -308,17 +310,6 @@ pub fn after_settle(
             state.is_final().then(next)
         }
         _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
-    }
-}
-
-/// All addresses to try for a reminder, in order: its own, else its user's, else the fallback.
-pub fn route(reminder: &Reminder, users: &[Address], fallback: &Address) -> Vec<Address> {
-    if !reminder.to.is_empty() {
-        reminder.to.clone()
-    } else if !users.is_empty() {
-        users.to_vec()
-    } else {
-        vec![fallback.clone()]
     }
 }
 

@@ -214,7 +214,8 @@ fn who_was_told_of_trouble_is_told_that_it_got_through_and_nobody_else() {
 
     let failed = to_write(make(News::Ended, &ended(&reminder, failed()), &[root, ops]), &there);
     assert_eq!(users(&failed), ["root", "ops"], "that it was given up is told to all");
-    for spared in [Reminder { priority: Priority::High, ..critical() }, Reminder { created_via: VIA.into(), ..critical() }]
+    for spared in
+        [Reminder { priority: Priority::High, ..critical() }, Reminder { created_via: VIA.into(), ..critical() }]
     {
         for (news, run) in [(News::Trouble, &waiting), (News::Recovered, &through)] {
             assert!(alert::alerts(news, &spared, run, &[], &[], at(60)).is_empty());

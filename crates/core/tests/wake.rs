@@ -14,7 +14,7 @@ use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, Remi
 use punctual_core::schedule::Anchor;
 use punctual_core::store::Noted;
 use punctual_core::user::Person;
-use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, text};
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, text};
 
 /// What a moment means where nothing but these matters.
 fn meaning_of(
@@ -219,16 +219,6 @@ fn an_interval_counted_from_the_answer_waits_for_it() {
 }
 
 #[test]
-fn the_way_to_a_person_is_the_reminders_then_the_users_then_the_fallback() {
-    let mut to_whom = reminder(once());
-    let (own, users, fallback) = (to_whom.to.clone(), vec![Address::new("telegram", "1")], Address::new("console", ""));
-    assert_eq!(route(&to_whom, &users, &fallback), own);
-    to_whom.to.clear();
-    assert_eq!(route(&to_whom, &users, &fallback), users);
-    assert_eq!(route(&to_whom, &[], &fallback), vec![fallback.clone()]);
-}
-
-#[test]
 fn over_an_hour_late_says_so() {
     let late = reminder(once());
     for (seconds, expected) in [
@@ -240,6 +230,23 @@ fn over_an_hour_late_says_so() {
     ] {
         assert_eq!(text(&late, at(0), at(seconds)), expected);
     }
+}
+
+#[test]
+fn a_run_that_nobody_can_receive_fails_and_says_so() {
+    let reminder = Reminder { to: vec![], ..reminder(once()) };
+    let wake = on_wake(&Moment {
+        reminder: &reminder,
+        series: &Series::begun(false),
+        occurrence: &occurrence(&reminder, 1, at(0)),
+        person: &Person { paused_until: Some(at(9000)), ..Person::default() },
+        route: &[],
+        holding: &BTreeSet::new(),
+        noted: None,
+        now: at(0),
+    });
+    let Wake::End { state: State::Failed { error, .. }, .. } = wake else { panic!("{wake:?}") };
+    assert!(error.contains("nobody can receive it") && error.contains("`alice` has no addresses"), "{error}");
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Inner {
 
     fn with_channel(&self, mut entry: Entry) -> Entry {
         if entry.channel.is_empty() {
-            entry.channel.clone_from(&self.settings.fallback.channel);
+            entry.channel.clone_from(&self.settings.fallback.address.channel);
         }
         entry
     }

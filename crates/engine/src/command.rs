@@ -1,6 +1,6 @@
 //! The commands: what every front door calls.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use punctual_core::clock::{Clock, Random};
 use punctual_core::decide::withdraw;
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
-use punctual_core::reminder::Reminder;
+use punctual_core::reach;
+use punctual_core::reminder::{Address, Reminder};
 use punctual_core::store::{
     Answered, By, ChangeError, Changed, Create, NewReminder, ReminderView, Settlement, Store, StoreError,
 };
@@ -158,8 +159,9 @@ impl Engine {
         let now = self.inner.clock.now();
         let mut new = Vec::with_capacity(reminders.len());
         let mut views = Vec::with_capacity(reminders.len());
-        for (index, reminder) in reminders.into_iter().enumerate() {
-            let first_due_at = self.check(&reminder, now).map_err(|invalid| CreateError::Invalid { index, invalid })?;
+        let checked = self.check(&reminders, now).await?;
+        for (index, (reminder, checked)) in reminders.into_iter().zip(checked).enumerate() {
+            let first_due_at = checked.map_err(|invalid| CreateError::Invalid { index, invalid })?;
             views.push(ReminderView::fresh(reminder.clone(), first_due_at));
             new.push(NewReminder { reminder, first_due_at });
         }
@@ -185,17 +187,60 @@ impl Engine {
     /// What is claimed but not yet being sent is withdrawn first, so that a command succeeds until the very instant.
     pub async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         if let Change::Update(patch) = &change
-            && let Some(to) = &patch.to
+            && (patch.to.is_some() || patch.only.is_some())
         {
-            self.check_addresses(to).map_err(Refused::Invalid)?;
+            self.check_addresses(patch.to.as_deref().unwrap_or_default()).map_err(Refused::Invalid)?;
+            // What is not there or another's is left to the store to refuse.
+            let view = self.inner.store.reminder(id).await?;
+            if let Some(view) = view.filter(|view| by.user.as_ref().is_none_or(|user| *user == view.reminder.user)) {
+                let mut reminder = view.reminder;
+                patch.apply(&mut reminder);
+                let addresses = self.addresses_of(std::slice::from_ref(&reminder)).await?;
+                self.check_reach(&reminder, &addresses).map_err(Refused::Invalid)?;
+            }
         }
         let inner = self.inner.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
         self.finish(async move { inner.change(id, change, by).await }).await
     }
 
-    /// Checks a reminder as [`Engine::create`] does; returns when it is first due.
-    pub fn check(&self, reminder: &Reminder, now: jiff::Timestamp) -> Result<jiff::Timestamp, Invalid> {
+    /// Checks reminders as [`Engine::create`] does; returns of each when it is first due.
+    pub async fn check(
+        &self,
+        reminders: &[Reminder],
+        now: jiff::Timestamp,
+    ) -> Result<Vec<Result<jiff::Timestamp, Invalid>>, StoreError> {
+        let addresses = self.addresses_of(reminders).await?;
+        let check = |reminder: &Reminder| {
+            let first_due_at = self.check_one(reminder, now)?;
+            self.check_reach(reminder, &addresses)?;
+            Ok(first_due_at)
+        };
+        Ok(reminders.iter().map(check).collect())
+    }
+
+    /// What is wrong with a reminder's addresses that did not keep it from being made.
+    pub fn warnings(&self, reminder: &Reminder) -> Vec<Invalid> {
+        reach::warnings(reminder, |address| self.inner.dead.get(address))
+    }
+
+    /// The addresses of the users that decide whether anybody can receive `reminders`.
+    async fn addresses_of(&self, reminders: &[Reminder]) -> Result<HashMap<String, Vec<Address>>, StoreError> {
+        let depends = |reminder: &&Reminder| reach::depends_on_user(reminder, |address| self.inner.dead.get(address));
+        let users: BTreeSet<&String> = reminders.iter().filter(depends).map(|reminder| &reminder.user).collect();
+        if users.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let found = self.inner.store.users_of(users.into_iter().cloned().collect()).await?;
+        Ok(found.into_iter().map(|user| (user.id, user.addresses)).collect())
+    }
+
+    fn check_reach(&self, reminder: &Reminder, addresses: &HashMap<String, Vec<Address>>) -> Result<(), Invalid> {
+        let users = addresses.get(&reminder.user).map(Vec::as_slice).unwrap_or_default();
+        reach::check(reminder, users, &self.inner.settings.fallback, |address| self.inner.dead.get(address))
+    }
+
+    fn check_one(&self, reminder: &Reminder, now: jiff::Timestamp) -> Result<jiff::Timestamp, Invalid> {
         reminder.validate()?;
         if reminder.created_via == alert::VIA {
             // It would raise no alert of its own.
@@ -207,19 +252,12 @@ impl Engine {
         first.ok_or_else(|| Invalid::new("schedule", "is never due: every instant of it has passed"))
     }
 
-    fn check_addresses(&self, to: &[punctual_core::reminder::Address]) -> Result<(), Invalid> {
+    fn check_addresses(&self, to: &[Address]) -> Result<(), Invalid> {
         for (index, address) in to.iter().enumerate() {
             let Some(channel) = self.inner.channels.get(&address.channel) else {
                 return Err(self.no_channel(&format!("to[{index}].channel"), &address.channel));
             };
             channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
-            if let Some(dead) = self.inner.dead.get(address) {
-                let problem = format!(
-                    "has been dead since {}: {}; if it lives again, `punctual channels revive {} ADDRESS` brings it back",
-                    dead.since, dead.reason, address.channel
-                );
-                return Err(Invalid::new(format!("to[{index}].address"), problem));
-            }
         }
         Ok(())
     }

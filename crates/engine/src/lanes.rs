@@ -549,7 +549,8 @@ fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timesta
         Aside::Broken(until) if waits_for_receiver(claimed, &inner.settings.retry).is_some_and(|at| until <= at) => {
             if is_unheard_of(claimed) {
                 // It waits in the store, where the admins are told of it.
-                let why = format!("waits for its turn: {} only fails and is left alone for a while", claimed.to().channel);
+                let why =
+                    format!("waits for its turn: {} only fails and is left alone for a while", claimed.to().channel);
                 for one in flight.part().into_iter().chain([flight.clone()]).filter(|one| one.withdraw()) {
                     inner.settle_later(postpone_in_trouble(&one.claimed, until, why.clone()), None);
                 }

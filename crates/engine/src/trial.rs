@@ -97,6 +97,7 @@ fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
         timezone: Zone::utc(),
         priority: Priority::Normal,
         to: vec![to.clone()],
+        only: false,
         ack: None,
         snooze_allowed: false,
         retries_max: 0,

@@ -47,12 +47,12 @@ fn occurrences(story: &Story, state: &'static str, via: &'static str) -> u64 {
 fn what_is_created_is_set_and_what_is_cancelled_is_cleared() {
     let (story, alarm) = story();
     let reminder = once(1, in_minutes(5), story.now());
-    let nowhere = Reminder { to: Vec::new(), ..once(2, in_minutes(6), story.now()) };
+    let nowhere = Reminder { user: "me".into(), to: Vec::new(), ..once(2, in_minutes(6), story.now()) };
     story.create(&reminder);
     story.create(&nowhere);
     assert_eq!(alarm.entry(reminder.id), Some(Entry::of(&reminder, in_minutes(5))));
     let entry = alarm.entry(nowhere.id).unwrap();
-    assert_eq!((entry.user.as_str(), entry.channel.as_str()), ("ann", "console"), "where it goes without an address");
+    assert_eq!((entry.user.as_str(), entry.channel.as_str()), ("me", "console"), "where it goes without an address");
     story.change(reminder.id, Change::Cancel).unwrap();
     assert_eq!(alarm.entry(reminder.id), None);
 }

@@ -30,6 +30,7 @@ use std::time::Duration;
 use punctual_channels::Closure;
 pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
 pub use punctual_core::id::ReminderId;
+use punctual_core::reach::{Fallback, ME};
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder, ReminderStatus};
 pub use punctual_core::reminder::{Address, Priority};
 use punctual_core::schedule::Schedule;
@@ -154,7 +155,7 @@ impl Builder {
             clock: Arc::new(SystemClock::start()),
             random: Arc::new(SystemRandom),
             runtime: Arc::new(TokioRuntime::current()),
-            settings: Settings { fallback, ..Settings::default() },
+            settings: Settings { fallback: Fallback::chosen(fallback), ..Settings::default() },
             alarm: None,
         });
         let running = engine.start().await?;
@@ -171,6 +172,7 @@ pub struct Ask {
     timezone: Option<Zone>,
     priority: Priority,
     to: Vec<Address>,
+    only: bool,
     ack: Option<AckPolicy>,
 }
 
@@ -179,11 +181,12 @@ impl Ask {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            user: "me".into(),
+            user: ME.into(),
             schedule: json!({ "type": "once", "at": "1h" }),
             timezone: None,
             priority: Priority::Normal,
             to: Vec::new(),
+            only: false,
             ack: None,
         }
     }
@@ -234,10 +237,17 @@ impl Ask {
         self
     }
 
-    /// To this address; several are tried in order.
+    /// To this address; several are tried in order, and after them the user's others.
     #[must_use]
     pub fn to(mut self, channel: &str, address: &str) -> Self {
         self.to.push(Address::new(channel, address));
+        self
+    }
+
+    /// To these addresses and no others of the user's.
+    #[must_use]
+    pub fn only(mut self) -> Self {
+        self.only = true;
         self
     }
 
@@ -261,6 +271,7 @@ impl Ask {
             timezone,
             priority: self.priority,
             to: self.to,
+            only: self.only,
             ack: self.ack,
             snooze_allowed: true,
             retries_max: 3,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::Rate;
 use punctual_core::id::ReminderId;
+use punctual_core::reach::Fallback;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Beat, Claim, Create, Ears, Heard, Hold, NewReminder, Pulse, Store, Window};
@@ -60,7 +61,7 @@ impl Node {
             limit: 10_000,
             node: self.name.clone(),
             lease_until: now + SignedDuration::from_secs(15),
-            fallback: Address::new("console", ""),
+            fallback: Fallback::chosen(Address::new("console", "")),
             only: None,
             holding: Default::default(),
         }

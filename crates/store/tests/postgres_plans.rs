@@ -12,6 +12,7 @@ use punctual_core::change::Change;
 use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::{decide, withdraw};
 use punctual_core::id::ReminderId;
+use punctual_core::reach::Fallback;
 use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
@@ -85,7 +86,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         shards: Shards::ALL,
         node: "a".into(),
         lease_until,
-        fallback: Address::new("console", ""),
+        fallback: Fallback::chosen(Address::new("console", "")),
         only: None,
         holding: Default::default(),
     };

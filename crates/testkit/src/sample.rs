@@ -37,6 +37,7 @@ pub fn reminder(number: u8, schedule: Schedule, now: Timestamp) -> Reminder {
         timezone: Zone::utc(),
         priority: Priority::Normal,
         to: vec![Address::new("phone", "ann")],
+        only: false,
         ack: None,
         snooze_allowed: true,
         retries_max: 3,

@@ -40,6 +40,7 @@ pub(crate) fn reminder(schedule: Schedule) -> Reminder {
         timezone: Zone::utc(),
         priority: Priority::Normal,
         to: vec![Address::new("webhook", "https://a.example")],
+        only: false,
         ack: None,
         snooze_allowed: true,
         retries_max: 3,

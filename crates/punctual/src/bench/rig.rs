@@ -42,6 +42,7 @@ pub(super) fn reminder(wanted: Wanted, random: [u8; 10], now: Timestamp) -> Remi
         timezone: Zone::utc(),
         priority: Priority::Normal,
         to: wanted.to,
+        only: false,
         ack: None,
         snooze_allowed: true,
         retries_max: 3,

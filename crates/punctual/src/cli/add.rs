@@ -51,6 +51,9 @@ pub(super) struct Details {
     /// Where to send it, in order of preference: CHANNEL or CHANNEL:ADDRESS
     #[arg(long, value_name = "CHANNEL:ADDRESS")]
     to: Vec<String>,
+    /// Try nothing but --to: the user's other addresses do not come after it
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    only: Option<bool>,
     /// low, normal, high or critical
     #[arg(long, value_name = "PRIORITY")]
     priority: Option<String>,
@@ -82,6 +85,9 @@ impl Details {
             let addresses: Result<Vec<Address>, _> = self.to.iter().map(|to| to.parse::<Address>()).collect();
             let addresses = addresses.map_err(|invalid| Usage(format!("--to: {}", invalid.problem)))?;
             fields.insert("to".into(), json!(addresses));
+        }
+        if let Some(only) = self.only {
+            fields.insert("only".into(), only.into());
         }
         let texts = [
             ("priority", &self.priority),
@@ -135,6 +141,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
     };
     let reminder = context.client.send(Method::POST, "/v1/reminders", Some(Value::Object(body))).await?;
+    warn(&reminder);
     if context.json {
         return print_json(&reminder);
     }
@@ -211,6 +218,14 @@ fn said(answer: &Value, now: Timestamp) -> Result<Said, Usage> {
 fn no_time(reason: &str) -> Usage {
     let options = NO_TIME.split(';').next().unwrap_or_default().trim_start_matches("say when: ");
     Usage(format!("{reason}; or say it by an option: {options}"))
+}
+
+/// Says what is wrong with a reminder that was made or changed all the same.
+pub(super) fn warn(reminder: &Value) {
+    for warning in reminder["warnings"].as_array().into_iter().flatten() {
+        let text = |field: &str| neutral(warning[field].as_str().unwrap_or_default());
+        eprintln!("warning: {}: {}", text("field"), text("detail"));
+    }
 }
 
 /// What was done to which reminder, and when it is due next.

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use super::add::{Details, confirmation};
+use super::add::{Details, confirmation, warn};
 use super::find::{self, find};
 use super::schedule::When;
 use super::{Context, Usage, User, asked_zone, print, print_json};
@@ -55,6 +55,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let before = find(&context.client, &args.reminder, user.as_deref()).await?;
     let path = format!("/v1/reminders/{}", find::id(&before));
     let reminder = context.client.change(Method::PATCH, &path, user.as_deref(), Some(Value::Object(body))).await?;
+    warn(&reminder);
     if context.json {
         return print_json(&reminder);
     }

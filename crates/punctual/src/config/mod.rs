@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use punctual_core::phrase::Lang;
-use punctual_core::reminder::Address;
+use punctual_core::reach::Fallback;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
 
@@ -76,7 +76,7 @@ pub(crate) struct Config {
     /// What is told that everything works, for as long as it does.
     pub(crate) heartbeat: Option<HeartbeatConfig>,
     /// Where to send when neither the reminder nor its user says.
-    pub(crate) default_channel: Address,
+    pub(crate) default_channel: Fallback,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub(crate) history_keep: Option<Duration>,
     /// Whether everything is done but the send.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use punctual_core::phrase::Lang;
-use punctual_core::reminder::{Address, Priority};
+use punctual_core::reach::Fallback;
+use punctual_core::reminder::Priority;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
 use toml::Value;
@@ -172,9 +173,11 @@ pub(super) fn secret(layers: &Layers<'_>, name: &str, file: &str) -> Result<Opti
     }
 }
 
-pub(super) fn default_channel(layers: &Layers<'_>) -> Result<Address, ConfigError> {
-    let Some(found) = layers.text("default_channel")? else { return Ok(Address::new("console", "")) };
-    found.value.parse().map_err(|invalid: punctual_core::invalid::Invalid| found.wrong(invalid.problem))
+pub(super) fn default_channel(layers: &Layers<'_>) -> Result<Fallback, ConfigError> {
+    let Some(found) = layers.text("default_channel")? else { return Ok(Fallback::default()) };
+    let address =
+        found.value.parse().map_err(|invalid: punctual_core::invalid::Invalid| found.wrong(invalid.problem))?;
+    Ok(Fallback::chosen(address))
 }
 
 pub(super) fn history_keep(layers: &Layers<'_>) -> Result<Option<Duration>, ConfigError> {

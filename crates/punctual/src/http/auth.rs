@@ -26,7 +26,7 @@ use crate::connections::Connection;
 const KEY_BELIEVED_FOR_SECONDS: i64 = 1;
 
 /// Whom an unbound caller means when it names no user.
-const DEFAULT_USER: &str = "me";
+const DEFAULT_USER: &str = punctual_core::reach::ME;
 
 /// The keys that are known.
 pub(super) struct Auth {

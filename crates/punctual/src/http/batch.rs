@@ -50,10 +50,7 @@ pub(super) async fn create(
         let views = app.create(reminders, &caller, None).await.map_err(named)?;
         return Ok(wire::answer(StatusCode::CREATED, &Created::of(&app, &views).await));
     };
-    let mut views: Vec<ReminderView> = Vec::with_capacity(reminders.len());
-    for (index, reminder) in reminders.into_iter().enumerate() {
-        views.push(app.first_view(reminder).map_err(|invalid| Problem::from(invalid).in_batch(index))?);
-    }
+    let views = app.first_views(reminders, now).await.map_err(named)?;
     let answer = serde_json::to_string(&Created::of(&app, &views).await).expect("reminders always become JSON");
     let reminders = views.into_iter().map(|view| view.reminder).collect();
     let answered = repeatable.with(StatusCode::CREATED, &answer);
@@ -69,7 +66,11 @@ struct Created<'a> {
 
 impl<'a> Created<'a> {
     async fn of(app: &App, views: &'a [ReminderView]) -> Self {
-        Self { created: views.len(), reminders: app.shown(views).await }
+        let mut reminders = Vec::with_capacity(views.len());
+        for view in views {
+            reminders.push(app.shown_new(view).await);
+        }
+        Self { created: views.len(), reminders }
     }
 }
 

@@ -200,7 +200,9 @@ async fn item(
     if paused {
         reminder.status = ReminderStatus::Paused;
     }
-    check!(app.engine.check(&reminder, now));
+    for checked in app.engine.check(std::slice::from_ref(&reminder), now).await? {
+        check!(checked);
+    }
     Ok(Ok(Item { key: key.to_owned(), id, reminder: Some(reminder) }))
 }
 

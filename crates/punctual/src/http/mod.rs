@@ -217,11 +217,15 @@ impl App {
         }
     }
 
-    /// What a reminder that is about to be made will look like: the answer is kept with it, so it
+    /// What reminders that are about to be made will look like: the answer is kept with them, so it
     /// comes first.
-    fn first_view(&self, reminder: Reminder) -> Result<ReminderView, Invalid> {
-        let first_due_at = self.engine.check(&reminder, reminder.created_at)?;
-        Ok(ReminderView::fresh(reminder, first_due_at))
+    async fn first_views(&self, reminders: Vec<Reminder>, now: Timestamp) -> Result<Vec<ReminderView>, CreateError> {
+        let checked = self.engine.check(&reminders, now).await?;
+        let view = |(index, (reminder, checked)): (usize, (Reminder, Result<Timestamp, Invalid>))| {
+            let first_due_at = checked.map_err(|invalid| CreateError::Invalid { index, invalid })?;
+            Ok(ReminderView::fresh(reminder, first_due_at))
+        };
+        reminders.into_iter().zip(checked).enumerate().map(view).collect()
     }
 
     /// The zone of `user`, else the server's.
@@ -234,13 +238,14 @@ impl App {
         self.person(user, self.now()).await.ok().and_then(|person| person.lang).unwrap_or(Lang::En)
     }
 
-    /// The reminders, each with the language that its user is answered in.
-    async fn shown<'a>(&self, views: &'a [ReminderView]) -> Vec<wire::ReminderJson<'a>> {
-        let mut shown = Vec::with_capacity(views.len());
-        for view in views {
-            shown.push(wire::ReminderJson(view, self.lang_of(&view.reminder.user).await));
-        }
-        shown
+    /// The reminder, with the language that its user is answered in.
+    async fn shown<'a>(&self, view: &'a ReminderView) -> wire::ReminderJson<'a> {
+        wire::ReminderJson { view, lang: self.lang_of(&view.reminder.user).await, warnings: Vec::new() }
+    }
+
+    /// The same, of one that has just been made or changed: with what is wrong with its addresses.
+    async fn shown_new<'a>(&self, view: &'a ReminderView) -> wire::ReminderJson<'a> {
+        wire::ReminderJson { warnings: self.engine.warnings(&view.reminder), ..self.shown(view).await }
     }
 
     /// What is needed to understand `user`; nothing is known of one without an entry.

@@ -40,13 +40,15 @@ pub(super) async fn create(
     let Some(repeatable) = repeatable else {
         let views = app.create(vec![reminder], &caller, None).await?;
         return match views.first() {
-            Some(view) => Ok(answer(&app, StatusCode::CREATED, view).await),
+            Some(view) => Ok(wire::answer(StatusCode::CREATED, &app.shown_new(view).await)),
             None => Err(Problem::internal("the reminder was made and cannot be shown")),
         };
     };
-    let view = app.first_view(reminder)?;
-    let shown = ReminderJson(&view, app.lang_of(&view.reminder.user).await);
-    let answer = serde_json::to_string(&shown).expect("a reminder always becomes JSON");
+    let now = reminder.created_at;
+    let Some(view) = app.first_views(vec![reminder], now).await?.pop() else {
+        return Err(Problem::internal("the reminder was read and cannot be shown"));
+    };
+    let answer = serde_json::to_string(&app.shown_new(&view).await).expect("a reminder always becomes JSON");
     let answered = Some(repeatable.with(StatusCode::CREATED, &answer));
     app.create(vec![view.reminder], &caller, answered).await?;
     Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
@@ -108,7 +110,11 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         reminders: Vec<ReminderJson<'a>>,
         next_cursor: Option<String>,
     }
-    Ok(wire::answer(StatusCode::OK, &Page { reminders: app.shown(&views).await, next_cursor }))
+    let mut reminders = Vec::with_capacity(views.len());
+    for view in &views {
+        reminders.push(app.shown(view).await);
+    }
+    Ok(wire::answer(StatusCode::OK, &Page { reminders, next_cursor }))
 }
 
 pub(super) async fn show(
@@ -129,7 +135,8 @@ pub(super) async fn update(
     let id = id_from(&id)?;
     let before = seen(&app, &caller, id).await?;
     let patch = wire::patch(body.json()?, &before.reminder, app.now())?;
-    change(&app, id, Change::Update(Box::new(patch)), caller.by(app.now())).await
+    let changed = app.change(id, Change::Update(Box::new(patch)), caller.by(app.now())).await?;
+    Ok(wire::answer(StatusCode::OK, &app.shown_new(&changed.view).await))
 }
 
 pub(super) async fn cancel(
@@ -190,7 +197,8 @@ pub(super) async fn command(
     if let Some(repeatable) = repeatable {
         let lang = app.lang_of(&seen(&app, &caller, id).await?.reminder.user).await;
         let show = move |view: &ReminderView| {
-            serde_json::to_string(&ReminderJson(view, lang)).expect("a reminder always becomes JSON")
+            serde_json::to_string(&ReminderJson { view, lang, warnings: Vec::new() })
+                .expect("a reminder always becomes JSON")
         };
         by.repeat = Some(repeatable.of_change(show));
     }
@@ -232,7 +240,7 @@ async fn change(app: &App, id: ReminderId, change: Change, by: By) -> Result<Res
 }
 
 async fn answer(app: &App, status: StatusCode, view: &ReminderView) -> Response {
-    wire::answer(status, &ReminderJson(view, app.lang_of(&view.reminder.user).await))
+    wire::answer(status, &app.shown(view).await)
 }
 
 /// A reminder the caller may see; another's is not found.

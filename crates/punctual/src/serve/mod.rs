@@ -167,6 +167,7 @@ async fn publish(store: &PostgresStore, config: &Config, channels: &BTreeMap<Str
         timezone: config.timezone.clone(),
         retries_max: config.retries_max,
         webhook_allow_private: config.webhook.allow_private,
+        default_is_chosen: config.default_channel.is_chosen,
     };
     if let Err(error) = store.publish(&published).await {
         tracing::warn!(%error, "callers in SQL cannot be told which channels there are");
@@ -214,7 +215,7 @@ pub(crate) fn check_channels(config: &Config) -> anyhow::Result<()> {
     made.insert("console".into(), Arc::new(Console::stdout()));
     let webhook = webhook::Config { allow_private: config.webhook.allow_private, ..webhook::Config::default() };
     made.insert("webhook".into(), Arc::new(Webhook::new(webhook)?));
-    check_default(&config.default_channel, &made)
+    check_default(&config.default_channel.address, &made)
 }
 
 /// Refuses a `default_channel` that could reach nobody.

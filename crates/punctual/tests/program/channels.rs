@@ -195,15 +195,22 @@ async fn a_dead_address_is_not_called_again_until_it_is_shown_to_live() {
     // Who says it by its own address is told at once.
     let (status, problem) = server.call(Method::POST, "/v1/reminders", Some(now("two", &to))).await;
     assert_eq!((status, &problem["field"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to[0].address")), "{problem}");
-    // Who has it among theirs is not sent to there.
-    let user = json!({ "addresses": [{ "channel": "webhook", "address": gone.url }] });
-    assert!(server.call(Method::PUT, "/v1/users/bob", Some(user)).await.0.is_success());
+    // So is who has it alone; and who has it among theirs is not sent to there.
+    let live = Receiver::listen().await;
     let mut body = now("three", &Value::Null);
     body["user"] = json!("bob");
     body.as_object_mut().unwrap().remove("to");
+    let [dead, alive] = [&gone.url, &live.url].map(|url| json!({ "channel": "webhook", "address": url }));
+    let user = json!({ "addresses": [dead] });
+    assert!(server.call(Method::PUT, "/v1/users/bob", Some(user)).await.0.is_success());
+    let (status, problem) = server.call(Method::POST, "/v1/reminders", Some(body.clone())).await;
+    assert_eq!((status, &problem["field"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to")), "{problem}");
+    let user = json!({ "addresses": [dead, alive] });
+    assert!(server.call(Method::PUT, "/v1/users/bob", Some(user)).await.0.is_success());
     let third = server.create(body).await;
     let run = ended(&server, &third).await;
     assert!(run["attempts"][0]["error"].as_str().unwrap().contains("not tried: dead since"), "{run}");
+    assert_eq!((&run["state"], &run["attempts"][1]["address"]), (&json!("delivered"), &json!(live.url)));
     assert!(gone.is_quiet(), "nobody called");
     // It is dead after a restart, too.
     drop(server);
@@ -284,9 +291,12 @@ async fn the_story_of_a_critical_reminder_that_failed_everywhere() {
             "to": [{ "channel": "webhook", "address": broken.url }, { "channel": "webhook", "address": refused.url }],
         }))
         .await;
+    let (_, trouble) = admin.next().await;
+    let first = trouble["data"]["message"].as_str().unwrap();
+    assert!(first.contains("wurde bisher nicht zugestellt"), "as soon as all have failed once: {first}");
     let (_, alert) = admin.next().await;
     let message = alert["data"]["message"].as_str().unwrap();
-    for part in ["alice", "Take your medicine", "502", "403"] {
+    for part in ["wurde nicht zugestellt", "alice", "Take your medicine", "502", "403"] {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
     assert!(message.contains("kritische"), "in the admin's language: {message}");

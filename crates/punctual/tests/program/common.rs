@@ -82,12 +82,21 @@ impl Home {
         let mut limited = Command::new("prlimit");
         limited.arg(format!("--nofile={nofile}")).arg(command.get_program()).args(command.get_args()).env_clear();
         limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        limited.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true");
+        limited.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true").env("PUNCTUAL_DEFAULT_CHANNEL", "console");
         Server::start(limited, self.data_dir(), None)
     }
 
-    /// A running server with these settings.
+    /// A running server with these settings. Who has no address is reached by its console.
     pub(crate) fn serve_with(&self, env: &[(&str, &str)]) -> Server {
+        self.serve_unchosen_with(&[&[("PUNCTUAL_DEFAULT_CHANNEL", "console")], env].concat())
+    }
+
+    /// A running server whose default channel nobody chose.
+    pub(crate) fn serve_unchosen(&self) -> Server {
+        self.serve_unchosen_with(&[])
+    }
+
+    pub(crate) fn serve_unchosen_with(&self, env: &[(&str, &str)]) -> Server {
         let mut command = self.command(["serve", "--listen", "127.0.0.1:0"]);
         command.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true").envs(env.iter().copied());
         Server::start(command, self.data_dir(), env.iter().find(|(name, _)| *name == "PUNCTUAL_API_KEY"))

@@ -101,6 +101,7 @@ fn missed(due_at: Timestamp, url: &str) -> Reminder {
         timezone: Zone::utc(),
         priority: Priority::Normal,
         to: vec![Address::new("webhook", url)],
+        only: false,
         ack: None,
         snooze_allowed: true,
         retries_max: 3,

@@ -24,6 +24,7 @@ mod lists;
 mod people;
 mod phrases;
 mod postgres;
+mod reach;
 mod readme;
 mod redis_timer;
 mod reminders;

@@ -707,3 +707,77 @@ async fn a_dead_address_is_refused_in_sql_as_over_http() {
         assert_eq!(by_sql == "refused to[0].address", is_dead, "{by_sql}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_can_receive_it_is_judged_in_sql_as_over_http() {
+    let Some(postgres) = Postgres::start() else { return };
+    let database = postgres.new_database(None);
+    let (home, url) = (Home::new(), postgres.url(&database));
+    let server = home.serve_unchosen_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    let (dead, live) = ("https://example.org/dead", "https://example.org/live");
+    let sql = |text: &str| postgres.sql(&database, text);
+    sql(REMIND);
+    sql(&format!("insert into punctual.dead_address values ('webhook', '{dead}', '2026-01-02 03:04:05+00', '410')"));
+    // A node that starts knows of it.
+    drop(server);
+    let server = home.serve_unchosen_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    for (user, address) in [("reached", live), ("lost", dead)] {
+        let addresses = json!({ "addresses": [format!("webhook:{address}")] });
+        assert!(server.call(Method::PUT, &format!("/v1/users/{user}"), Some(addresses)).await.0.is_success());
+    }
+    for (user, to, only, refused) in [
+        ("nobody", json!([]), false, Some("to")),
+        ("nobody", json!([live]), false, None),
+        ("nobody", json!([dead]), false, Some("to[0].address")),
+        ("nobody", json!([live, dead]), true, None),
+        ("lost", json!([]), false, Some("to")),
+        ("lost", json!([dead]), false, Some("to[0].address")),
+        ("reached", json!([]), false, None),
+        ("reached", json!([dead]), false, None),
+        ("reached", json!([dead]), true, Some("to[0].address")),
+        ("reached", json!([]), true, Some("only")),
+        ("me", json!([]), false, None),
+    ] {
+        let case = format!("{user} {to} only: {only}");
+        let body = json!({
+            "user": user, "message": "m", "to": to, "only": only,
+            "schedule": { "type": "once", "at": "2099-01-01T00:00:00Z" },
+        });
+        let (_, answer) = server.call(Method::POST, "/v1/reminders", Some(body)).await;
+        assert_eq!(answer["field"].as_str(), refused, "{case}: {answer}");
+        let arguments = format!(
+            "user_id => '{user}', message => 'm', at => '2099-01-01', \"to\" => $to${to}$to$, \"only\" => {only}"
+        );
+        let by_sql = sql(&format!("select remind($arguments${arguments}$arguments$)"));
+        assert_eq!(by_sql.strip_prefix("refused "), refused, "{case}: {by_sql}");
+        if refused.is_none() {
+            let made = server.get(&format!("/v1/reminders/{by_sql}")).await;
+            assert_eq!((&made["only"], &made["to"]), (&answer["only"], &answer["to"]), "{case}");
+            let is_warned = postgres.log().contains("WARNING:  to[") && to.to_string().contains(dead);
+            assert_eq!(answer["warnings"].is_array(), is_warned, "{case}: {answer}");
+        }
+    }
+    let event = |key: &str, more: &str| {
+        let call = format!("punctual.put_event('{key}', '2099-01-01', '{{5}}', message => 'm', {more})");
+        sql(&format!(
+            "create or replace function event() returns text language plpgsql as $$ declare refused text; begin \
+             return {call}; exception when invalid_parameter_value then \
+             get stacked diagnostics refused = column_name; return 'refused ' || refused; end $$"
+        ));
+        sql("select event()")
+    };
+    let only = format!("\"to\" => '[\"{live}\"]', \"only\" => true");
+    assert_eq!(event("a", "users => '{reached,nobody}'"), "refused users");
+    assert_eq!(event("b", "users => '{reached,me}'"), "2");
+    assert_eq!(event("c", &only), "1", "the event itself is the user");
+    assert_eq!(event("d", &format!("users => '{{reached}}', {only}")), "1");
+    let kept = "select string_agg(r.only_to::text, ' ' order by e.event_key) from punctual.reminder r \
+                join punctual.event_reminder e on e.reminder_id = r.id where e.event_key in ('c', 'd')";
+    assert_eq!(sql(kept), "true true");
+    assert_eq!(event("d", "users => '{reached}'"), "1", "and changed");
+    assert_eq!(sql(kept), "true false");
+    let grants = "select has_function_privilege('punctual_client', p.oid, 'execute')::text || \
+                  has_function_privilege('public', p.oid, 'execute')::text from pg_proc p \
+                  where p.pronamespace = 'punctual'::regnamespace and p.proname in ('remind', 'put_event') and p.pronargs > 1";
+    assert_eq!(sql(grants), "truefalse\ntruefalse", "whoever could call them still can");
+}

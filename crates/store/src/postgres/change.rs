@@ -184,7 +184,8 @@ async fn update_reminder(
         "update punctual.reminder set name = $2, message = $3, schedule = $4, timezone = $5, priority = $6, route = $7, \
          ack_timeout = $8, ack_prompt = $9, ack_reminders_max = $10, snooze_allowed = $11, retries_max = $12, \
          misfire = $13, misfire_within = $14, on_unknown = $15, metadata = $16, status = $17, updated_at = $18, \
-         last_run = $19, carried_by = $20, planned = $21, last_status = coalesce($22, last_status), on_unknown_auto = $23 \
+         last_run = $19, carried_by = $20, planned = $21, last_status = coalesce($22, last_status), on_unknown_auto = $23, \
+         only_to = $24 \
          where id = $1",
         &[
             (&uuid(reminder.id), Type::UUID),
@@ -210,6 +211,7 @@ async fn update_reminder(
             (&i64::from(series.planned), Type::INT8),
             (&last_status, Type::TEXT),
             (&is_auto, Type::BOOL),
+            (&reminder.only, Type::BOOL),
         ],
     )
     .await?;

@@ -68,6 +68,7 @@ pub(super) async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> 
     let withins: Vec<i64> = new.iter().map(|r| millis(r.misfire.within)).collect();
     let unknowns: Vec<&str> = new.iter().map(|r| on_unknown(r).0).collect();
     let autos: Vec<bool> = new.iter().map(|r| on_unknown(r).1).collect();
+    let onlys: Vec<bool> = new.iter().map(|r| r.only).collect();
     let vias: Vec<&str> = new.iter().map(|r| r.created_via.as_str()).collect();
     let originals: Vec<Option<&str>> = new.iter().map(|r| r.original_text.as_deref()).collect();
     let metadata: Vec<&str> = new.iter().map(|r| r.metadata.as_str()).collect();
@@ -80,9 +81,10 @@ pub(super) async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> 
     db.execute(
         "insert into punctual.reminder (id, user_id, name, message, schedule, timezone, priority, route, ack_timeout, \
          ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, created_via, \
-         original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned, on_unknown_auto) \
+         original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned, on_unknown_auto, \
+         only_to) \
          select * from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
-         $21, $22, $23, $24, $25, $26)",
+         $21, $22, $23, $24, $25, $26, $27)",
         &[
             (&ids, Type::UUID_ARRAY),
             (&users, Type::TEXT_ARRAY),
@@ -110,6 +112,7 @@ pub(super) async fn insert_reminders(db: &Connection<'_>, new: &[&Reminder]) -> 
             (&carriers, Type::INT4_ARRAY),
             (&planned, Type::INT8_ARRAY),
             (&autos, Type::BOOL_ARRAY),
+            (&onlys, Type::BOOL_ARRAY),
         ],
     )
     .await?;

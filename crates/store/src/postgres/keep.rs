@@ -53,6 +53,14 @@ pub(super) async fn user(db: &Connection<'_>, id: &str) -> Result<Option<User>, 
     Ok(rows.first().map(read_user).transpose()?)
 }
 
+/// Those of `ids` that have an entry and can be read.
+pub(super) async fn users_of(db: &Connection<'_>, ids: &[String]) -> Result<Vec<User>, Fault> {
+    let ids: Vec<_> = ids.iter().map(|id| clean(id)).collect();
+    let sql = format!("{} where u.id = any ($1)", select_user());
+    let rows = db.rows(&sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
+    Ok(rows.iter().filter_map(|row| read_user(row).ok()).collect())
+}
+
 /// One user, whom nobody else changes before the transaction ends.
 pub(super) async fn user_for_update(db: &Connection<'_>, id: &str) -> Result<Option<User>, Fault> {
     let sql = format!("{} where u.id = $1 for update", select_user());

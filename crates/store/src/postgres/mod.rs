@@ -338,6 +338,10 @@ impl Store for PostgresStore {
         read!(self, db => keep::user(&db, id))
     }
 
+    async fn users_of(&self, ids: Vec<String>) -> Result<Vec<User>, StoreError> {
+        read!(self, db => keep::users_of(&db, &ids))
+    }
+
     async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError> {
         read!(self, db => keep::users(&db, after.as_deref(), limit))
     }

@@ -20,6 +20,8 @@ pub struct Published {
     pub retries_max: u32,
     /// Whether webhooks may call private addresses.
     pub webhook_allow_private: bool,
+    /// Whether somebody chose where reminders go that have no address.
+    pub default_is_chosen: bool,
 }
 
 /// A channel that a node has.
@@ -54,9 +56,10 @@ pub(super) async fn publish(db: &Connection<'_>, published: &Published) -> Resul
         privates.push(private);
     }
     let retries_max = published.retries_max.to_string();
-    let settings = vec!["max_retries", "timezone", "webhook_allow_private"];
-    let allow_private = if published.webhook_allow_private { "true" } else { "false" };
-    let values = vec![retries_max.as_str(), published.timezone.name(), allow_private];
+    let settings = vec!["default_channel_chosen", "max_retries", "timezone", "webhook_allow_private"];
+    let word = |yes: bool| if yes { "true" } else { "false" };
+    let (chosen, allow_private) = (word(published.default_is_chosen), word(published.webhook_allow_private));
+    let values = vec![chosen, retries_max.as_str(), published.timezone.name(), allow_private];
     let mut zones: Vec<String> = jiff::tz::db().available().map(|zone| zone.as_str().to_owned()).collect();
     zones.sort_unstable();
 

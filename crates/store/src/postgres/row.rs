@@ -21,9 +21,10 @@ use uuid::Uuid;
 /// The columns [`reminder`] reads, in its order.
 pub(super) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.on_unknown_auto";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.on_unknown_auto, \
+    r.only_to";
 /// How many those are.
-pub(super) const N_REMINDER: usize = 23;
+pub(super) const N_REMINDER: usize = 24;
 
 /// The columns [`series`] reads, in its order.
 pub(super) const SERIES: &str = "r.last_run, r.carried_by, r.planned";
@@ -164,6 +165,7 @@ pub(super) fn reminder(row: &Row, first: usize) -> Result<Reminder, StoreError> 
         schedule: Schedule::from_stored(get(row, at(4))?).map_err(impossible)?,
         timezone: Zone::named(get(row, at(5))?).map_err(impossible)?,
         priority: Priority::from_rank(rank),
+        only: get(row, at(23))?,
         to: addresses(get(row, at(7))?)?,
         ack,
         snooze_allowed: get(row, at(11))?,

@@ -65,9 +65,9 @@ pub(super) async fn delete_user(
     Ok(Some(wakes))
 }
 
-/// The reminders of a user's that are sent to the user's own addresses.
+/// The reminders of a user's that are sent to the user's own addresses, at once or after others.
 async fn theirs(db: &Connection<'_>, user: &str) -> Result<Vec<Uuid>, Fault> {
-    let sql = "select r.id from punctual.reminder r where r.user_id = $1 and r.route is null order by r.id";
+    let sql = "select r.id from punctual.reminder r where r.user_id = $1 and not r.only_to order by r.id";
     let rows = db.rows(sql, &[(&clean(user), Type::TEXT)]).await?;
     Ok(rows.iter().map(|found| get(found, 0)).collect::<Result<_, StoreError>>()?)
 }

@@ -28,12 +28,7 @@ pub(super) fn raise_unreadable(db: &Connection, run: &Unreadable, now: Timestamp
     write(db, run.id, alerts_of_unreadable(run, &read::admins(db)?, now), now)
 }
 
-fn write(
-    db: &Connection,
-    about: OccurrenceId,
-    made: Vec<Alert>,
-    now: Timestamp,
-) -> Result<Vec<Entry>, StoreError> {
+fn write(db: &Connection, about: OccurrenceId, made: Vec<Alert>, now: Timestamp) -> Result<Vec<Entry>, StoreError> {
     let there = read::existing(db, &looked_for(&made))?;
     let new = to_write(made, &there.iter().map(|view| view.reminder.id).collect::<Vec<_>>());
     if new.is_empty() {

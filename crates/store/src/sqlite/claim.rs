@@ -7,10 +7,11 @@ use punctual_core::alarm::Entry;
 use punctual_core::alert::{News, Unreadable, is_alarming};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Occurrence, State, StateKind};
+use punctual_core::reach::route;
 use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
 use punctual_core::store::{Claim, Claimed, Claims, Noted, StoreError};
 use punctual_core::user::Person;
-use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, route, unreachable};
+use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, unreachable};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::alert::{raise, raise_unreadable};

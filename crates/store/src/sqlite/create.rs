@@ -30,9 +30,9 @@ fn insert_reminders(db: &Connection, new: &[NewReminder]) -> Result<(), StoreErr
         db,
         "INSERT INTO reminder (id, user, name, message, schedule, timezone, priority, route, ack_timeout, \
          ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, \
-         created_via, original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned) \
+         created_via, original_text, metadata, status, created_at, updated_at, last_run, carried_by, planned, only_to) \
          VALUES {values}",
-        25,
+        26,
         &rows,
         |(reminder, route), values| {
             let series = Series::begun(reminder.schedule.is_recurring());
@@ -61,6 +61,7 @@ fn insert_reminders(db: &Connection, new: &[NewReminder]) -> Result<(), StoreErr
             values.push(series.last_run);
             values.push(series.carried_by);
             values.push(series.planned);
+            values.push(reminder.only);
         },
         |_| Ok(()),
     )
@@ -108,7 +109,7 @@ pub(super) fn update_reminder(db: &Connection, reminder: &Reminder, series: &Ser
             "UPDATE reminder SET name = ?, message = ?, schedule = ?, timezone = ?, priority = ?, route = ?, \
              ack_timeout = ?, ack_prompt = ?, ack_reminders_max = ?, snooze_allowed = ?, retries_max = ?, \
              misfire = ?, misfire_within = ?, on_unknown = ?, metadata = ?, status = ?, updated_at = ?, \
-             last_run = ?, carried_by = ?, planned = ? WHERE id = ?",
+             last_run = ?, carried_by = ?, planned = ?, only_to = ? WHERE id = ?",
         )
         .map_err(broken)?;
     statement
@@ -133,6 +134,7 @@ pub(super) fn update_reminder(db: &Connection, reminder: &Reminder, series: &Ser
             series.last_run,
             series.carried_by,
             series.planned,
+            reminder.only,
             reminder.id.as_bytes(),
         ])
         .map_err(broken)?;

@@ -16,9 +16,9 @@ use rusqlite::Row;
 /// The columns [`reminder`] reads, in its order.
 pub(super) const REMINDER: &str = "r.id, r.user, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.only_to";
 /// How many those are.
-pub(super) const N_REMINDER: usize = 22;
+pub(super) const N_REMINDER: usize = 23;
 
 /// The columns [`occurrence`] reads, in its order.
 pub(super) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.state, o.wake_at, o.lease, o.at, o.error, \
@@ -101,6 +101,7 @@ pub(super) fn reminder(row: &Row<'_>, first: usize) -> Result<Reminder, StoreErr
         schedule: Schedule::from_stored(text(row, at(4))?).map_err(impossible)?,
         timezone: Zone::named(text(row, at(5))?).map_err(impossible)?,
         priority: punctual_core::reminder::Priority::from_rank(get(row, at(6))?),
+        only: get(row, at(22))?,
         to: addresses(get::<Option<String>>(row, at(7))?.as_deref())?,
         ack,
         snooze_allowed: get(row, at(11))?,

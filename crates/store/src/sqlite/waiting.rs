@@ -45,8 +45,8 @@ pub(super) fn delete_user(db: &Connection, id: &str, now: Timestamp) -> Result<O
     }
 }
 
-/// The occurrences of a user's that are sent to the user's own addresses.
-const THEIRS: &str = "reminder_id IN (SELECT id FROM reminder WHERE user = ?1 AND route IS NULL)";
+/// The occurrences of a user's that are sent to the user's own addresses, at once or after others.
+const THEIRS: &str = "reminder_id IN (SELECT id FROM reminder WHERE user = ?1 AND NOT only_to)";
 
 /// Forgets which addresses the open occurrences of `whose` have tried and been refused by. One that is being sent just now is
 /// marked, so that it forgets when its lease ends.

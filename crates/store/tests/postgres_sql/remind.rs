@@ -178,6 +178,7 @@ async fn what_is_not_said_comes_from_the_user_and_from_what_nodes_published() {
         timezone: Zone::named("Europe/Zagreb").unwrap(),
         retries_max: 5,
         webhook_allow_private: false,
+        default_is_chosen: true,
     };
     store.publish(&published).await.unwrap();
     assert_eq!(made("ann"), "Europe/Zagreb 5");
@@ -375,7 +376,16 @@ async fn with_channels(server: &Postgres) -> (PostgresStore, String) {
     let kinds = [("webhook", "webhook"), ("console", "console"), ("log", "closure")];
     let channels = kinds.map(|(name, kind)| channel(name, kind)).to_vec();
     let timezone = Zone::utc();
-    store.publish(&Published { channels, timezone, retries_max: 3, webhook_allow_private: false }).await.unwrap();
+    store
+        .publish(&Published {
+            channels,
+            timezone,
+            retries_max: 3,
+            webhook_allow_private: false,
+            default_is_chosen: true,
+        })
+        .await
+        .unwrap();
     (store, name)
 }
 

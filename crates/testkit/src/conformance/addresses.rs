@@ -165,7 +165,7 @@ async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
     let put = async |names: &[&str]| desk.store.put_user(ann(names)).await.expect("the store works");
     put(&["a", "b"]).await;
     let theirs = Reminder { to: vec![], ..once(1, 10) };
-    let own = Reminder { to: phones(&["x", "y"]), ..once(2, 10) };
+    let own = Reminder { to: phones(&["x", "y"]), only: true, ..once(2, 10) };
     desk.create(&[&theirs, &own]).await;
     for said in [refused, failed] {
         for claimed in desk.claim(10).await.to_send {

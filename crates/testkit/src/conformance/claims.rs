@@ -1,13 +1,16 @@
 //! Claiming: urgent first, earliest first, and never what another holds.
 
 use jiff::civil::time;
+use punctual_core::change::{Change, Patch};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::phrase::Lang;
+use punctual_core::reach::Fallback;
 use punctual_core::reminder::{Address, Priority, Reminder};
+use punctual_core::store::Claim;
 use punctual_core::user::{Except, Person, QuietHours, User};
 use punctual_core::zone::Zone;
 
-use super::desk::{Desk, LEASE, asking, at, once, run, taken};
+use super::desk::{Desk, LEASE, asking, at, failed, once, run, taken};
 use super::rules;
 
 rules!(
@@ -20,6 +23,8 @@ rules!(
     what_must_be_waited_for_hides_nothing,
     a_claim_knows_the_person,
     a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback,
+    the_users_addresses_come_after_the_reminders_own_unless_it_says_only,
+    a_reminder_that_nobody_can_receive_any_more_fails,
 );
 
 async fn the_most_urgent_come_first_and_then_the_earliest(desk: Desk) {
@@ -172,4 +177,80 @@ async fn a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback(
     let claimed = desk.claim(20).await.to_send;
     assert_eq!(claimed[0].route, user.addresses);
     assert_eq!(claimed[1].route, [Address::new("console", "")]);
+}
+
+fn bob(addresses: Vec<Address>) -> User {
+    User {
+        id: "bob".into(),
+        timezone: None,
+        language: None,
+        addresses,
+        quiet_hours: None,
+        paused_until: None,
+        admin: false,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+async fn the_users_addresses_come_after_the_reminders_own_unless_it_says_only(desk: Desk) {
+    let (mail, phone, sms) = (Address::new("mail", "bob"), Address::new("phone", "bob"), Address::new("sms", "bob"));
+    desk.store.put_user(bob(vec![mail.clone(), phone.clone()])).await.expect("the store works");
+    let of = |number, to: &[&Address], only| Reminder {
+        user: "bob".into(),
+        to: to.iter().map(|address| (*address).clone()).collect(),
+        only,
+        retries_max: 0,
+        ..once(number, 10 * i64::from(number))
+    };
+    let all = [of(1, &[&sms], false), of(2, &[&phone, &sms], false), of(3, &[&sms], true)];
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    let routes: Vec<_> = desk.claim(30).await.to_send.into_iter().map(|claimed| claimed.route).collect();
+    assert_eq!(routes[0], [sms.clone(), mail.clone(), phone.clone()]);
+    assert_eq!(routes[1], [phone.clone(), sms.clone(), mail.clone()], "each once");
+    assert_eq!(routes[2], std::slice::from_ref(&sms));
+    assert_eq!(desk.view(all[2].id).await.reminder, all[2], "what was asked for is kept");
+
+    let (tried, changed) = (of(4, &[&sms], false), of(5, &[&sms], false));
+    desk.create(&[&tried, &changed]).await;
+    for expect in [&sms, &mail, &phone] {
+        let claimed = desk.claim_only(40, vec![tried.id], 1).await.to_send.remove(0);
+        assert_eq!(claimed.to(), expect, "one after the other");
+        let said = if *expect == phone { taken() } else { failed() };
+        desk.settle(&claimed, said, 40).await;
+    }
+    assert_eq!(desk.states(tried.id).await, [(StateKind::Delivered, 40)]);
+    let only = Patch { only: Some(true), ..Patch::default() };
+    desk.change(changed.id, Change::Update(Box::new(only)), 41).await;
+    let claimed = desk.claim_only(50, vec![changed.id], 1).await.to_send.remove(0);
+    assert_eq!(claimed.route, std::slice::from_ref(&sms));
+    desk.settle(&claimed, failed(), 50).await;
+    assert_eq!(desk.states(changed.id).await, [(StateKind::Failed, 50)]);
+}
+
+async fn a_reminder_that_nobody_can_receive_any_more_fails(desk: Desk) {
+    desk.store.put_user(bob(vec![Address::new("mail", "bob")])).await.expect("the store works");
+    let of = |number, user: &str, priority| Reminder { user: user.into(), to: vec![], priority, ..once(number, 10) };
+    let (normal, critical) = (of(1, "bob", Priority::Normal), of(2, "bob", Priority::Critical));
+    let mine = of(3, "me", Priority::Normal);
+    desk.create(&[&normal, &critical, &mine]).await;
+    desk.store.put_user(bob(vec![])).await.expect("the store works");
+    let console = Address::new("console", "");
+    let fallback = Fallback { address: console.clone(), is_chosen: false };
+    let claims = desk.store.claim(Claim { fallback: fallback.clone(), ..Desk::claim_of(10, 0, 10, 10) }).await;
+    let claims = claims.expect("the store works");
+    assert_eq!(claims.ended, [StateKind::Failed, StateKind::Failed]);
+    let sent: Vec<_> = claims.to_send.iter().map(|claimed| (claimed.reminder.id, claimed.route.clone())).collect();
+    assert_eq!(sent, [(mine.id, vec![console.clone()])]);
+    for reminder in [&normal, &critical] {
+        let trail = desk.trail(run(reminder, 1)).await;
+        assert!(trail.attempts.is_empty(), "nothing was sent");
+        let error = trail.occurrence.state.error().unwrap_or_default().to_owned();
+        assert!(error.contains("nobody can receive it"), "{error}");
+    }
+    let claims = desk.store.claim(Claim { fallback, ..Desk::claim_of(10, 0, 10, 10) }).await;
+    let alert = claims.expect("the store works").to_send.remove(0);
+    assert_eq!(alert.reminder.created_via, punctual_core::alert::VIA, "of the critical one somebody is told");
+    assert_eq!(alert.route, [console]);
+    assert!(alert.reminder.message.contains("nobody can receive it"), "{}", alert.reminder.message);
 }

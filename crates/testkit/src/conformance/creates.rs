@@ -27,6 +27,7 @@ async fn a_created_reminder_reads_back_whole(desk: Desk) {
         timezone: Zone::named("Europe/Berlin").expect("a real zone"),
         priority: Priority::Critical,
         to: vec![Address::new("phone", "ann"), Address::new("mail", "ann@example.org")],
+        only: true,
         ack: Some(AckPolicy { prompt: Some("done?".into()), ..AckPolicy::default() }),
         snooze_allowed: false,
         retries_max: 7,

@@ -143,6 +143,7 @@ impl Load {
             reminders_max: self.random.below(3) as u32,
         });
         let policy = *self.random.pick(&[MisfirePolicy::Latest, MisfirePolicy::All, MisfirePolicy::Skip]);
+        let to = self.addresses();
         Reminder {
             id: ReminderId::new(now, self.random.ten()),
             user: format!("user-{}", self.random.below(3)),
@@ -151,7 +152,8 @@ impl Load {
             schedule: self.schedule(),
             timezone: self.zone(),
             priority: *self.random.pick(&Priority::URGENT_FIRST),
-            to: self.addresses(),
+            only: !to.is_empty() && self.random.one_in(4),
+            to,
             ack,
             snooze_allowed: true,
             retries_max: self.random.below(4) as u32,

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::Channel;
 use punctual_core::clock::Clock;
+use punctual_core::reach::Fallback;
 use punctual_core::reminder::Address;
 use punctual_core::store::{Store, StoreError};
 use punctual_engine::{Engine, Parts, Running, Runtime, Settings};
@@ -71,7 +72,7 @@ impl Process {
         };
         let settings = Settings {
             node: format!("node-{group}"),
-            fallback: Address::new("phone", "nobody in particular"),
+            fallback: Fallback::chosen(Address::new("phone", "nobody in particular")),
             // Two engines learn of each other's leases by the sweep alone.
             fallback_interval: Duration::from_secs(if alone { 300 } else { 20 }),
             ..limits

@@ -79,6 +79,8 @@ fn map(row: &Row<'_>, wishes: &Wishes) -> Result<Mapped, Bad> {
         _ => go_on_at(next, local_rule(row, kind)?, zone.as_ref(), row, wishes.now),
     };
     let mut reminder = reminder(row, wishes, schedule, CARRIED)?;
+    // There, too, the user's other channels came after the job's own.
+    reminder.remove("only");
     let texts = ["name", "priority", "ack_prompt", "created_via", "original_text"];
     for field in texts {
         if let Some(text) = row.text(field) {

@@ -68,6 +68,8 @@ pub(super) fn reminder(
     }
     if !to.is_empty() {
         reminder.insert("to".into(), to.into());
+        // There it went nowhere else.
+        reminder.insert("only".into(), true.into());
     }
     let carried = carried.iter().filter_map(|field| {
         let column = row.layout.column(field).to_owned();

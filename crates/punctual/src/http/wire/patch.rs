@@ -37,6 +37,7 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp) ->
         timezone,
         priority: fields.word("priority")?,
         to: addresses(&mut fields, "to")?,
+        only: fields.boolean("only")?,
         ack: if asks { Some(ack(&mut fields, before.ack.as_ref())?) } else { None },
         snooze_allowed: fields.boolean("snooze_allowed")?,
         retries_max: fields.number("max_retries")?,

@@ -21,6 +21,7 @@ pub(super) const KNOWN: &[&str] = &[
     "timezone",
     "priority",
     "to",
+    "only",
     "require_ack",
     "ack_prompt",
     "ack_timeout",
@@ -47,6 +48,7 @@ pub(super) const MADE_HERE: &[&str] = &[
     "consecutive_errors",
     "created_at",
     "updated_at",
+    "warnings",
 ];
 
 /// A reminder as it was sent, with as much read as is needed to learn whose zone counts.
@@ -88,6 +90,7 @@ impl Asked {
             schedule: schedule(&mut fields, &timezone, now)?,
             priority: fields.word("priority")?.unwrap_or_default(),
             to: addresses(&mut fields, "to")?.unwrap_or_default(),
+            only: fields.boolean("only")?.unwrap_or(false),
             ack: ack(&mut fields, None)?,
             snooze_allowed: fields.boolean("snooze_allowed")?.unwrap_or(true),
             retries_max: fields.number("max_retries")?.unwrap_or(retries_max),

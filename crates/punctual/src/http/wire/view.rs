@@ -1,6 +1,7 @@
 //! A reminder as it is shown.
 
 use jiff::Timestamp;
+use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::span;
@@ -10,7 +11,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A reminder and what its runs have led to, said in the language of its user.
-pub(in crate::http) struct ReminderJson<'a>(pub(in crate::http) &'a ReminderView, pub(in crate::http) Lang);
+pub(in crate::http) struct ReminderJson<'a> {
+    pub(in crate::http) view: &'a ReminderView,
+    pub(in crate::http) lang: Lang,
+    /// What is wrong with it that did not keep it from being made.
+    pub(in crate::http) warnings: Vec<Invalid>,
+}
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -22,6 +28,7 @@ struct Shown<'a> {
     timezone: &'a str,
     priority: &'static str,
     to: &'a [Address],
+    only: bool,
     require_ack: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ack_prompt: Option<&'a str>,
@@ -46,6 +53,14 @@ struct Shown<'a> {
     consecutive_errors: u32,
     created_at: Timestamp,
     updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning<'a>>,
+}
+
+#[derive(Serialize)]
+struct Warning<'a> {
+    field: &'a str,
+    detail: &'a str,
 }
 
 #[derive(Serialize)]
@@ -56,7 +71,7 @@ struct ShownMisfire {
 
 impl Serialize for ReminderJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let view = self.0;
+        let view = self.view;
         let reminder = &view.reminder;
         let ack = reminder.ack.as_ref();
         Shown {
@@ -68,6 +83,7 @@ impl Serialize for ReminderJson<'_> {
             timezone: reminder.timezone.name(),
             priority: reminder.priority.as_str(),
             to: &reminder.to,
+            only: reminder.only,
             require_ack: ack.is_some(),
             ack_prompt: ack.and_then(|ack| ack.prompt.as_deref()),
             ack_timeout: ack.map(|ack| span::format(ack.timeout)),
@@ -86,13 +102,18 @@ impl Serialize for ReminderJson<'_> {
             status: reminder.status.as_str(),
             next_run_at: view.next_run_at,
             snoozed_until: view.snoozed_until,
-            summary: reminder.schedule.summary_in(self.1, &reminder.timezone),
+            summary: reminder.schedule.summary_in(self.lang, &reminder.timezone),
             last_run_at: view.last_run_at,
             last_status: view.last_status.as_ref().map(|kind| kind.as_str()),
             total_runs: view.total_runs,
             consecutive_errors: view.consecutive_errors,
             created_at: reminder.created_at,
             updated_at: reminder.updated_at,
+            warnings: self
+                .warnings
+                .iter()
+                .map(|Invalid { field, problem }| Warning { field, detail: problem })
+                .collect(),
         }
         .serialize(serializer)
     }

@@ -64,7 +64,7 @@ async fn lived_in(home: &Home) -> Vec<Value> {
     let asked =
         server.create(once("asked", json!({ "to": to(&receiver), "require_ack": true, "ack_prompt": "Well?" }))).await;
     receiver.next().await;
-    let refused = server.create(once("refused", json!({ "to": to(&broken) }))).await;
+    let refused = server.create(once("refused", json!({ "to": to(&broken), "only": true }))).await;
     for (reminder, state) in [(&sent, "delivered"), (&asked, "awaiting_ack"), (&refused, "failed")] {
         until_last_is(&server, reminder, state).await;
     }

@@ -180,6 +180,7 @@ async fn a_server_that_goes_away_is_waited_for() {
     soon(async { while pending(&server).await == 0 {} }).await;
     drop(server);
     let mut command = home.command(["serve", "--listen", &format!("127.0.0.1:{port}")]);
+    command.env("PUNCTUAL_DEFAULT_CHANNEL", "console");
     let mut server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let output = output_of(importing);
     assert!(output.status.success());

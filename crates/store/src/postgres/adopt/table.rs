@@ -64,6 +64,7 @@ pub(super) const REMINDER: Table = Table {
         same("timezone", Text),
         same("priority", Small),
         same("route", Text),
+        same("only_to", Bool),
         same("ack_timeout", Big),
         same("ack_prompt", Text),
         same("ack_reminders_max", Int),

@@ -53,10 +53,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             let tries = trail.occurrence.tries;
             let in_trouble = reminder.priority == Priority::Critical && tries.rounds > 0 && tries.reached == 0;
             let got_through = told.trouble > 0 && tries.reached > 0;
-            if told.trouble > 1
-                || in_trouble && told.trouble == 0
-                || told.recovered != usize::from(got_through)
-            {
+            if told.trouble > 1 || in_trouble && told.trouble == 0 || told.recovered != usize::from(got_through) {
                 found.push(format!("{} is {} and {kind}, and {told:?}", trail.occurrence.id, reminder.priority));
             }
             let n = told.ended;
