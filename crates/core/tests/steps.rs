@@ -1,5 +1,7 @@
 //! How much work a schedule may be: counted in steps, so that the same is refused everywhere.
 
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
 use jiff::Timestamp;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::Schedule;

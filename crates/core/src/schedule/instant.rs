@@ -110,7 +110,9 @@ fn until_said(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Op
 fn written(text: &str, zone: &Zone, now: Timestamp) -> Result<Option<Timestamp>, String> {
     if text.len() > TEXT_BYTES_MAX {
         let length = text.len();
-        return Err(format!("is {length} bytes long, too long for a time; write `tomorrow at 8`, or a span such as 5m"));
+        return Err(format!(
+            "is {length} bytes long, too long for a time; write `tomorrow at 8`, or a span such as 5m"
+        ));
     }
     let out_of_range = || out_of_range(text);
     if text.is_empty() {
