@@ -175,7 +175,11 @@ impl Rows<'_> {
         }
         match (layout, rule(reminder)) {
             (Layout::Wide, rule) => row.push(Cell::new(rule.unwrap_or("once"), Style::Dim)),
-            (_, Some(rule)) => message = message.with_below(rule),
+            // The next run says which zone it is.
+            (_, Some(rule)) => {
+                let zone = format!(", {}", text("timezone"));
+                message = message.with_below(rule.strip_suffix(&zone).unwrap_or(rule));
+            }
             (_, None) => {}
         }
         row.extend([Cell::new(status, of_status(status)), message]);

@@ -7,7 +7,7 @@ use super::style::{Paint, Style, neutral, shorten, width, wrap};
 /// The narrowest the last column is cut to.
 const LAST_WIDTH_MIN: usize = 12;
 /// The most lines that one text is wrapped to.
-const LINES_MAX: usize = 4;
+const LINES_MAX: usize = 8;
 const GAP: usize = 2;
 
 /// Rows under a header. Where a line has a width, the last column is cut or wrapped to fit.
