@@ -144,8 +144,8 @@ impl Inner {
 
     /// Claims what rang; called by the one who claims.
     pub(crate) async fn take_rung(self: &Arc<Self>) -> Result<(), StoreError> {
-        let now = self.clock.now();
         loop {
+            let now = self.clock.now();
             let mut only: Vec<ReminderId> = std::mem::take(&mut *lock(&self.rings.rung)).into_iter().collect();
             only.retain(|id| !self.flights.has(*id) && !self.rings.is_claimed(*id, now));
             let limit = self.settings.batch_max;
@@ -156,6 +156,8 @@ impl Inner {
             if only.is_empty() || self.flights.len() + limit > self.settings.in_flight_max || self.stopping() {
                 return Ok(());
             }
+            self.keep_own().await.inspect_err(|_| lock(&self.rings.rung).extend(&only))?;
+            let now = self.clock.now();
             let claim = Claim {
                 now,
                 from: Timestamp::MIN,

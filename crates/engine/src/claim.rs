@@ -265,6 +265,7 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
             () = inner.clock.pause(PAUSE_AFTER_FAILURE) => {}
         }
     }
+    inner.keep_own().await?;
     let now = inner.clock.now();
     let claim = Claim {
         now,

@@ -26,6 +26,7 @@ use crate::deliver::Hold;
 use crate::flight::{Fired, Flights};
 use crate::lanes::Lanes;
 use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
+use crate::outage::Outage;
 use crate::peers::{Peers, Standing};
 use crate::run::Phase;
 use crate::settings::Settings;
@@ -89,6 +90,7 @@ pub(crate) struct Inner {
     /// A node has left.
     pub(crate) peers_changed: Notify,
     store_error: Mutex<Option<String>>,
+    pub(crate) outage: Outage,
 }
 
 /// How the engine is.
@@ -145,6 +147,7 @@ impl Engine {
             peers: Peers::none(),
             peers_changed: Notify::new(),
             store_error: Mutex::new(None),
+            outage: Outage::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -387,6 +390,7 @@ impl Inner {
     }
 
     pub(crate) fn store_failed(&self, error: &StoreError) {
+        self.outage.note(self.clock.now());
         let mut store_error = self.store_error.lock().unwrap_or_else(PoisonError::into_inner);
         let text = error.to_string();
         if store_error.as_ref() != Some(&text) {

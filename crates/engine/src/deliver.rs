@@ -22,7 +22,7 @@ use crate::gate::Fate;
 use crate::lanes::{self, Sent};
 
 /// A lease that ends sooner than this is not used any more: the store's clock may run a little ahead of ours.
-const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
+pub(crate) const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
 /// How long it is asked what became of a message that a platform took. No phone call takes longer.
 const FOLLOW_FOR: SignedDuration = SignedDuration::from_mins(15);
 

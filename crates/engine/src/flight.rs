@@ -17,6 +17,9 @@ const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
 
+/// The end of a lease that another has taken.
+const LOST: i64 = i64::MIN;
+
 /// A claimed occurrence on its way.
 pub(crate) struct Flight {
     pub(crate) claimed: Claimed,
@@ -108,6 +111,11 @@ impl Flight {
         at.as_microsecond() < self.lease_until.load(Ordering::Acquire)
     }
 
+    /// Whether the lease ends until `until`, and another does not have it already.
+    fn ends_by(&self, until: Timestamp) -> bool {
+        !self.holds_at(until) && self.lease_until.load(Ordering::Acquire) != LOST
+    }
+
     fn key(&self) -> (OccurrenceId, u64) {
         (self.claimed.before.id, self.claimed.lease)
     }
@@ -190,9 +198,14 @@ impl Flights {
         self.lock().values().filter(|flight| flight.withdraw()).cloned().collect()
     }
 
-    /// The leases to keep alive: those that end until `until`.
+    /// The leases to keep alive: those that end until `until`, unless they are known to be lost.
     pub(crate) fn leases(&self, until: Timestamp) -> Vec<(OccurrenceId, u64)> {
-        self.lock().iter().filter(|(_, flight)| !flight.holds_at(until)).map(|(key, _)| *key).collect()
+        self.lock().iter().filter(|(_, flight)| flight.ends_by(until)).map(|(key, _)| *key).collect()
+    }
+
+    /// Whether the lease of any of them ends until `until`.
+    pub(crate) fn end_by(&self, until: Timestamp) -> bool {
+        self.lock().values().any(|flight| flight.ends_by(until))
     }
 
     /// Takes down that all leases but `lost` now hold until `until`.
@@ -200,7 +213,7 @@ impl Flights {
         let flights = self.lock();
         for key in leases {
             if let Some(flight) = flights.get(key) {
-                let until = if lost.contains(key) { i64::MIN } else { until.as_microsecond() };
+                let until = if lost.contains(key) { LOST } else { until.as_microsecond() };
                 flight.lease_until.store(until, Ordering::Release);
             }
         }

@@ -48,6 +48,9 @@ mod trial;
 /// Writing down what became of it.
 mod settle;
 
+/// Going on after the store could not be used.
+mod outage;
+
 /// Other nodes on the same store.
 mod peers;
 

@@ -3,11 +3,12 @@
 //! Settlements that wait are written together: while one batch is being committed, the next one gathers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use punctual_core::occurrence::State;
 use punctual_core::store::{Settlement, StoreError};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::claim::{plus, signed};
 use crate::command::Inner;
@@ -25,12 +26,21 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// The way to the settling loop. What waits in it is bounded by the number of flights.
 pub(crate) struct Settler {
     sender: mpsc::UnboundedSender<Settlement>,
+    n_handed: AtomicU64,
+    n_written: watch::Sender<u64>,
 }
 
 impl Settler {
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Settlement>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { sender }, receiver)
+        (Self { sender, n_handed: AtomicU64::new(0), n_written: watch::Sender::new(0) }, receiver)
+    }
+
+    /// Waits until everything that has been handed over by now is written.
+    pub(crate) async fn caught_up(&self) {
+        let n_handed = self.n_handed.load(Ordering::Acquire);
+        // The sender lives in `self`.
+        let _ = self.n_written.subscribe().wait_for(|n_written| *n_written >= n_handed).await;
     }
 }
 
@@ -45,6 +55,7 @@ impl Inner {
                 tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
             }
         }
+        self.settler.n_handed.fetch_add(1, Ordering::AcqRel);
         // The loop outlives every sender; if it is gone, so is the process, and the lease will tell.
         let _ = self.settler.sender.send(settlement);
     }
@@ -98,7 +109,9 @@ pub(crate) async fn run(inner: Arc<Inner>, mut receiver: mpsc::UnboundedReceiver
             () = inner.landed_all() => return,
         }
         gather(&inner, &mut receiver, &mut batch).await;
+        let n_batch = batch.len() as u64;
         inner.settle_now(std::mem::take(&mut batch)).await;
+        inner.settler.n_written.send_modify(|n_written| *n_written += n_batch);
     }
 }
 

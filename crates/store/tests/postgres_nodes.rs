@@ -293,9 +293,11 @@ async fn until(server: &Postgres, database: &str, query: &str, wanted: &str) {
     tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it comes to this");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_claim_whose_answer_was_lost_is_found_again() {
-    let Some(server) = Postgres::start() else { return };
+/// A node, and a claim of its that was written although its answer was lost, with leases of this length.
+async fn a_claim_whose_answer_was_lost(
+    server: &Postgres,
+    lease_for: SignedDuration,
+) -> (Arc<Node>, Claim, String, Proxy) {
     let database = server.new_database(None);
     let proxy = Proxy::before(server.port());
     let node = Arc::new(Node::start("a", &proxy.url_for(&server.url(&database))).await);
@@ -308,15 +310,23 @@ async fn a_claim_whose_answer_was_lost_is_found_again() {
          create constraint trigger slowly after update on punctual.occurrence deferrable initially deferred \
          for each row execute function slowly()",
     );
-    let claim = node.claim(now + SignedDuration::from_millis(1), Shards::ALL);
+    let mut claim = node.claim(now + SignedDuration::from_millis(1), Shards::ALL);
+    claim.lease_until = claim.now + lease_for;
     let claiming = tokio::spawn({
         let (node, claim) = (node.clone(), claim.clone());
         async move { node.store.claim(claim).await }
     });
-    until(&server, &database, "select count(*) from pg_stat_activity where wait_event = 'PgSleep'", "1").await;
+    until(server, &database, "select count(*) from pg_stat_activity where wait_event = 'PgSleep'", "1").await;
     proxy.cut();
-    assert!(claiming.await.unwrap().is_err(), "nobody knows whether it was written");
-    until(&server, &database, "select state from punctual.occurrence", "processing").await;
+    assert!(claiming.await.expect("it does not panic").is_err(), "nobody knows whether it was written");
+    until(server, &database, "select state from punctual.occurrence", "processing").await;
+    (node, claim, database, proxy)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_whose_answer_was_lost_is_found_again() {
+    let Some(server) = Postgres::start() else { return };
+    let (node, claim, _, _proxy) = a_claim_whose_answer_was_lost(&server, SignedDuration::from_secs(15)).await;
     let found = node.store.claim(claim.clone()).await.unwrap();
     assert_eq!(found.to_send.iter().map(|claimed| claimed.lease).collect::<Vec<_>>(), [1]);
     assert!(found.n_taken >= claim.limit, "it says nothing about what this claim asked for");
@@ -370,4 +380,22 @@ async fn a_claim_that_the_server_is_slow_with_is_not_given_up() {
     );
     let claims = node.store.claim(node.claim(now + SignedDuration::from_millis(1), Shards::ALL)).await.unwrap();
     assert_eq!(claims.to_send.iter().map(|claimed| claimed.lease).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_whose_answer_was_lost_is_found_again_also_after_its_leases_ended() {
+    let Some(server) = Postgres::start() else { return };
+    let (node, mut claim, database, _proxy) =
+        a_claim_whose_answer_was_lost(&server, SignedDuration::from_secs(1)).await;
+    until(&server, &database, "select wake_at < clock_timestamp() from punctual.occurrence", "t").await;
+    claim.now = node.beat().await.now;
+    (claim.until, claim.lease_until) = (claim.now, claim.now + SignedDuration::from_secs(15));
+    let found = node.store.claim(claim.clone()).await.unwrap();
+    // The same lease: nothing of it was begun, so it is not called cut off.
+    let leases: Vec<_> = found.to_send.iter().map(|claimed| (claimed.lease, claimed.lease_until)).collect();
+    assert_eq!(leases, [(1, claim.lease_until)]);
+    assert_eq!(server.sql(&database, "select status from punctual.attempt"), "sending");
+    // And it holds again.
+    let other = Node::start("b", &server.url(&database)).await;
+    assert_eq!(other.store.claim(other.claim(claim.now, Shards::ALL)).await.unwrap().to_send.len(), 0);
 }

@@ -28,6 +28,7 @@ struct Tape {
 enum Answer {
     Say(Result<Receipt, SendError>),
     Hang,
+    Wait(Arc<Notify>),
     Panic,
 }
 
@@ -65,6 +66,13 @@ impl RecordingChannel {
     pub fn then_hang(&self) -> &Self {
         self.lock().script.push_back(Answer::Hang);
         self
+    }
+
+    /// The next message that has no answer yet is taken when the test says so.
+    pub fn then_wait(&self) -> Arc<Notify> {
+        let taken = Arc::new(Notify::new());
+        self.lock().script.push_back(Answer::Wait(Arc::clone(&taken)));
+        taken
     }
 
     /// The next message that has no answer yet makes the channel panic.
@@ -146,6 +154,10 @@ impl Channel for RecordingChannel {
             None => Ok(Receipt::default()),
             Some(Answer::Say(answer)) => answer,
             Some(Answer::Hang) => std::future::pending().await,
+            Some(Answer::Wait(taken)) => {
+                taken.notified().await;
+                Ok(Receipt::default())
+            }
             Some(Answer::Panic) => panic!("the channel was told to panic"),
         }
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm::Alarm;
 use punctual_core::change::Change;
@@ -11,7 +13,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::Clock;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::Reminder;
-use punctual_core::store::{By, ChangeError, Changed, ReminderView, Store, Trail};
+use punctual_core::store::{By, ChangeError, Changed, ReminderView, Store, StoreError, Trail};
 use punctual_engine::{CreateError, Engine, Parts, Running, Settings};
 use punctual_store::sqlite::{Options, SqliteStore};
 
@@ -19,6 +21,7 @@ use crate::clock::ManualClock;
 use crate::executor::Executor;
 use crate::phone::RecordingChannel;
 use crate::random::SeededRandom;
+use crate::tap::{Tap, Tapped};
 
 /// The real engine on the real SQLite store, in one thread, with time in the test's hand.
 pub struct Story {
@@ -31,9 +34,20 @@ pub struct Story {
     executor: Executor,
     settings: Settings,
     alarm: Option<Arc<dyn Alarm>>,
+    is_down: Arc<AtomicBool>,
     path: PathBuf,
     _folder: tempfile::TempDir,
     process: Option<(Engine, Running)>,
+}
+
+/// A store that fails while a test says so.
+struct Down(Arc<AtomicBool>);
+
+#[async_trait]
+impl Tap for Down {
+    async fn before(&self, _: &'static str) -> Result<(), StoreError> {
+        if self.0.load(Ordering::Acquire) { Err(StoreError::Unavailable("it is down".into())) } else { Ok(()) }
+    }
 }
 
 /// Every story begins here.
@@ -71,6 +85,7 @@ impl Story {
             executor: Executor::default(),
             settings,
             alarm,
+            is_down: Arc::default(),
             path: folder.path().join("story.db"),
             _folder: folder,
             process: None,
@@ -86,6 +101,7 @@ impl Story {
     pub fn start(&mut self) {
         let store = SqliteStore::open(&self.path, Options { inline: true, durable: false });
         let store: Arc<dyn Store> = Arc::new(store.unwrap_or_else(|error| panic!("{error}")));
+        let store = Tapped::before(store, Down(Arc::clone(&self.is_down)));
         let channels: [(String, Arc<dyn Channel>); 2] =
             [("phone".into(), Arc::new(self.phone.clone())), ("mail".into(), Arc::new(self.mail.clone()))];
         let engine = Engine::new(Parts {
@@ -100,6 +116,11 @@ impl Story {
         let starting = engine.clone();
         let running = self.run(async move { starting.start().await });
         self.process = Some((engine, running.unwrap_or_else(|error| panic!("{error}"))));
+    }
+
+    /// Makes the store fail whatever it is asked, or work again.
+    pub fn store_is_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::Release);
     }
 
     /// Ends the process in the middle of whatever it does.

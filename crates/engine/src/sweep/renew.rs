@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use punctual_core::store::StoreError;
+
 use crate::claim::{plus, signed};
 use crate::command::Inner;
 
@@ -24,15 +26,21 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 
 async fn run_once(inner: &Inner) {
     inner.tidy_lanes();
+    if let Err(error) = all(inner).await {
+        inner.store_failed(&error);
+    }
+}
+
+/// Renews all leases that are worth it, also those that have run out, if nobody has taken them.
+pub(crate) async fn all(inner: &Inner) -> Result<(), StoreError> {
     let leases = inner.flights.leases(plus(inner.clock.now(), signed(worth(inner.settings.lease_for))));
     if leases.is_empty() {
-        return;
+        return Ok(());
     }
     let until = plus(inner.clock.now(), signed(inner.settings.lease_for));
-    match inner.store.renew(leases.clone(), until).await {
-        Ok(lost) => inner.flights.renewed(&leases, &lost, until),
-        Err(error) => inner.store_failed(&error),
-    }
+    let lost = inner.store.renew(leases.clone(), until).await?;
+    inner.flights.renewed(&leases, &lost, until);
+    Ok(())
 }
 
 /// A lease that ends later than this from now is left alone.

@@ -30,6 +30,7 @@ mod database_stopped;
 mod forged;
 mod killed;
 mod listening;
+mod outages;
 mod partitioned;
 mod paused;
 mod plain_sql;

@@ -190,25 +190,33 @@ fn judged(claim: &Claim, clock: Timestamp) -> Claim {
     Claim { now, lease_until: now.checked_add(lease_for).unwrap_or(claim.lease_until), ..claim.clone() }
 }
 
-/// Whether a claim whose answer was lost was written, and nobody has taken it over since.
-pub(super) async fn is_written(db: &Connection<'_>, node: &str, claims: &Claims) -> Result<bool, Fault> {
-    let ids: Ids = claims.to_send.iter().map(|claimed| claimed.before.id).collect();
-    let leases: Vec<i64> = claims.to_send.iter().map(|claimed| claimed.lease as i64).collect();
-    let params: [super::pool::Param<'_>; 4] = [
+/// Prolongs the leases of a claim whose answer was lost; returns those that were written and that nobody has taken over since.
+pub(super) async fn hold_on(
+    db: &Connection<'_>,
+    claim: &Claim,
+    claims: &Claims,
+) -> Result<HashSet<OccurrenceId>, Fault> {
+    let mut sorted: Vec<&Claimed> = claims.to_send.iter().collect();
+    sorted.sort_unstable_by_key(|claimed| claimed.before.id);
+    let ids: Ids = sorted.iter().map(|claimed| claimed.before.id).collect();
+    let leases: Vec<i64> = sorted.iter().map(|claimed| claimed.lease as i64).collect();
+    let until = micros(claim.lease_until);
+    let params: [super::pool::Param<'_>; 5] = [
         (&ids.reminders, Type::UUID_ARRAY),
         (&ids.runs, Type::INT4_ARRAY),
         (&leases, Type::INT8_ARRAY),
-        (&node, Type::TEXT),
+        (&claim.node, Type::TEXT),
+        (&until, Type::TIMESTAMPTZ),
     ];
+    // Named by the node as well: another may have taken the same number, if this claim was never written.
     let held = db.rows(
-        "select count(*) from unnest($1, $2, $3) as v (reminder_id, run, lease) join punctual.occurrence o \
-         on o.reminder_id = v.reminder_id and o.run = v.run \
-         where o.lease = v.lease and o.node = $4 and o.state = 'processing'",
+        "update punctual.occurrence o set wake_at = least($5, statement_timestamp() + interval '1 minute') \
+         from unnest($1, $2, $3) as v (reminder_id, run, lease) where o.reminder_id = v.reminder_id and o.run = v.run \
+         and o.lease = v.lease and o.node = $4 and o.state = 'processing' returning o.reminder_id, o.run",
         &params,
     );
     let ((), held, ()) = all3(db.begin(BEGIN_BY_KEY), held, db.commit()).await?;
-    let n_held: i64 = held.first().map_or(Ok(0), |row| get(row, 0))?;
-    Ok(usize::try_from(n_held).is_ok_and(|n_held| n_held == claims.to_send.len()))
+    Ok(held.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<_, _>>()?)
 }
 
 impl Due {

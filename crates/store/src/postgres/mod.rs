@@ -48,7 +48,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use punctual_core::alarm::Entry;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
@@ -123,9 +123,6 @@ pub struct PostgresStore {
     gathering: gather::Gathering,
 }
 
-/// A lease that ends sooner than this is not worth finding again.
-const LEFT_MIN: SignedDuration = SignedDuration::from_secs(2);
-
 impl PostgresStore {
     /// Connects to the database at `url` and brings its schema up to date.
     ///
@@ -184,16 +181,18 @@ impl PostgresStore {
         Err(StoreError::Unavailable("the connection is lost again and again".into()))
     }
 
-    /// A claim whose answer was lost, if it was written and its leases still hold. Nothing of it was begun.
+    /// A claim whose answer was lost, if it was written: what of it nobody else has taken meanwhile, with new leases. Nothing of
+    /// it was begun, however long ago that was, so nobody need think that it may have arrived.
     async fn found_again(&self, claim: &Claim) -> Result<Option<Claims>, StoreError> {
         let Some(mut claims) = lock(&self.unsure).clone() else { return Ok(None) };
-        let ends = claims.to_send.iter().map(|claimed| claimed.lease_until).min();
-        let is_worth = ends.is_some_and(|at| at.duration_since(claim.now) > LEFT_MIN);
-        let is_written = is_worth && read!(self, Urgent, db => claim::is_written(&db, &claim.node, &claims))?;
+        // The same leases until the same instant: doing it twice is doing it once.
+        let held = read!(self, Urgent, db => claim::hold_on(&db, claim, &claims))?;
         *lock(&self.unsure) = None;
+        claims.to_send.retain(|claimed| held.contains(&claimed.before.id));
+        claims.to_send.iter_mut().for_each(|claimed| claimed.lease_until = claim.lease_until);
         // As full as can be: it says nothing about what this claim asks for.
         claims.n_taken = claims.n_taken.max(claim.limit);
-        Ok(is_written.then_some(claims))
+        Ok(Some(claims).filter(|claims| !claims.to_send.is_empty()))
     }
 }
 

@@ -1,0 +1,85 @@
+//! Going on after the store could not be used.
+//!
+//! What this node had claimed was sent meanwhile, or is still being sent, and nothing of that could be written down. Leases may have
+//! run out, and whoever claims then takes these runs for cut off and sends them again. So before anything is claimed, this node
+//! writes down what has ended and prolongs the leases of what is under way. The store refuses both, by the lease's number, where
+//! another node has taken over.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::store::StoreError;
+
+use crate::claim::plus;
+use crate::command::Inner;
+use crate::deliver::LEASE_MARGIN;
+use crate::sweep::renew;
+
+/// After an outage in which leases may have run out, the other nodes have this long to prolong theirs before this one claims: longer
+/// than any of them waits before it tries to reach the store again.
+const OTHERS_FIRST: Duration = Duration::from_millis(1_500);
+
+/// Whether the store has failed since this node last caught up.
+#[derive(Default)]
+pub(crate) struct Outage(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    n_failures: u64,
+    /// When the first of them was that has not been caught up with.
+    since: Option<Timestamp>,
+}
+
+impl Outage {
+    /// The store has failed.
+    pub(crate) fn note(&self, now: Timestamp) {
+        let mut state = self.lock();
+        state.n_failures += 1;
+        state.since.get_or_insert(now);
+    }
+
+    fn open(&self) -> Option<(u64, Timestamp)> {
+        let state = self.lock();
+        Some((state.n_failures, state.since?))
+    }
+
+    /// This node has caught up, unless the store has failed again meanwhile.
+    fn end(&self, n_failures: u64) {
+        let mut state = self.lock();
+        if state.n_failures == n_failures {
+            state.since = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock can panic half-way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Makes sure that a claim does not take what this node itself has under way.
+    pub(crate) async fn keep_own(&self) -> Result<(), StoreError> {
+        if let Some((n_failures, since)) = self.outage.open() {
+            let away = self.clock.now().duration_since(since).unsigned_abs();
+            tokio::select! { biased;
+                () = self.stopped() => return Ok(()),
+                () = self.settler.caught_up() => {}
+            }
+            renew::all(self).await?;
+            if self.peers.count() > 1 && away > self.settings.lease_for / 2 {
+                tokio::select! { biased;
+                    () = self.stopped() => return Ok(()),
+                    () = self.clock.pause(OTHERS_FIRST) => {}
+                }
+            }
+            self.outage.end(n_failures);
+        }
+        // Or this machine slept.
+        if self.flights.end_by(plus(self.clock.now(), LEASE_MARGIN)) {
+            renew::all(self).await?;
+        }
+        Ok(())
+    }
+}
