@@ -155,7 +155,8 @@ async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<
                 let mut took = Vec::new();
                 while next.fetch_add(1, Ordering::Relaxed) < n_batches {
                     let now = SystemClock::read();
-                    let wanted = |number| Wanted { user: user(number % n_users), due_at, to: Vec::<Address>::new() };
+                    let to = || vec![Address::new(rig::CHANNEL, "")];
+                    let wanted = |number| Wanted { user: user(number % n_users), due_at, to: to() };
                     let some = (0..size).map(|number| rig::reminder(wanted(number), SystemRandom.ten(), now));
                     engine.create(some.collect(), "bench", None).await?;
                     took.push(SystemClock::read().duration_since(now));
@@ -225,6 +226,7 @@ fn body(number: usize, due_at: Timestamp) -> Value {
         "user": user(number),
         "message": rig::MESSAGE,
         "schedule": { "type": "once", "at": due_at },
+        "to": ["console"],
     })
 }
 
