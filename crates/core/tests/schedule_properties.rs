@@ -310,7 +310,9 @@ proptest! {
         prop_assert_eq!(Schedule::from_stored(&json.to_string()), Ok(schedule.clone()));
         let is_in_order = schedule.starts_at.zip(schedule.ends_at).is_none_or(|(starts, ends)| starts < ends);
         let sent = Schedule::from_input(&json, &Zone::utc(), Timestamp::UNIX_EPOCH);
-        prop_assert!(!is_in_order || sent.as_ref() == Ok(&schedule), "{sent:?}");
+        // A rule that meets hardly anything but exceptions may be too much work.
+        let is_too_much = sent.as_ref().is_err_and(|invalid| invalid.problem.contains("takes too long"));
+        prop_assert!(!is_in_order || is_too_much || sent.as_ref() == Ok(&schedule), "{sent:?}");
     }
 
     #[test]
@@ -323,7 +325,11 @@ proptest! {
         let schedule = Schedule { count: count.filter(|_| !is_union), ..schedule };
         let Ok(ical) = schedule.to_ical(&zone, from) else { return Ok(()) };
         let input = json!({ "type": "rrule", "ical": ical });
-        let read = Schedule::from_input(&input, &zone, from).map_err(|error| TestCaseError::fail(format!("{error}\n{ical}")))?;
+        let read = Schedule::from_input(&input, &zone, from);
+        if read.as_ref().is_err_and(|invalid| invalid.problem.contains("takes too long")) {
+            return Ok(());
+        }
+        let read = read.map_err(|error| TestCaseError::fail(format!("{error}\n{ical}")))?;
         let some = |schedule: &Schedule| {
             let n = schedule.count.map_or(30, |count| count.min(30));
             let next = |at: &Timestamp| schedule.next_after(&zone, *at);

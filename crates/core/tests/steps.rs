@@ -1,7 +1,5 @@
 //! How much work a schedule may be: counted in steps, so that the same is refused everywhere.
 
-#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
-
 use jiff::Timestamp;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::Schedule;
@@ -12,11 +10,11 @@ use serde_json::{Value, json};
 const PLENTY: u64 = u64::MAX;
 
 fn zone() -> Zone {
-    Zone::named("Europe/Berlin").unwrap()
+    Zone::named("Europe/Berlin").expect("it is a zone")
 }
 
 fn now() -> Timestamp {
-    "2026-03-01T09:00:00Z".parse().unwrap()
+    "2026-03-01T09:00:00Z".parse().expect("it is an instant")
 }
 
 fn read(input: &Value, steps: &Steps) -> Result<Schedule, Invalid> {

@@ -93,6 +93,23 @@ pub(crate) struct Inner {
     pub(crate) outage: Outage,
 }
 
+/// How many reminders of a batch are checked before others go on: finding the first run of each may take a while.
+const CHECKED_AT_ONCE: usize = 32;
+
+/// Lets whatever else is ready go on.
+async fn breathe() {
+    let mut has_waited = false;
+    std::future::poll_fn(|context| {
+        if has_waited {
+            return std::task::Poll::Ready(());
+        }
+        has_waited = true;
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
+}
+
 /// How the engine is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
@@ -219,7 +236,14 @@ impl Engine {
             self.check_reach(reminder, &addresses)?;
             Ok(first_due_at)
         };
-        Ok(reminders.iter().map(check).collect())
+        let mut checked = Vec::with_capacity(reminders.len());
+        for some in reminders.chunks(CHECKED_AT_ONCE) {
+            if !checked.is_empty() {
+                breathe().await;
+            }
+            checked.extend(some.iter().map(check));
+        }
+        Ok(checked)
     }
 
     /// What is wrong with a reminder's addresses that did not keep it from being made.

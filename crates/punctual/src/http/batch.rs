@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_core::invalid::Invalid;
+use punctual_core::steps::Steps;
 use punctual_core::store::ReminderView;
 use punctual_engine::CreateError;
 use serde::Serialize;
@@ -41,9 +42,10 @@ pub(super) async fn create(
         return Err(Invalid::new("reminders", "is empty; send at least one").into());
     }
     let now = app.now();
+    let steps = Arc::new(Steps::of_request(items.len()));
     let mut reminders = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        let reminder = reminder_from(item, &app, &caller, now).await;
+        let reminder = reminder_from(item, &app, &caller, now, &steps).await;
         reminders.push(reminder.map_err(|problem| problem.in_batch(index))?);
     }
     let Some(repeatable) = repeatable else {

@@ -56,6 +56,11 @@ impl Fields {
     }
 
     /// Whether the field is there, and not null.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// Whether the field is there and not null.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|value| !value.is_null())
     }

@@ -15,6 +15,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::{Metadata, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
+use punctual_core::steps::Steps;
 use punctual_core::store::{ReminderView, StoreError};
 use punctual_engine::CreateError;
 use serde::Serialize;
@@ -107,6 +108,7 @@ pub(super) async fn take(
         return Err(Invalid::new("items", problem).into());
     }
     let now = app.now();
+    let steps = Arc::new(Steps::of_request(values.len()));
     let mut done: Vec<Option<Done>> = Vec::with_capacity(values.len());
     let mut items: Vec<(usize, Item)> = Vec::with_capacity(values.len());
     let mut seen = HashSet::new();
@@ -115,7 +117,7 @@ pub(super) async fn take(
             .map_err(|invalid| invalid.within(&format!("items[{index}]")))?;
         let key = name(&mut fields, "key", "name it as the other system does")
             .map_err(|invalid| invalid.within(&format!("items[{index}]")))?;
-        match item(fields, &key, &source, &app, now).await? {
+        match item(fields, &key, &source, &app, now, &steps).await? {
             Ok(item) if !seen.insert(item.id) => {
                 let invalid = Invalid::new("key", "is the key of an earlier item of this request");
                 done.push(Some(Done::refused(key, invalid)));
@@ -161,7 +163,8 @@ async fn item(
     source: &str,
     app: &App,
     now: Timestamp,
-) -> Result<Result<Item, Invalid>, StoreError> {
+    steps: &Arc<Steps>,
+) -> Result<Result<Item, Invalid>, Problem> {
     macro_rules! check {
         ($read:expr) => {
             match $read {
@@ -192,8 +195,13 @@ async fn item(
         Some(zone) => zone,
         None => app.zone_of(&user, now).await?,
     };
-    let new = NewReminder { id, user, timezone, retries_max: app.retries_max, now: read_at };
-    let mut reminder = check!(asked.reminder(new));
+    let steps = Arc::clone(steps);
+    let new = NewReminder { id, user, timezone, retries_max: app.retries_max, now: read_at, steps };
+    let read = match asked.is_heavy() {
+        true => app.aside(move || asked.reminder(new)).await?,
+        false => asked.reminder(new),
+    };
+    let mut reminder = check!(read);
     reminder.created_at = created_at.filter(|at| *at <= now).unwrap_or(now);
     reminder.updated_at = now;
     reminder.metadata = with_origin(&reminder.metadata, source, key, now);

@@ -18,7 +18,7 @@ use super::wire;
 use crate::understood::Understood;
 
 /// A text that takes longer than a request should hold up others, in bytes.
-const LONG_BYTES: usize = 4 * 1024;
+const LONG_BYTES: usize = 500;
 
 /// Answers what was understood; what has no time in it is an answer as well. Changes nothing, so reading is enough.
 pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Input) -> Result<Response, Problem> {
@@ -40,13 +40,7 @@ pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Inp
     let now = now.map_err(in_field("now"))?.unwrap_or(clock);
     let is_long = text.len() > LONG_BYTES;
     let understand = move || Understood::of(phrase::parse(&text, lang, &zone, now), &zone, now);
-    let understood = match is_long {
-        false => understand(),
-        true => match tokio::task::spawn_blocking(understand).await {
-            Ok(understood) => understood,
-            Err(_) => return Err(Problem::internal("the text hit a mistake in punctual; the log has more")),
-        },
-    };
+    let understood = if is_long { app.aside(understand).await? } else { understand() };
     Ok(wire::answer(StatusCode::OK, &understood))
 }
 

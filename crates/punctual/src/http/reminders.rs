@@ -11,6 +11,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Reminder;
 use punctual_core::schedule::{End, parse_end, parse_until};
+use punctual_core::steps::Steps;
 use punctual_core::store::{By, ReminderQuery, ReminderView, Said};
 use serde_json::Value;
 
@@ -36,7 +37,8 @@ pub(super) async fn create(
     Repeated(repeatable): Repeated,
     body: Input,
 ) -> Result<Response, Problem> {
-    let reminder = reminder_from(body.json()?, &app, &caller, app.now()).await?;
+    let steps = Arc::new(Steps::of_request(1));
+    let reminder = reminder_from(body.json()?, &app, &caller, app.now(), &steps).await?;
     let Some(repeatable) = repeatable else {
         let views = app.create(vec![reminder], &caller, None).await?;
         return match views.first() {
@@ -60,6 +62,7 @@ pub(super) async fn reminder_from(
     app: &App,
     caller: &Caller,
     now: Timestamp,
+    steps: &Arc<Steps>,
 ) -> Result<Reminder, Problem> {
     let mut asked = Asked::read(value)?;
     let user = asked.user.take().unwrap_or_else(|| caller.default_user().to_owned());
@@ -69,7 +72,12 @@ pub(super) async fn reminder_from(
         None => app.zone_of(&user, now).await?,
     };
     let id = ReminderId::new(now, app.engine.random().ten());
-    Ok(asked.reminder(NewReminder { id, user, timezone, retries_max: app.retries_max, now })?)
+    let steps = Arc::clone(steps);
+    let new = NewReminder { id, user, timezone, retries_max: app.retries_max, now, steps };
+    match asked.is_heavy() {
+        true => Ok(app.aside(move || asked.reminder(new)).await??),
+        false => Ok(asked.reminder(new)?),
+    }
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
@@ -134,7 +142,11 @@ pub(super) async fn update(
 ) -> Result<Response, Problem> {
     let id = id_from(&id)?;
     let before = seen(&app, &caller, id).await?;
-    let patch = wire::patch(body.json()?, &before.reminder, app.now())?;
+    let (value, now, steps) = (body.json()?, app.now(), Steps::of_request(1));
+    let patch = match wire::is_heavy(&value["schedule"]) {
+        true => app.aside(move || wire::patch(value, &before.reminder, now, &steps)).await??,
+        false => wire::patch(value, &before.reminder, now, &steps)?,
+    };
     let changed = app.change(id, Change::Update(Box::new(patch)), caller.by(app.now())).await?;
     Ok(wire::answer(StatusCode::OK, &app.shown_new(&changed.view).await))
 }

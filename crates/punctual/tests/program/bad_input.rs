@@ -252,3 +252,44 @@ async fn a_nul_character_is_named_and_refused_on_every_database() {
         assert_eq!(n_reminders(&server).await, 0);
     }
 }
+
+/// Four kilobytes that took a core for seconds: every COUNT has to be counted out.
+fn heavy() -> Value {
+    let rules: String = (1..=50).map(|n| format!("\nRRULE:FREQ=DAILY;INTERVAL={n};COUNT=100000")).collect();
+    json!({ "type": "rrule", "ical": format!("DTSTART:00010101T080000{rules}") })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_that_takes_too_long_to_work_out_is_refused_at_every_door_by_the_name_of_its_part() {
+    let home = Home::new();
+    let server = home.serve();
+    let with = |schedule: Value| json!({ "user": "ann", "message": "tea", "schedule": schedule });
+    let light = with(json!({ "type": "daily", "time": "08:00" }));
+    let made = server.create(light.clone()).await;
+    let one = format!("/v1/reminders/{}", made["id"].as_str().unwrap());
+    // A batch shares what one request may take: the first is accepted, and a later one is not.
+    let counted = json!({ "type": "rrule", "ical": "DTSTART:20200101T080000\nRRULE:FREQ=DAILY;COUNT=100000" });
+    let mut batch = vec![light.clone(); 10];
+    batch.extend(vec![with(counted); 44]);
+    for (method, path, body, field) in [
+        (Method::POST, "/v1/reminders", with(heavy()), "schedule.ical"),
+        (
+            Method::POST,
+            "/v1/reminders/batch",
+            json!({ "reminders": [light, with(heavy())] }),
+            "reminders[1].schedule.ical",
+        ),
+        (Method::POST, "/v1/reminders/batch", json!({ "reminders": batch }), "reminders[11].schedule.ical"),
+        (Method::PATCH, &one, json!({ "schedule": heavy() }), "schedule.ical"),
+    ] {
+        let (status, problem) = server.call(method, path, Some(body)).await;
+        assert_eq!((status.as_u16(), problem["field"].as_str()), (422, Some(field)), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("takes too long to work out"), "{problem}");
+    }
+    // In an import it is one row's matter.
+    let items = json!([{ "key": "1", "reminder": with(heavy()) }, { "key": "2", "reminder": with(json!({ "type": "daily", "time": "08:00" })) }]);
+    let (status, done) = server.call(Method::POST, "/v1/import", Some(json!({ "source": "s", "items": items }))).await;
+    assert_eq!((status.as_u16(), done["items"][0]["field"].as_str()), (200, Some("schedule.ical")), "{done}");
+    let listed = server.get("/v1/reminders?user=ann").await;
+    assert!(listed["reminders"].as_array().unwrap().iter().all(|reminder| reminder["schedule"]["type"] == "daily"));
+}

@@ -243,3 +243,27 @@ async fn a_reminder_is_added_in_words() {
     let n_after = server.get("/v1/reminders?limit=500").await["reminders"].as_array().unwrap().len();
     assert_eq!(n_before, n_after);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_nobody_has_are_not_kept_in_memory() {
+    let home = Home::new();
+    let server = home.serve();
+    let memory = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() / 1024
+    };
+    let ask = |n: usize| {
+        let user = format!("{n}{}", "x".repeat(900 * 1024));
+        server.call(Method::POST, "/v1/parse", Some(json!({ "text": "tomorrow at 8", "user": user })))
+    };
+    for n in 0..20 {
+        ask(n).await;
+    }
+    let before = memory();
+    for n in 20..170 {
+        ask(n).await;
+    }
+    let after = memory();
+    assert!(after < before + 50, "it grew from {before} to {after} MB");
+}

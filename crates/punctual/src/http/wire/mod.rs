@@ -22,7 +22,7 @@ use serde_json::Value;
 
 pub(super) use occurrence::{AuditJson, OccurrenceJson};
 pub(super) use patch::patch;
-pub(super) use reminder::{Asked, NewReminder};
+pub(super) use reminder::{Asked, NewReminder, is_heavy};
 pub(super) use user::{UserJson, user};
 pub(super) use view::ReminderJson;
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use punctual_core::change::Patch;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Reminder;
+use punctual_core::steps::Steps;
 use serde_json::Value;
 
 use super::addresses;
@@ -18,7 +19,7 @@ const CLEARABLE: &[&str] = &["name", "ack_prompt"];
 const ACK: &[&str] = &["require_ack", "ack_prompt", "ack_timeout", "max_ack_reminders"];
 
 /// What `value` changes about `before`. Only the given fields change.
-pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp) -> Result<Patch, Invalid> {
+pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, steps: &Steps) -> Result<Patch, Invalid> {
     let mut fields = Fields::of(value, WHOLE, KNOWN, MADE_HERE)?;
     fields.refuse_null(CLEARABLE)?;
     if fields.is_empty() {
@@ -28,7 +29,7 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp) ->
         return Err(Invalid::new(*name, "cannot be changed; make a new reminder"));
     }
     let timezone = fields.zone("timezone")?;
-    let schedule = schedule_if_any(&mut fields, timezone.as_ref().unwrap_or(&before.timezone), now)?;
+    let schedule = schedule_if_any(&mut fields, timezone.as_ref().unwrap_or(&before.timezone), now, steps)?;
     let asks = ACK.iter().any(|name| fields.mentions(name));
     Ok(Patch {
         name: fields.clearable("name")?,

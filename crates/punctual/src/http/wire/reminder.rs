@@ -1,10 +1,13 @@
 //! A reminder as it is asked for.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, Reminder, ReminderStatus};
 use punctual_core::schedule::Schedule;
+use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
 use serde_json::{Map, Value};
 
@@ -67,6 +70,8 @@ pub(in crate::http) struct NewReminder {
     pub(in crate::http) timezone: Zone,
     pub(in crate::http) retries_max: u32,
     pub(in crate::http) now: Timestamp,
+    /// What the request may still take.
+    pub(in crate::http) steps: Arc<Steps>,
 }
 
 impl Asked {
@@ -75,9 +80,14 @@ impl Asked {
         Ok(Self { user: fields.text("user")?, timezone: fields.zone("timezone")?, fields })
     }
 
+    /// Whether it may take longer to read than a request should hold up others.
+    pub(in crate::http) fn is_heavy(&self) -> bool {
+        self.fields.get("schedule").is_some_and(is_heavy)
+    }
+
     /// The reminder that was asked for.
     pub(in crate::http) fn reminder(self, new: NewReminder) -> Result<Reminder, Invalid> {
-        let NewReminder { id, user, timezone, retries_max, now } = new;
+        let NewReminder { id, user, timezone, retries_max, now, steps } = new;
         let mut fields = self.fields;
         let message = fields.text("message")?.ok_or_else(|| {
             Invalid::new("message", "is missing; say what to be reminded of, such as \"Take your medicine\"")
@@ -87,7 +97,7 @@ impl Asked {
             user,
             name: fields.text("name")?,
             message,
-            schedule: schedule(&mut fields, &timezone, now)?,
+            schedule: schedule(&mut fields, &timezone, now, &steps)?,
             priority: fields.word("priority")?.unwrap_or_default(),
             to: addresses(&mut fields, "to")?.unwrap_or_default(),
             only: fields.boolean("only")?.unwrap_or(false),
@@ -107,16 +117,37 @@ impl Asked {
     }
 }
 
-fn schedule(fields: &mut Fields, zone: &Zone, now: Timestamp) -> Result<Schedule, Invalid> {
+fn schedule(fields: &mut Fields, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Schedule, Invalid> {
     let Some(value) = fields.take("schedule") else {
         return Err(Invalid::new("schedule", "is missing; say when, such as {\"type\":\"once\",\"at\":\"5m\"}"));
     };
-    Schedule::from_input(&value, zone, now).map_err(|invalid| invalid.within("schedule"))
+    Schedule::from_input_within(&value, zone, now, steps).map_err(|invalid| invalid.within("schedule"))
 }
 
 /// The schedule in `fields`, if there is one.
-pub(super) fn schedule_if_any(fields: &mut Fields, zone: &Zone, now: Timestamp) -> Result<Option<Schedule>, Invalid> {
-    if fields.has("schedule") { schedule(fields, zone, now).map(Some) } else { Ok(None) }
+pub(super) fn schedule_if_any(
+    fields: &mut Fields,
+    zone: &Zone,
+    now: Timestamp,
+    steps: &Steps,
+) -> Result<Option<Schedule>, Invalid> {
+    if fields.has("schedule") { schedule(fields, zone, now, steps).map(Some) } else { Ok(None) }
+}
+
+/// Whether it may take longer to read a schedule than a request should hold up others: rules, phrases and exceptions do, a
+/// time of day does not.
+pub(in crate::http) fn is_heavy(schedule: &Value) -> bool {
+    /// A time, a cron expression or a short phrase.
+    const TEXT_BYTES_LIGHT: usize = 100;
+    let is_light = |value: &Value| match value {
+        Value::String(text) => text.len() <= TEXT_BYTES_LIGHT,
+        Value::Array(list) => list.len() <= 7,
+        _ => true,
+    };
+    let kind = schedule["type"].as_str().unwrap_or_default();
+    let fields = || schedule.as_object().into_iter().flatten();
+    matches!(kind, "smart" | "rrule")
+        || fields().any(|(name, value)| name == "except" && !value.is_null() || !is_light(value))
 }
 
 /// How an answer is asked for, beginning from `before`. A prompt is a wish for an answer, unless
