@@ -44,6 +44,8 @@ use guard::{Guard, GuardedResolver};
 pub use signature::Secret;
 
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+/// This attempt's own key; `webhook-id` is the same for all attempts.
+const ATTEMPT_KEY: HeaderName = HeaderName::from_static("punctual-attempt-key");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -153,6 +155,9 @@ impl Webhook {
         }
         headers.insert(IDEMPOTENCY_KEY, id_value.clone());
         headers.insert(WEBHOOK_ID, id_value);
+        if let Ok(attempt) = HeaderValue::from_str(&message.attempt_key) {
+            headers.insert(ATTEMPT_KEY, attempt);
+        }
         Ok(headers)
     }
 }

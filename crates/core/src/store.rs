@@ -750,6 +750,11 @@ impl Claimed {
         self.before.tries.attempts + u32::from(self.noted.is_none())
     }
 
+    /// The key of that attempt alone.
+    pub fn attempt_key(&self) -> String {
+        self.before.id.attempt_key(self.to(), self.attempt())
+    }
+
     /// Where to send now.
     pub fn to(&self) -> &Address {
         &self.route[self.position as usize]

@@ -37,6 +37,7 @@ fn attempt(number: u32, address: &str, error: Option<&str>) -> Attempt {
         error: error.map(str::to_owned),
         message_id: None,
         key: None,
+        attempt_key: None,
     }
 }
 

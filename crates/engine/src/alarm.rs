@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 
 use crate::claim::{fly, plus, signed};
 use crate::command::Inner;
+use crate::say::Kind;
 
 /// What is further ahead is not set; it is when it comes within.
 pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -158,6 +159,7 @@ impl Inner {
             }
             self.keep_own().await.inspect_err(|_| lock(&self.rings.rung).extend(&only))?;
             let now = self.clock.now();
+            let n_rung = only.len();
             let claim = Claim {
                 now,
                 from: Timestamp::MIN,
@@ -175,6 +177,15 @@ impl Inner {
             let claims = claims.inspect_err(|_| self.claiming.store(false, Ordering::Release))?;
             for state in &claims.ended {
                 self.count_occurrence(state.as_str(), "redis");
+            }
+            // Each ring was for a run that was to be claimed now: what was not there any more, another node has.
+            let n_elsewhere = n_rung.saturating_sub(claims.n_taken);
+            self.metrics.claims_lost.inc_by(n_elsewhere as u64);
+            if n_elsewhere > 0 && self.says(Kind::Elsewhere) {
+                tracing::info!(n = n_elsewhere, "already claimed elsewhere");
+            }
+            if claims.n_taken > 0 && self.says(Kind::Woken) {
+                tracing::info!(n = claims.n_taken, "woken by the timer outside, which knew of what this node did not");
             }
             fly(self, claims.to_send, "redis");
             self.timer.note(claims.wakes);

@@ -17,6 +17,7 @@ use crate::command::Inner;
 use crate::flight::Flight;
 use crate::gather::gather;
 use crate::peers::beat::{HORIZON, LATE_AFTER};
+use crate::say::Kind;
 use crate::timer::WINDOW_MAX;
 
 /// The shortest lead: below it, claims would be too small to be cheap.
@@ -312,6 +313,10 @@ pub(crate) fn fly(inner: &Arc<Inner>, to_send: Vec<Claimed>, via: &'static str) 
         .map(|claimed| {
             let lane = inner.lane_of(claimed.to());
             let via = if inner.fired.take(claimed.before.id) { "manual" } else { via };
+            if via == "recovery" && inner.says(Kind::Recovered) {
+                let (occurrence, due_at) = (claimed.before.id, claimed.before.due_at);
+                tracing::info!(%occurrence, %due_at, "recovered: it was overdue");
+            }
             let flight = Flight::new(claimed, via, lane);
             inner.flights.add(&flight);
             flight

@@ -29,6 +29,7 @@ use crate::metrics::{AttemptLabels, Metrics, OccurrenceLabels};
 use crate::outage::Outage;
 use crate::peers::{Peers, Standing};
 use crate::run::Phase;
+use crate::say::{Counts, Kind};
 use crate::settings::Settings;
 use crate::settle::Settler;
 use crate::system::Runtime;
@@ -76,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) alarm: Option<Arc<dyn Alarm>>,
     pub(crate) rings: Rings,
     pub(crate) metrics: Metrics,
+    pub(crate) said: Arc<Mutex<Counts>>,
     pub(crate) timer: Timer,
     pub(crate) flights: Flights,
     pub(crate) fired: Fired,
@@ -152,6 +154,7 @@ impl Engine {
             alarm: parts.alarm,
             rings: Rings::default(),
             metrics: Metrics::default(),
+            said: Arc::default(),
             timer: Timer::new(),
             flights: Flights::default(),
             fired: Fired::default(),
@@ -197,6 +200,13 @@ impl Engine {
             }
             created?;
             inner.alarm_created(&views);
+            for view in &views {
+                if inner.says(Kind::Created) {
+                    let (reminder, user) = (view.reminder.id, &view.reminder.user);
+                    let due = view.next_run_at.map(|at| at.to_string());
+                    tracing::info!(%reminder, %user, due, "created");
+                }
+            }
             Ok(views)
         })
         .await
@@ -390,6 +400,9 @@ impl Inner {
                     }
                     self.timer.note(changed.wakes.iter().copied());
                     self.alarm_changed(&changed);
+                    if matches!(change, Change::Cancel) && self.says(Kind::Cancelled) {
+                        tracing::info!(reminder = %id, by = %by.actor, "cancelled");
+                    }
                     return Ok(changed);
                 }
                 Err(error) => {

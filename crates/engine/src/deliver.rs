@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
 use punctual_core::decide::{decide, not_before, withdraw};
 use punctual_core::digest;
+use punctual_core::store::Claimed;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
 
@@ -20,6 +21,7 @@ use crate::dead::not_called;
 use crate::flight::Flight;
 use crate::gate::Fate;
 use crate::lanes::{self, Sent};
+use crate::say::Kind;
 
 /// A lease that ends sooner than this is not used any more: the store's clock may run a little ahead of ours.
 pub(crate) const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
@@ -140,8 +142,13 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     }
 
     let message = message(inner, &flight, &along, begun_at);
+    if inner.says(Kind::Processing) {
+        let (occurrence, channel, attempt) = (message.occurrence, &message.to.channel, message.attempt);
+        let of = attempts_max(claimed);
+        tracing::info!(%occurrence, %channel, attempt, of, "processing (attempt {attempt} of {of})");
+    }
     let (said, fate) = send_or_follow(inner, &flight, &**channel, &message).await;
-    log(&message, &said);
+    log(inner, &message, &said);
     if let Err(SendError::Gone(reason)) = &said {
         inner.dead.note(&message.to, reason, begun_at);
     }
@@ -190,7 +197,7 @@ pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, back_a
     let along = companions(inner, flight, now);
     let said = Err(error);
     let message = message(inner, flight, &along, now);
-    log(&message, &said);
+    log(inner, &message, &said);
     settle(inner, flight, &along, &message, said, back_at);
 }
 
@@ -317,7 +324,7 @@ fn message(inner: &Inner, flight: &Flight, along: &[Arc<Flight>], sent_at: Times
         attempt: claimed.attempt(),
         reminder: claimed.reminder.clone(),
         idempotency_key,
-        attempt_key: occurrence.id.attempt_key(&to, claimed.attempt()),
+        attempt_key: claimed.attempt_key(),
         language,
         text: said,
         to,
@@ -327,9 +334,18 @@ fn message(inner: &Inner, flight: &Flight, along: &[Arc<Flight>], sent_at: Times
     }
 }
 
-fn log(message: &Message, said: &Result<Receipt, SendError>) {
+/// How many attempts a run can take: every address once, and again with each retry.
+fn attempts_max(claimed: &Claimed) -> u32 {
+    let n_addresses = u32::try_from(claimed.route.len()).unwrap_or(u32::MAX);
+    let n_in_all = claimed.reminder.retries_max.saturating_add(1).saturating_mul(n_addresses);
+    // What is asked again for an answer goes on counting.
+    n_in_all.max(claimed.attempt())
+}
+
+fn log(inner: &Inner, message: &Message, said: &Result<Receipt, SendError>) {
     let (occurrence, attempt, channel) = (message.occurrence, message.attempt, &message.to.channel);
     match said {
+        Ok(_) if inner.says(Kind::Sent) => tracing::info!(%occurrence, attempt, %channel, "sent"),
         Ok(_) => tracing::debug!(%occurrence, attempt, %channel, "sent"),
         Err(error) => tracing::warn!(%occurrence, attempt, %channel, %error, "not sent"),
     }

@@ -63,6 +63,9 @@ mod sweep;
 /// The limits and delays.
 pub mod settings;
 
+/// What a healthy system says, and how much of it.
+mod say;
+
 /// What it counts.
 pub mod metrics;
 

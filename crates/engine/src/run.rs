@@ -84,6 +84,7 @@ impl Running {
             }
         }
         while self.tasks.recv().await.is_some() {}
+        inner.say_sums();
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use crate::claim::{plus, signed};
 use crate::command::Inner;
 use crate::flight::Flight;
+use crate::say::Kind;
 
 /// The most settlements in one transaction; more wait for the next.
 const BATCH_MAX: usize = 1024;
@@ -50,9 +51,15 @@ impl Inner {
         if let (Some(flight), Some(end)) = (sent, &settlement.ended) {
             self.count_attempt(&flight.claimed.to().channel, end.status.as_str());
             self.count_occurrence(settlement.state.kind().as_str(), flight.via);
-            if let State::Failed { error, .. } = &settlement.state {
-                let (occurrence, attempts) = (settlement.occurrence, settlement.attempt);
-                tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
+            let (occurrence, attempts) = (settlement.occurrence, settlement.attempt);
+            match &settlement.state {
+                State::Failed { error, .. } if self.says(Kind::GaveUp) => {
+                    tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
+                }
+                State::PendingRetry { retry_at, .. } if self.says(Kind::Retrying) => {
+                    tracing::info!(%occurrence, attempts, "failed, retrying at {retry_at}");
+                }
+                _ => {}
             }
         }
         self.settler.n_handed.fetch_add(1, Ordering::AcqRel);

@@ -19,6 +19,7 @@ use super::beat::HORIZON;
 use super::budget::Budget;
 use crate::claim::plus;
 use crate::command::Inner;
+use crate::say::Kind;
 use crate::together;
 
 /// Without a beat of its own for this long, this node is deaf. It beats to be heard every four seconds.
@@ -144,6 +145,9 @@ impl Hints {
                     self.moments.clear();
                     self.heed(inner, Heard::Look);
                 } else if !self.moments.is_empty() && self.wakes.ask(now) {
+                    if inner.says(Kind::Woken) {
+                        tracing::info!(n = self.moments.len(), "woken: others have planned something for soon");
+                    }
                     inner.timer.note(self.moments.drain(..));
                 }
             }

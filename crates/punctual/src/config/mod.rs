@@ -149,10 +149,14 @@ impl Config {
             timezone: read::timezone(&layers)?,
             log_format: read::log_format(&layers)?,
             log: read::log(&layers)?,
-            fallback_interval: layers.seconds("reminder_fallback_interval")?.unwrap_or(Duration::from_secs(300)),
+            fallback_interval: match layers.seconds("reminder_fallback_interval")? {
+                Some(interval) => interval,
+                // Nothing polls here; what looks now and then regardless is the safety sweep.
+                None => layers.seconds("scheduler_poll_interval_seconds")?.unwrap_or(Duration::from_secs(300)),
+            },
             fallback_grace: layers.seconds("reminder_fallback_grace")?.unwrap_or(Duration::from_secs(120)),
             batch_size: layers.number("scheduler_batch_size", 1..=100_000)?.map(|n| n as usize),
-            retries_max: layers.number("retry_max_attempts", 0..=100)?.map_or(3, |n| n as u32),
+            retries_max: layers.number("retry_max_attempts", 1..=101)?.map_or(3, |n_in_all| n_in_all as u32 - 1),
             retry: read::retry(&layers)?,
             webhook: WebhookConfig {
                 allow_private: layers.boolean("webhook_allow_private")?.unwrap_or(false),

@@ -120,6 +120,13 @@ pub(super) fn retry(layers: &Layers<'_>) -> Result<RetryPolicy, ConfigError> {
     let Some(found) = layers.get("retry_base_delay_seconds") else { return Ok(policy) };
     let entries: Vec<(String, Value)> = match &found.value {
         Value::Table(table) => table.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        // A single number is for every priority.
+        value @ (Value::Integer(_) | Value::Float(_)) => {
+            ["low", "normal", "high", "critical"].map(|name| (name.to_owned(), value.clone())).to_vec()
+        }
+        Value::String(text) if !text.contains('=') => {
+            ["low", "normal", "high", "critical"].map(|name| (name.to_owned(), found.value.clone())).to_vec()
+        }
         Value::String(text) => {
             let mut entries = Vec::new();
             for part in text.split(',').filter(|part| !part.trim().is_empty()) {

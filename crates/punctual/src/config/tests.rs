@@ -47,10 +47,29 @@ fn the_names_of_the_earlier_designs_work() {
     assert!(config.redis.is_none());
     assert_eq!(config.fallback_interval, Duration::from_secs(60));
     assert_eq!(config.fallback_grace, Duration::from_secs(30));
-    assert_eq!((config.batch_size, config.retries_max), (Some(50), 7));
+    assert_eq!((config.batch_size, config.retries_max), (Some(50), 6), "seven attempts in all");
     assert_eq!(config.retry.base.map(|base| base.as_secs()), [100, 60, 30, 5]);
     let table = load("[retry_base_delay_seconds]\nhigh = 45\nnormal = '2m'", &[], &[]).unwrap();
     assert_eq!(table.retry.base.map(|base| base.as_secs()), [300, 120, 45, 10]);
+}
+
+#[test]
+fn the_settings_of_the_phone_calls_work_without_a_prefix_and_the_prefixed_ones_win() {
+    let plain = [
+        ("RETRY_MAX_ATTEMPTS", "3"),
+        ("RETRY_BASE_DELAY_SECONDS", "90"),
+        ("SCHEDULER_BATCH_SIZE", "20"),
+        ("SCHEDULER_POLL_INTERVAL_SECONDS", "45"),
+    ];
+    let config = load("", &plain, &[]).unwrap();
+    assert_eq!((config.retries_max, config.batch_size), (2, Some(20)), "three attempts in all are two retries");
+    assert_eq!(config.retry.base.map(|base| base.as_secs()), [90; 4]);
+    assert_eq!(config.fallback_interval, Duration::from_secs(45));
+    let both =
+        [plain[0], plain[1], ("PUNCTUAL_RETRY_MAX_ATTEMPTS", "1"), ("PUNCTUAL_RETRY_BASE_DELAY_SECONDS", "low=5")];
+    let config = load("", &both, &[]).unwrap();
+    assert_eq!((config.retries_max, config.retry.base.map(|base| base.as_secs())), (0, [5, 60, 30, 10]));
+    assert_eq!(load("retry_base_delay_seconds = 7", &[], &[]).unwrap().retry.base.map(|base| base.as_secs()), [7; 4]);
 }
 
 #[test]
@@ -69,7 +88,8 @@ fn every_mistake_is_answered_with_what_would_be_right() {
         ("redis_url = 'http://:hush@h'", &["redis_url:", "redis://USER:PASSWORD@HOST"]),
         ("redis_url = 'redis://:hush@h/zero'", &["redis_url:", "redis://USER:PASSWORD@HOST"]),
         ("redis_url = 6379", &["redis_url:", "must be a text, not a number"]),
-        ("retry_max_attempts = 101", &["101 is out of range", "0 to 100"]),
+        ("retry_max_attempts = 102", &["102 is out of range", "1 to 101"]),
+        ("retry_max_attempts = 0", &["0 is out of range", "attempts are made in all"]),
         ("retry_base_delay_seconds = {hgih = 3}", &["`hgih` is no priority", "`high`"]),
         ("reminder_fallback_interval = '5 mo'", &["`mo`", "not a unit"]),
         ("webhook_allow_private = 'perhaps'", &["neither true nor false"]),

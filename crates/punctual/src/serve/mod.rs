@@ -107,7 +107,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         shadow,
     });
     let place = place::Place::announce(&config.data_dir, &url, &local_key)?;
-    say_ready(address, &config, local_links.as_ref());
+    say_ready(address, &config, &engine.settings().node, local_links.as_ref());
 
     let (stop, stopping) = watch::channel(false);
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
@@ -301,7 +301,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
     }
 }
 
-fn say_ready(address: SocketAddr, config: &Config, local_links: Option<&LocalLinks>) {
+fn say_ready(address: SocketAddr, config: &Config, node: &str, local_links: Option<&LocalLinks>) {
     if !address.ip().is_loopback() {
         tracing::warn!(
             "listening beyond this machine without TLS: keys can be read on the way; put a TLS proxy before it"
@@ -315,6 +315,8 @@ fn say_ready(address: SocketAddr, config: &Config, local_links: Option<&LocalLin
     if config.shadow {
         tracing::warn!("in shadow: everything is done but the send; nobody gets a message from this server");
     }
+    let (version, database) = (env!("CARGO_PKG_VERSION"), &config.database);
+    tracing::info!(version, %database, node, "punctual {version} on {database}, node {node}");
     tracing::info!("listening on http://{address}");
     if io::stderr().is_terminal() {
         eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");

@@ -317,8 +317,10 @@ impl Receiver {
         let (sender, requests) = mpsc::unbounded_channel();
         let (said, says) = watch::channel(status);
         let take = move |State(sender): State<Sender>, headers: HeaderMap, body: String| async move {
+            // Read first: whoever has seen the request may say something else from then on.
+            let status = *says.borrow();
             let _ = sender.send((headers, serde_json::from_str(&body).unwrap()));
-            *says.borrow()
+            status
         };
         let app = Router::new().route("/hook", post(take)).with_state(sender);
         (said, Self::serving(app, requests).await)

@@ -149,7 +149,7 @@ async fn settings_come_from_the_file() {
     .unwrap();
     let server = home.serve_with(&[("PUNCTUAL_CONFIG", file.to_str().unwrap())]);
     let made = server.create(json!({ "message": "m", "schedule": { "type": "once", "at": "1h" } })).await;
-    assert_eq!((made["timezone"].as_str(), made["max_retries"].as_u64()), (Some("Asia/Tokyo"), Some(7)));
+    assert_eq!((made["timezone"].as_str(), made["max_retries"].as_u64()), (Some("Asia/Tokyo"), Some(6)));
     assert!(database.exists());
 }
 

@@ -21,6 +21,7 @@ mod idempotency;
 mod import;
 mod lifecycle;
 mod lists;
+mod logs;
 mod people;
 mod phrases;
 mod postgres;

@@ -531,19 +531,21 @@ async fn insert_attempts(db: &Connection<'_>, taken: &[Claimed], now: Timestamp)
     let numbers: Vec<i32> = taken.iter().map(|claimed| int(claimed.attempt())).collect();
     let channels: Vec<_> = taken.iter().map(|claimed| clean(&claimed.to().channel)).collect();
     let addresses: Vec<_> = taken.iter().map(|claimed| clean(&claimed.to().address)).collect();
+    let keys: Vec<String> = taken.iter().map(|claimed| claimed.attempt_key()).collect();
     db.execute(
         // Over what is there: one row that is there and should not be must not stop every claim from now on.
-        "insert into punctual.attempt (reminder_id, run, number, channel, address, status, started_at) \
-         select v.*, 'sending', $6 from unnest($1, $2, $3, $4, $5) as v \
+        "insert into punctual.attempt (reminder_id, run, number, channel, address, attempt_key, status, started_at) \
+         select v.*, 'sending', $7 from unnest($1, $2, $3, $4, $5, $6) as v \
          on conflict (reminder_id, run, number) do update set channel = excluded.channel, address = excluded.address, \
          status = excluded.status, started_at = excluded.started_at, ended_at = null, error = null, message_id = null, \
-         key = null",
+         key = null, attempt_key = excluded.attempt_key",
         &[
             (&ids.reminders, Type::UUID_ARRAY),
             (&ids.runs, Type::INT4_ARRAY),
             (&numbers, Type::INT4_ARRAY),
             (&channels, Type::TEXT_ARRAY),
             (&addresses, Type::TEXT_ARRAY),
+            (&keys, Type::TEXT_ARRAY),
             (&micros(now), Type::TIMESTAMPTZ),
         ],
     )

@@ -30,6 +30,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/15.sql"),
     include_str!("migrations/16.sql"),
     include_str!("migrations/17.sql"),
+    include_str!("migrations/18.sql"),
 ];
 /// What nodes that start at once take turns with. Only who has rights on the table can take it, and reading goes on meanwhile; an
 /// advisory lock could be taken, and kept, by whoever may connect.

@@ -133,7 +133,7 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
     let occurrences = format!("select {} from punctual.occurrence o where {which}", row::OCCURRENCE);
     let of_these = format!("reminder_id = $1 and run in (select o.run from punctual.occurrence o where {which})");
     let attempts = format!(
-        "select run, number, channel, address, status, started_at, ended_at, error, message_id, key \
+        "select run, number, channel, address, status, started_at, ended_at, error, message_id, key, attempt_key \
          from punctual.attempt where {of_these} order by run, number"
     );
     let responses = format!(
@@ -172,6 +172,7 @@ pub(super) fn attempt(found: &Row) -> Result<Attempt, StoreError> {
         error: get(found, 7)?,
         message_id: get(found, 8)?,
         key: get(found, 9)?,
+        attempt_key: get(found, 10)?,
     })
 }
 

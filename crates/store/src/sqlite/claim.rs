@@ -320,8 +320,9 @@ fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreE
     for_rows(
         db,
         // REPLACE, because one row that is there and should not be must not stop every claim from now on.
-        "INSERT OR REPLACE INTO attempt (reminder_id, run, number, channel, address, status, started_at) VALUES {values}",
-        7,
+        "INSERT OR REPLACE INTO attempt (reminder_id, run, number, channel, address, status, started_at, attempt_key) \
+         VALUES {values}",
+        8,
         &begun,
         |claimed, values| {
             values.push(claimed.before.id.reminder.as_bytes());
@@ -331,6 +332,7 @@ fn lease(db: &Connection, claim: &Claim, taken: &[Claimed]) -> Result<(), StoreE
             values.push(&claimed.to().address);
             values.push("sending");
             values.push(started_at);
+            values.push(claimed.attempt_key());
         },
         |_| Ok(()),
     )

@@ -15,6 +15,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/4.sql"),
     include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
+    include_str!("migrations/7.sql"),
 ];
 /// "punc" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x7075_6e63;

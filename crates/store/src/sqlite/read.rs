@@ -142,7 +142,7 @@ fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> 
     let id = occurrence.id;
     let attempts = collect(
         db,
-        "SELECT number, channel, address, status, started_at, ended_at, error, message_id, key FROM attempt \
+        "SELECT number, channel, address, status, started_at, ended_at, error, message_id, key, attempt_key FROM attempt \
          WHERE reminder_id = ? AND run = ? ORDER BY number",
         params![id.reminder.as_bytes(), id.run],
         |found| {
@@ -156,6 +156,7 @@ fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> 
                 error: get(found, 6)?,
                 message_id: get(found, 7)?,
                 key: get(found, 8)?,
+                attempt_key: get(found, 9)?,
             })
         },
     )?;

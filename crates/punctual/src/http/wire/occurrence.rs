@@ -135,7 +135,7 @@ fn attempts_json(id: OccurrenceId, attempts: Vec<Attempt>) -> Vec<AttemptJson> {
         let own = id.idempotency_key(&address, reached);
         // A digest has the key of its first, and more.
         let leads = attempt.key.as_ref().is_none_or(|key| key.starts_with(&own));
-        let attempt_key = leads.then(|| id.attempt_key(&address, attempt.number));
+        let attempt_key = attempt.attempt_key.filter(|_| leads);
         reached += u32::from(matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered));
         AttemptJson {
             number: attempt.number,

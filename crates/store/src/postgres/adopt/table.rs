@@ -135,6 +135,7 @@ pub(super) const ATTEMPT: Table = Table {
         same("error", Text),
         same("message_id", Text),
         same("key", Text),
+        same("attempt_key", Text),
     ],
 };
 
