@@ -11,16 +11,17 @@ use crate::books::Books;
 use crate::cluster::{Cluster, a_reminder, spread};
 use crate::common::soon;
 use crate::receiver::Receiver;
+use crate::{alone, at_once};
 
 /// How late anything may be, on a machine that is busy with other tests.
 const LATE_MAX: Duration = Duration::from_secs(1);
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_databases_clock_is_the_clock() {
-    tokio::join!(
-        wrong_clocks_make_nothing_early_and_nothing_late(),
-        a_clock_that_jumps_makes_nothing_early_and_nothing_late()
-    );
+#[test]
+fn the_databases_clock_is_the_clock() {
+    at_once([
+        alone(wrong_clocks_make_nothing_early_and_nothing_late),
+        alone(a_clock_that_jumps_makes_nothing_early_and_nothing_late),
+    ]);
 }
 
 /// The library that shows programs another time, or why there is no test.
