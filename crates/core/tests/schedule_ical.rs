@@ -261,12 +261,35 @@ fn every_recurring_type_is_written_and_means_the_same_when_it_is_read() {
 }
 
 #[test]
+fn a_date_that_is_excepted_before_the_rules_begin_stays_excepted() {
+    check_written(
+        json!({"type": "smart", "rules": ["FREQ=YEARLY"], "anchor": "2027-01-01T00:00:00",
+            "dates": ["2026-04-03T00:00:00"], "except": "2026-04-01/2026-04-03"}),
+        "UTC",
+        "DTSTART:20270101T000000Z\nRRULE:FREQ=YEARLY\nRDATE:20260403T000000Z\nEXDATE:20260403T000000Z",
+    );
+}
+
+#[test]
 fn a_run_that_was_shifted_out_of_a_gap_is_not_lost_when_asked_just_before_it() {
     let berlin = zone("Europe/Berlin");
     let schedule = Schedule::from_input(&json!({"type": "daily", "time": "02:30"}), &berlin, now()).unwrap();
     // 03:10, and 02:30 is still to come, at 03:30.
     let written = schedule.to_ical(&berlin, "2026-03-29T01:10:00Z".parse().unwrap()).unwrap();
     assert_eq!(written, "DTSTART;TZID=Europe/Berlin:20260329T023000\nRRULE:FREQ=DAILY");
+}
+
+#[test]
+fn a_count_over_a_day_that_a_zone_left_out_is_written_as_an_end() {
+    // Kwajalein had no 21 August 1993: its midnight and that of the 22nd are one instant, which a calendar counts twice.
+    let kwajalein = zone("Pacific/Kwajalein");
+    let from = "1993-08-20T13:00:00Z".parse().unwrap();
+    let schedule =
+        Schedule::from_input(&json!({"type": "daily", "time": "00:00", "count": 2}), &kwajalein, from).unwrap();
+    let written = schedule.to_ical(&kwajalein, from).unwrap();
+    assert_eq!(written, "DTSTART;TZID=Pacific/Kwajalein:19930821T000000\nRRULE:FREQ=DAILY;UNTIL=19930822T120000Z");
+    let expect = ["1993-08-22T00:00:00+12:00", "1993-08-23T00:00:00+12:00"];
+    check_instants(&read(&written, "Pacific/Kwajalein").unwrap(), "Pacific/Kwajalein", "1993-08-20T13:00:00Z", &expect);
 }
 
 #[test]

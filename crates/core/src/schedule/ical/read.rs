@@ -176,7 +176,13 @@ impl Entry {
 
 impl Limit {
     /// The last instant, if there is one.
-    fn end(self, rule: &Recurrence, anchor: DateTime, zone: &Zone, steps: &Steps) -> Result<Option<Timestamp>, String> {
+    pub(super) fn end(
+        self,
+        rule: &Recurrence,
+        anchor: DateTime,
+        zone: &Zone,
+        steps: &Steps,
+    ) -> Result<Option<Timestamp>, String> {
         let far = |_| "UNTIL: is further away than the calendar goes".to_owned();
         match self {
             Self::None => Ok(None),

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::recurrence::stamp;
+use super::super::recurrence::{Limit, stamp};
 use super::super::{Anchor, Exceptions, Freq, Recurrence, Rule, Schedule, Smart, Weekdays};
 use super::is_utc;
 use crate::steps::Steps;
@@ -205,7 +205,8 @@ impl<'a> Export<'a> {
         schedule.ends_at.into_iter().chain(last).min()
     }
 
-    /// The count, where a calendar means the same by it: each day has one time, and none lies in the past.
+    /// The count, where a calendar means the same by it: each day has one time, none lies in the past, and no two days begin at the
+    /// same instant, as they do where a zone left out a whole day.
     fn plain_count(&self) -> Result<Option<u32>, String> {
         let schedule = self.schedule;
         let is_plain = schedule.ends_at.is_none() && schedule.except.is_empty() && self.smart.dates.is_empty();
@@ -214,7 +215,11 @@ impl<'a> Export<'a> {
         let is_interval = matches!(schedule.rule, Rule::Interval { .. });
         let begin = self.written_in.rules().to_timestamp(self.smart.anchor).map_err(far)?;
         let is_exact = is_plain && rule.until.is_none() && (has_one_time || is_interval) && begin > self.from;
-        Ok(schedule.count.filter(|_| is_exact))
+        let ends_alike = |count: &u32| {
+            let last = Limit::Count(*count).end(rule, self.smart.anchor, &self.written_in, &Steps::new(u64::MAX));
+            last.is_ok_and(|last| is_interval || last == self.end())
+        };
+        Ok(schedule.count.filter(|count| is_exact && ends_alike(count)))
     }
 
     /// The times that are named by the rules and excepted by date.
@@ -224,7 +229,9 @@ impl<'a> Export<'a> {
         // Weekdays and months are in the rules already.
         let others = Exceptions { dates: vec![], times: vec![], ranges: vec![], ..except.clone() };
         let bare = Schedule { except: others, count: None, ..self.schedule.clone() };
-        let begin = self.written_in.rules().to_timestamp(self.smart.anchor).map_err(far)?;
+        // A single date may lie before the rules begin.
+        let first = self.smart.dates.first().map_or(self.smart.anchor, |date| self.smart.anchor.min(*date));
+        let begin = self.written_in.rules().to_timestamp(first).map_err(far)?;
         let before = begin.checked_sub(SignedDuration::from_nanos(1)).map_err(far)?;
         let days = dates.iter().map(|date| (*date, *date)).chain(ranges.iter().copied());
         let day_stretches = days.map(|(first, last)| (first.at(0, 0, 0, 0), last.at(23, 59, 59, 999_999_999)));
