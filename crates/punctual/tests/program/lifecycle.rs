@@ -8,9 +8,10 @@ use punctual_core::store::{Create, NewReminder, Store};
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use punctual_store::sqlite::{Options, SqliteStore};
+use rustix::process::Signal;
 use serde_json::json;
 
-use crate::common::{Home, NOWHERE, Receiver};
+use crate::common::{Home, NOWHERE, Receiver, Server};
 
 #[tokio::test]
 async fn a_signal_ends_it_in_order() {
@@ -161,4 +162,73 @@ fn a_file_that_is_no_database_is_refused_untouched() {
     let url = format!("sqlite:{}", file.display());
     home.run(&["serve", "--listen", "127.0.0.1:0", "--database", &url]).fails(1, &["not a punctual database"]);
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("these are my notes"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_write_ahead_log_is_noticed_at_the_start() {
+    let home = Home::new();
+    let file = |name: &str| home.data_dir().join(name);
+    let remind = |message: &str| {
+        let to = json!([{ "channel": "console", "address": "" }]);
+        json!({ "user": "ann", "message": message, "schedule": { "type": "daily", "time": "08:00" }, "to": to })
+    };
+    let killed = |server: Server| server.signal(Signal::KILL);
+    let server = home.serve();
+    server.create(remind("one")).await;
+    server.stop();
+    assert!(!file("punctual.db-wal").exists(), "an orderly stop copies the log into the file");
+
+    // A kill leaves the log behind, and everything is there.
+    let server = home.serve();
+    server.create(remind("two")).await;
+    killed(server);
+    assert!(file("punctual.db-wal").exists());
+    let server = home.serve();
+    assert_eq!(n_reminders(&server).await, 2);
+    // A copy that SQLite makes of an open file needs nothing beside it.
+    let copy = Home::new();
+    std::fs::create_dir(copy.data_dir()).unwrap();
+    let db = rusqlite::Connection::open(file("punctual.db")).unwrap();
+    db.execute("VACUUM INTO ?1", [copy.data_dir().join("punctual.db").to_str().unwrap()]).unwrap();
+    drop(db);
+    assert_eq!(n_reminders(&copy.serve()).await, 2);
+
+    // Another program that opens the file of a killed server copies the log into the file: nothing is lost.
+    server.create(remind("three")).await;
+    killed(server);
+    let db = rusqlite::Connection::open(file("punctual.db")).unwrap();
+    db.query_row("SELECT count(*) FROM reminder", [], |row| row.get::<_, i64>(0)).unwrap();
+    drop(db);
+    assert!(!file("punctual.db-wal").exists());
+    let server = home.serve();
+    assert_eq!(n_reminders(&server).await, 3);
+
+    // What only the log had is lost with it, and that is said.
+    server.create(remind("four")).await;
+    killed(server);
+    std::fs::rename(file("punctual.db-wal"), file("kept-wal")).unwrap();
+    std::fs::remove_file(file("punctual.db-shm")).unwrap();
+    let words = ["punctual.db lacks the last", "punctual.db-wal was lost", "restore a backup", "remove", "db.commits"];
+    home.run(&["serve", "--listen", "127.0.0.1:0"]).fails(1, &words);
+    home.run(&["migrate"]).fails(1, &words);
+    let doctor = home.run_alone(&["doctor"]);
+    assert_eq!(doctor.code, Some(1));
+    assert!(doctor.out.contains("lacks the last") && doctor.out.contains("db.commits"), "{}", doctor.out);
+
+    // The log is put back, and nothing is lost.
+    std::fs::rename(file("kept-wal"), file("punctual.db-wal")).unwrap();
+    let server = home.serve();
+    assert_eq!(n_reminders(&server).await, 4);
+    // Or somebody accepts the loss: of the fourth, too, which the log alone had until now.
+    server.create(remind("five")).await;
+    killed(server);
+    std::fs::remove_file(file("punctual.db-wal")).unwrap();
+    std::fs::remove_file(file("punctual.db-shm")).unwrap();
+    home.run(&["serve", "--listen", "127.0.0.1:0"]).fails(1, &words);
+    std::fs::remove_file(file("punctual.db.commits")).unwrap();
+    assert_eq!(n_reminders(&home.serve()).await, 3);
+}
+
+async fn n_reminders(server: &Server) -> usize {
+    server.get("/v1/reminders?user=ann").await["reminders"].as_array().unwrap().len()
 }

@@ -22,6 +22,12 @@ pub struct CheckReport {
 /// Looks at the file at `path` without changing it; a server may have it open.
 pub fn check(path: &Path) -> Result<CheckReport, OpenError> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let lost = || -> rusqlite::Result<Result<(), OpenError>> {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(std::time::Duration::from_secs(2))?;
+        Ok(super::commits::refuse_lost(path, &connection))
+    };
+    lost().map_err(|error| failed(path, &error))??;
     let open = || -> rusqlite::Result<CheckReport> {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(std::time::Duration::from_secs(2))?;

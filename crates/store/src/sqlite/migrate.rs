@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
     include_str!("migrations/7.sql"),
+    include_str!("migrations/8.sql"),
 ];
 /// "punc" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x7075_6e63;
@@ -44,6 +45,7 @@ pub(crate) fn all_steps() -> String {
 pub fn migrate(path: &Path) -> Result<MigrateReport, OpenError> {
     let _lock = lock(path)?;
     let connection = connect(path, &Options::default())?;
+    super::commits::refuse_lost(path, &connection)?;
     up(&connection, path)
 }
 

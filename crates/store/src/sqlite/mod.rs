@@ -12,6 +12,7 @@ mod change;
 mod check;
 mod claim;
 mod coming;
+mod commits;
 mod create;
 mod dead;
 mod export;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::commits::{self, Commits};
 use super::worker::{Readers, Writer};
 use super::{Options, SqliteStore, migrate};
 
@@ -47,6 +48,21 @@ pub enum OpenError {
         /// What it is.
         why: String,
     },
+    /// Commits that were answered for are not in it.
+    #[error(
+        "{path} lacks the last {n_lost} commits: its write-ahead log {log} was lost, or an older copy was put in its place; \
+         put the log back beside it, or restore a backup; to go on without what was lost, remove {count}"
+    )]
+    LogLost {
+        /// The file.
+        path: PathBuf,
+        /// Its log.
+        log: PathBuf,
+        /// The file that counts the commits.
+        count: PathBuf,
+        /// How many are missing.
+        n_lost: u64,
+    },
     /// The system refuses.
     #[error("cannot open {path}: {why}")]
     Io {
@@ -65,6 +81,7 @@ pub(super) struct Lock {
 pub(super) fn open(path: &Path, options: &Options) -> Result<SqliteStore, OpenError> {
     let lock = lock(path)?;
     let connection = connect(path, options)?;
+    commits::refuse_lost(path, &connection)?;
     migrate::up(&connection, path)?;
     if options.inline {
         let writer = Writer::inline(connection);
@@ -78,7 +95,8 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<SqliteStore, OpenEr
         readers.push(reader);
     }
     let checkpointer = connect(path, options)?;
-    let writer = Writer::thread(connection, checkpointer);
+    let commits = Commits::open(path, &connection)?;
+    let writer = Writer::thread(connection, checkpointer, commits);
     Ok(SqliteStore { writer, readers: Readers::threads(readers), _lock: lock })
 }
 

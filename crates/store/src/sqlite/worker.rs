@@ -17,6 +17,7 @@ use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 use tokio::sync::oneshot;
 
+use super::commits::Commits;
 use super::row::broken;
 
 /// The most jobs that share one commit; more wait for the next.
@@ -52,7 +53,7 @@ pub(super) enum Writer {
 }
 
 impl Writer {
-    pub(super) fn thread(connection: Connection, checkpointer: Connection) -> Self {
+    pub(super) fn thread(connection: Connection, checkpointer: Connection, commits: Commits) -> Self {
         let jobs = Arc::new(Jobs::default());
         let log_pages = Arc::new(LogPages::default());
         let checkpointer = spawn("checkpoint", {
@@ -62,7 +63,7 @@ impl Writer {
         let writer = spawn("writer", {
             let jobs = jobs.clone();
             move || {
-                let connection = write(connection, &jobs, &log_pages);
+                let connection = write(connection, &jobs, &log_pages, &commits);
                 log_pages.close();
                 connection
             }
@@ -92,7 +93,7 @@ impl Writer {
             Self::Thread(threads) => threads.jobs.push(urgency, work)?,
             Self::Inline(connection, n_done) => {
                 n_done.fetch_add(1, Ordering::Relaxed);
-                transact(&lock(connection), vec![work]);
+                transact(&lock(connection), vec![work], None);
             }
         }
         answer(receiver).await
@@ -264,7 +265,7 @@ impl Jobs {
     }
 }
 
-fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>) -> Connection {
+fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>, commits: &Commits) -> Connection {
     let noted = log_pages.clone();
     let hook = move |_: &mut Wal, n_pages| {
         noted.note(n_pages);
@@ -274,7 +275,7 @@ fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>) -> 
         tracing::warn!(%error, "the log's length cannot be watched; it is copied only when the server stops");
     }
     while let Some(batch) = jobs.take(SHARED_MAX) {
-        transact(&connection, batch);
+        transact(&connection, batch, Some(commits));
         if log_pages.is_too_long() {
             // Readers are short, so this waits little; without it the log could grow for ever under constant writing.
             let _ = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
@@ -285,7 +286,7 @@ fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>) -> 
 }
 
 /// Runs all of `batch` in one transaction; answers when it is committed.
-fn transact(connection: &Connection, batch: Vec<Work>) {
+fn transact(connection: &Connection, batch: Vec<Work>, commits: Option<&Commits>) {
     if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
         // The transaction never began: each job is told, and none has run.
         for work in batch {
@@ -321,7 +322,19 @@ fn transact(connection: &Connection, batch: Vec<Work>) {
         }
         answers.push(answer);
     }
-    let committed = if connection.is_autocommit() { Err(ended()) } else { execute(connection, "COMMIT") };
+    let counted = match commits {
+        Some(_) if !connection.is_autocommit() => Commits::count(connection).map(Some).map_err(broken),
+        _ => Ok(None),
+    };
+    let committed = match counted {
+        _ if connection.is_autocommit() => Err(ended()),
+        Err(error) => Err(error),
+        Ok(n) => execute(connection, "COMMIT").map(|()| n),
+    };
+    if let (Ok(Some(n)), Some(commits)) = (&committed, commits) {
+        commits.note(*n);
+    }
+    let committed = committed.map(|_| ());
     if committed.is_err() && !connection.is_autocommit() {
         let _ = execute(connection, "ROLLBACK");
     }
