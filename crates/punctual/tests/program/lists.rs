@@ -13,7 +13,7 @@ fn messages(list: &Value) -> Vec<&str> {
 
 /// What the program prints where a line has `columns`.
 fn printed(home: &Home, columns: &str, args: &[&str]) -> String {
-    Ran::of(home.command(args).env("COLUMNS", columns).output().unwrap()).ok()
+    Ran::of(punctual_testkit::process::output(home.command(args).env("COLUMNS", columns))).ok()
 }
 
 /// How many columns a line takes on a terminal, for the characters used here.

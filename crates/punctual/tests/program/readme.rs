@@ -44,7 +44,7 @@ async fn the_commands_of_the_readme_work_in_order() {
     let script = format!("set -ex\npunctual() {{ {program} \"$@\"; }}\n{commands}");
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(&script).env_clear().env("HOME", home.path()).env("PATH", std::env::var_os("PATH").unwrap());
-    let ran = Ran::of(shell.output().unwrap());
+    let ran = Ran::of(punctual_testkit::process::output(&mut shell));
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("cancelled ") && ran.out.contains("snoozed "), "{}", ran.out);
 

@@ -53,7 +53,7 @@ fn a_default_channel_without_an_address_is_told_what_to_write() {
     let home = Home::new();
     let run = |args: &[&str], default: &str| {
         let mut command = home.command(args);
-        Ran::of(command.env(NTFY.0, NTFY.1).env("PUNCTUAL_DEFAULT_CHANNEL", default).output().unwrap())
+        Ran::of(punctual_testkit::process::output(command.env(NTFY.0, NTFY.1).env("PUNCTUAL_DEFAULT_CHANNEL", default)))
     };
     let serve = ["serve", "--listen", "127.0.0.1:0"];
     let right = "default_channel: `nt` is a channel and no address; write \"nt:ADDRESS\", such as \"nt:my-topic\"";
@@ -81,7 +81,9 @@ fn the_usual_config_file_is_read_where_there_is_one() {
     };
     let daily = ["next", "--daily", "--time", "08:00"];
     let zone = |args: &[&str], env: &[(&str, &str)]| {
-        let ran = Ran::of(home.command([args, &daily].concat()).envs(env.iter().copied()).output().unwrap()).ok();
+        let ran =
+            Ran::of(punctual_testkit::process::output(home.command([args, &daily].concat()).envs(env.iter().copied())))
+                .ok();
         ran.lines().next().unwrap().rsplit(", ").next().unwrap().to_owned()
     };
     assert_eq!(zone(&[], &[]), "UTC", "none is there, and none is needed");

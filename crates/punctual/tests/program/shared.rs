@@ -211,11 +211,8 @@ async fn a_file_seeds_the_secret_a_setting_wins_and_nodes_that_disagree_say_so()
     assert_eq!(one_server.get("/readyz").await.get("disagrees"), None);
 
     // A secret that cannot be one is refused before anybody else gets it.
-    let wrong = third
-        .command(["serve", "--listen", "127.0.0.1:0"])
-        .envs([env[0], ("PUNCTUAL_WEBHOOK_SECRET", "hush")])
-        .output()
-        .unwrap();
+    let mut wrong = third.command(["serve", "--listen", "127.0.0.1:0"]);
+    let wrong = punctual_testkit::process::output(wrong.envs([env[0], ("PUNCTUAL_WEBHOOK_SECRET", "hush")]));
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(!wrong.status.success() && said.contains("webhook_secret") && !said.contains("hush"), "{said}");
     assert_eq!(postgres.sql(&database, "select value from punctual.secret where name = 'webhook_secret'"), two);

@@ -36,7 +36,7 @@ fn the_command_line_means_the_reminders_zone_else_the_users_else_the_servers() {
         // Nobody's: a user without an entry.
         let other = [args, &["--user", "bob"]].concat();
         assert_eq!(zone_and_clock(&home.run(&other).json()), eight(SERVER), "{other:?}");
-        let asked = Ran::of(home.command(args).env("PUNCTUAL_TZ", REMINDER).output().unwrap());
+        let asked = Ran::of(punctual_testkit::process::output(home.command(args).env("PUNCTUAL_TZ", REMINDER)));
         assert_eq!(zone_and_clock(&asked.json()), eight(REMINDER), "PUNCTUAL_TZ {args:?}");
     }
 }
@@ -89,6 +89,8 @@ fn without_a_server_the_zone_is_that_of_the_settings() {
         let said = home.run_alone(args).ok();
         assert!(said.lines().next().unwrap().ends_with(&format!(", {zone}")), "{args:?}: {said}");
     }
-    let said = home.command(["next", "--daily", "--time", "08:00"]).env("PUNCTUAL_TIMEZONE", SERVER).output().unwrap();
+    let said = punctual_testkit::process::output(
+        home.command(["next", "--daily", "--time", "08:00"]).env("PUNCTUAL_TIMEZONE", SERVER),
+    );
     assert!(String::from_utf8(said.stdout).unwrap().starts_with("every day at 08:00, Asia/Tokyo\n"));
 }
