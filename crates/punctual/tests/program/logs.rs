@@ -49,15 +49,9 @@ async fn the_log_tells_the_life_of_a_reminder_in_json_lines_without_its_words() 
 async fn the_start_line_names_version_database_and_node() {
     for kept in Kept::everywhere() {
         let home = Home::new();
-        let mut command = home.command(["serve", "--listen", "127.0.0.1:0"]);
-        command.envs(kept.env()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let stderr = std::io::BufReader::new(child.stderr.take().unwrap());
-        let lines = std::io::BufRead::lines(stderr).map_while(Result::ok);
-        let mut entries = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
-        let start = entries.find(|entry| entry["version"].is_string()).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let server = home.serve_with(&kept.env());
+        let entries = server.started_with.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let start = entries.into_iter().find(|entry| entry["version"].is_string()).unwrap();
         assert_eq!(start["version"], env!("CARGO_PKG_VERSION"));
         assert!(start["node"].as_str().is_some_and(|node| !node.is_empty()), "{start}");
         let database = start["database"].as_str().unwrap();
