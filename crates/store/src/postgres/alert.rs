@@ -69,11 +69,11 @@ pub(super) async fn raise_unreadable(
 /// The attempts of these occurrences, each's in order.
 async fn attempts(db: &Connection<'_>, params: &[Param<'_>]) -> Result<HashMap<OccurrenceId, Vec<Attempt>>, Fault> {
     let sql = "select a.run, a.number, a.channel, a.address, a.status, a.started_at, a.ended_at, a.error, a.message_id, \
-        a.key, a.reminder_id from unnest($1, $2) as v (reminder_id, run) \
+        a.key, a.attempt_key, a.reminder_id from unnest($1, $2) as v (reminder_id, run) \
         join punctual.attempt a on a.reminder_id = v.reminder_id and a.run = v.run order by a.reminder_id, a.run, a.number";
     let mut found: HashMap<OccurrenceId, Vec<Attempt>> = HashMap::new();
     for row in &db.rows(sql, params).await? {
-        let id = OccurrenceId { reminder: row::reminder_id(row, 10)?, run: row::count(row, 0)? };
+        let id = OccurrenceId { reminder: row::reminder_id(row, 11)?, run: row::count(row, 0)? };
         found.entry(id).or_default().push(read::attempt(row)?);
     }
     Ok(found)
