@@ -294,6 +294,7 @@ fn transact(connection: &Connection, batch: Vec<Work>, commits: Option<&Commits>
         }
         return;
     }
+    let n_changed = connection.total_changes();
     // A job that is alone needs no savepoint: when it fails, the whole transaction goes.
     let shared = batch.len() > 1;
     let mut answers = Vec::with_capacity(batch.len());
@@ -322,25 +323,28 @@ fn transact(connection: &Connection, batch: Vec<Work>, commits: Option<&Commits>
         }
         answers.push(answer);
     }
-    let counted = match commits {
-        Some(_) if !connection.is_autocommit() => Commits::count(connection).map(Some).map_err(broken),
-        _ => Ok(None),
-    };
-    let committed = match counted {
-        _ if connection.is_autocommit() => Err(ended()),
-        Err(error) => Err(error),
-        Ok(n) => execute(connection, "COMMIT").map(|()| n),
-    };
-    if let (Ok(Some(n)), Some(commits)) = (&committed, commits) {
-        commits.note(*n);
-    }
-    let committed = committed.map(|_| ());
+    let committed = commit(connection, commits, n_changed);
     if committed.is_err() && !connection.is_autocommit() {
         let _ = execute(connection, "ROLLBACK");
     }
     for answer in answers {
         answer(committed.clone());
     }
+}
+
+/// Commits, and counts the commit if anything was written since there were `n_changed` changes. A transaction that wrote nothing
+/// is not counted: it then costs no flush to disk.
+fn commit(connection: &Connection, commits: Option<&Commits>, n_changed: u64) -> Result<(), StoreError> {
+    if connection.is_autocommit() {
+        return Err(ended());
+    }
+    let Some(commits) = commits.filter(|_| connection.total_changes() > n_changed) else {
+        return execute(connection, "COMMIT");
+    };
+    let n = Commits::count(connection).map_err(broken)?;
+    execute(connection, "COMMIT")?;
+    commits.note(n);
+    Ok(())
 }
 
 fn ended() -> StoreError {
