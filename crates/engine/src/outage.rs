@@ -18,7 +18,7 @@ use crate::sweep::renew;
 
 /// After an outage in which leases may have run out, the other nodes have this long to prolong theirs before this one claims: longer
 /// than any of them waits before it tries to reach the store again.
-const OTHERS_FIRST: Duration = Duration::from_millis(1_500);
+const OTHERS_FIRST: Duration = Duration::from_secs(2);
 
 /// Whether the store has failed since this node last caught up.
 #[derive(Default)]
@@ -27,21 +27,23 @@ pub(crate) struct Outage(Mutex<State>);
 #[derive(Default)]
 struct State {
     n_failures: u64,
-    /// When the first of them was that has not been caught up with.
-    since: Option<Timestamp>,
+    /// When the first of them was that has not been caught up with, and whether there were other nodes then: those that come back
+    /// later than this one are not seen yet.
+    since: Option<(Timestamp, bool)>,
 }
 
 impl Outage {
     /// The store has failed.
-    pub(crate) fn note(&self, now: Timestamp) {
+    pub(crate) fn note(&self, now: Timestamp, has_peers: bool) {
         let mut state = self.lock();
         state.n_failures += 1;
-        state.since.get_or_insert(now);
+        state.since.get_or_insert((now, has_peers));
     }
 
-    fn open(&self) -> Option<(u64, Timestamp)> {
+    fn open(&self) -> Option<(u64, Timestamp, bool)> {
         let state = self.lock();
-        Some((state.n_failures, state.since?))
+        let (since, had_peers) = state.since?;
+        Some((state.n_failures, since, had_peers))
     }
 
     /// This node has caught up, unless the store has failed again meanwhile.
@@ -61,14 +63,16 @@ impl Outage {
 impl Inner {
     /// Makes sure that a claim does not take what this node itself has under way.
     pub(crate) async fn keep_own(&self) -> Result<(), StoreError> {
-        if let Some((n_failures, since)) = self.outage.open() {
+        if let Some((n_failures, since, had_peers)) = self.outage.open() {
+            // From now on, what the others need to come back is counted.
+            self.store.probe().await?;
             let away = self.clock.now().duration_since(since).unsigned_abs();
             tokio::select! { biased;
                 () = self.stopped() => return Ok(()),
                 () = self.settler.caught_up() => {}
             }
             renew::all(self).await?;
-            if self.peers.count() > 1 && away > self.settings.lease_for / 2 {
+            if (had_peers || self.peers.count() > 1) && away > self.settings.lease_for / 2 {
                 tokio::select! { biased;
                     () = self.stopped() => return Ok(()),
                     () = self.clock.pause(OTHERS_FIRST) => {}
