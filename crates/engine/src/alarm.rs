@@ -20,6 +20,11 @@ use crate::claim::{fly, plus, signed};
 use crate::command::Inner;
 use crate::say::Kind;
 
+/// Setting what other programs plan in the store itself.
+mod follow;
+
+pub(crate) use follow::follow;
+
 /// What is further ahead is not set; it is when it comes within.
 pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often what has come within the horizon is set.
@@ -95,10 +100,15 @@ impl Inner {
 
     /// Sets what a command has left to come, or clears it.
     pub(crate) fn alarm_changed(&self, changed: &Changed) {
+        self.alarm_left(&changed.view);
+    }
+
+    /// Sets what is left to come of a reminder, or clears it.
+    fn alarm_left(&self, view: &ReminderView) {
         let Some(alarm) = &self.alarm else { return };
-        let reminder = &changed.view.reminder;
+        let reminder = &view.reminder;
         let now = self.clock.now();
-        match changed.view.next_run_at {
+        match view.next_run_at {
             // It is being claimed; and a later run that is set stays set.
             Some(at) if at <= now => {}
             Some(at) if at <= plus(now, HORIZON) => self.set_alarm([Entry::of(reminder, at)]),
@@ -179,11 +189,7 @@ impl Inner {
                 self.count_occurrence(state.as_str(), "redis");
             }
             // Each ring was for a run that was to be claimed now: what was not there any more, another node has.
-            let n_elsewhere = n_rung.saturating_sub(claims.n_taken);
-            self.metrics.claims_lost.inc_by(n_elsewhere as u64);
-            if n_elsewhere > 0 && self.says(Kind::Elsewhere) {
-                tracing::info!(n = n_elsewhere, "already claimed elsewhere");
-            }
+            self.found_elsewhere(n_rung.saturating_sub(claims.n_taken));
             if claims.n_taken > 0 && self.says(Kind::Woken) {
                 tracing::info!(n = claims.n_taken, "woken by the timer outside, which knew of what this node did not");
             }

@@ -190,6 +190,11 @@ async fn run_once(inner: &Arc<Inner>, claimer: &mut Claimer) -> Result<Next, Sto
         // Also what is not this node's: whoever it belongs to is late.
         let mut peer = Scope { from: boundary, until: plus(now, -LATE_AFTER), shards: Shards::ALL, via: "peer" };
         let mut n_taken = take(inner, claimer, peer, limit).await?;
+        let is_first_look = claimer.late_looks == LATE_LOOKS;
+        if n_taken == 0 && is_first_look && inner.peers.count() > 1 && !timer.has_backlog() {
+            // The store said that something was late, and somebody else has it by now.
+            inner.found_elsewhere(1);
+        }
         claimer.late_looks = if n_taken == 0 { claimer.late_looks - 1 } else { 0 };
         while n_taken >= limit && !inner.stopping() {
             peer.until = plus(inner.clock.now(), -LATE_AFTER);

@@ -58,6 +58,7 @@ impl Engine {
             if let Some(alarm) = &inner.alarm {
                 spawn(Box::pin(alarm::ring(inner.clone(), alarm.clone())));
                 spawn(Box::pin(alarm::fill(inner.clone(), alarm.clone())));
+                spawn(Box::pin(alarm::follow(inner.clone())));
             }
             spawn(Box::pin(sweep::renew::run(inner.clone())));
             spawn(Box::pin(sweep::fallback::run(inner.clone())));

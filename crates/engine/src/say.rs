@@ -93,6 +93,17 @@ impl Counts {
 }
 
 impl Inner {
+    /// Counts and says that `n` runs which this node came to claim were in another's hands.
+    pub(crate) fn found_elsewhere(&self, n: usize) {
+        if n == 0 {
+            return;
+        }
+        self.metrics.claims_lost.inc_by(n as u64);
+        if self.says(Kind::Elsewhere) {
+            tracing::info!(n, "already claimed elsewhere");
+        }
+    }
+
     /// Whether a line of this kind is said by itself; if not, it is counted.
     pub(crate) fn says(&self, kind: Kind) -> bool {
         if !tracing::enabled!(tracing::Level::INFO) {

@@ -58,6 +58,28 @@ async fn a_change_in_plain_sql_takes_effect_at_once() {
     check("punctual.remind", &reminded.await, &receiver);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_finds_a_run_in_anothers_hands_counts_as_lost() {
+    let Some(mut cluster) = Cluster::of(2) else { return };
+    cluster.until_divided().await;
+    let receiver = Receiver::listen().await;
+    let due_at = cluster.soon(Duration::from_secs(3));
+    let created = cluster.nodes[0].create(&receiver.hook(), &spread(1, due_at, Duration::ZERO)).await;
+    let id = &created[0].0;
+    let held = "punctual_claims_lost_total";
+    let before = cluster.nodes[0].metric(held).await + cluster.nodes[1].metric(held).await;
+    // It is locked from before its instant until two heartbeats after it, as by a node that is just claiming it.
+    let lock = format!(
+        "begin; select 1 from punctual.occurrence where reminder_id = '{id}' for update; select pg_sleep(6); commit"
+    );
+    cluster.sql(&lock);
+    soon(receiver.until_all([id])).await;
+    let lost = cluster.nodes[0].metric(held).await + cluster.nodes[1].metric(held).await - before;
+    assert!((1.0..=8.0).contains(&lost), "{lost} claims are called lost");
+    let logs: Vec<String> = (0..2).flat_map(|node| cluster.nodes[node].stop_and_read_log()).collect();
+    assert!(logs.iter().any(|line| line.contains("already claimed elsewhere")), "{logs:#?}");
+}
+
 /// Runs one statement after the other, each of which returns the id and the instant of what it wrote.
 async fn write(
     cluster: &Cluster,

@@ -245,6 +245,27 @@ async fn a_password_is_used_and_not_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_made_in_sql_has_a_key_as_long_as_it_is_to_come() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(postgres) = Postgres::start() else { return };
+    let mut connection = connect(&redis).await;
+    let database = postgres.new_database(None);
+    let (url, store) = (redis.url(), postgres.url(&database));
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_REDIS_URL", &url), ("PUNCTUAL_DATABASE_URL", &store)]);
+    says(&server, "up").await;
+    let sql = |text: &str| postgres.sql(&database, text).trim().to_owned();
+    let remind = "select punctual.remind(user_id => 'ann', message => 'm', at => now() + interval '1 hour', \
+                  \"to\" => '[{\"channel\": \"console\", \"address\": \"ann\"}]')";
+    let id = sql(remind);
+    key(&mut connection, &id, true).await;
+    let value: String = redis::cmd("GET").arg(format!("reminder:{id}")).query_async(&mut connection).await.unwrap();
+    assert_eq!(value, "ann:console");
+    assert_eq!(sql(&format!("select punctual.cancel('{id}')")), "t");
+    key(&mut connection, &id, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_that_hear_the_same_ring_send_once() {
     let Some(redis) = Redis::start() else { return };
     let Some(postgres) = Postgres::start() else { return };

@@ -1,0 +1,122 @@
+//! Setting what other programs plan in the store itself.
+//!
+//! A program that calls `punctual.remind` in its own transaction tells nodes only of what is due soon. The audit trail names every
+//! such reminder, so each node that sets an alarm reads the newest entries of it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_core::id::ReminderId;
+use punctual_core::store::{AuditQuery, StoreError};
+
+use crate::claim::minus;
+use crate::command::Inner;
+
+/// How often the trail is read.
+const EVERY: Duration = Duration::from_secs(2);
+/// Entries are numbered before they are committed, so what is this old is read again: a transaction may just have ended. The
+/// reminders of a transaction that was open for longer are set when everything is set again.
+const OPEN_FOR: Duration = Duration::from_secs(60);
+/// How many entries are read at once.
+const PAGE: usize = 500;
+/// After so many pages the rest is left until everything is set again.
+const PAGES_MAX: usize = 20;
+/// What the trail calls those who write in SQL.
+const IN_SQL: &str = "sql:";
+
+/// How far the trail has been read.
+#[derive(Default)]
+struct Trail {
+    /// The newest entry at each of the latest readings.
+    newest: VecDeque<(Timestamp, i64)>,
+    /// Entries after the oldest of these that have been acted on.
+    known: BTreeSet<i64>,
+}
+
+/// Sets what other programs plan, for as long as the engine runs. Nobody writes into a store that is not shared.
+pub(crate) async fn follow(inner: Arc<Inner>) {
+    if !inner.peers.is_shared() {
+        return;
+    }
+    let mut trail = Trail::default();
+    while !inner.stopping() {
+        if let Err(error) = follow_once(&inner, &mut trail).await {
+            inner.store_failed(&error);
+        }
+        tokio::select! { biased;
+            () = inner.stopped() => return,
+            () = inner.clock.pause(EVERY) => {}
+        }
+    }
+}
+
+async fn follow_once(inner: &Inner, trail: &mut Trail) -> Result<(), StoreError> {
+    let now = inner.clock.now();
+    let since = trail.since(now);
+    let mut changed: BTreeSet<ReminderId> = BTreeSet::new();
+    let (mut newest, mut before) = (None, None);
+    let mut numbers = Vec::new();
+    for _ in 0..PAGES_MAX {
+        let page = inner.store.audit(AuditQuery { reminder: None, before, limit: PAGE }).await?;
+        newest = newest.or(page.first().map(|entry| entry.number));
+        before = page.last().map(|entry| entry.number);
+        for entry in page.iter().filter(|entry| entry.actor.starts_with(IN_SQL)) {
+            if Some(entry.number) > since && !trail.known.contains(&entry.number) {
+                changed.insert(entry.reminder);
+                numbers.push(entry.number);
+            }
+        }
+        // What was there at the start is set with everything else.
+        if since.is_none() || page.len() < PAGE || before <= since {
+            break;
+        }
+    }
+    for view in inner.store.existing(changed.into_iter().collect()).await? {
+        inner.alarm_left(&view);
+    }
+    trail.known.extend(numbers);
+    trail.newest.push_back((now, newest.unwrap_or(0)));
+    Ok(())
+}
+
+impl Trail {
+    /// The entry after which the trail is read, and forgets what is older.
+    fn since(&mut self, now: Timestamp) -> Option<i64> {
+        let open_since = minus(now, OPEN_FOR);
+        // A clock that was set back must not make this grow.
+        let n_max = (OPEN_FOR.as_secs() / EVERY.as_secs()) as usize;
+        while self.newest.get(1).is_some_and(|(at, _)| *at <= open_since) || self.newest.len() > n_max {
+            self.newest.pop_front();
+        }
+        let since = self.newest.front().map(|(_, number)| *number);
+        self.known = self.known.split_off(&since.map_or(i64::MIN, |since| since.saturating_add(1)));
+        since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minute_of_the_trail_is_read_again() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut trail = Trail::default();
+        assert_eq!(trail.since(at(0)), None);
+        for second in [0, 10, 20] {
+            trail.newest.push_back((at(second), second * 100));
+        }
+        trail.known.extend([500, 1500]);
+        assert_eq!(trail.since(at(60)), Some(0));
+        assert_eq!(trail.since(at(69)), Some(0));
+        assert_eq!((trail.since(at(70)), trail.known.len()), (Some(1000), 1), "older ones are forgotten");
+        let n_max = (OPEN_FOR.as_secs() / EVERY.as_secs()) as i64;
+        for number in 0..=n_max {
+            trail.newest.push_back((at(0), number));
+        }
+        trail.since(at(0));
+        assert_eq!(trail.newest.len() as i64, n_max, "also where the clock stands still");
+    }
+}
