@@ -104,9 +104,8 @@ fn check_key(key: &str) -> Result<(), String> {
     }
     if key.len() < KEY_LENGTH_MIN {
         return Err(format!(
-            "is {} characters long and can be guessed; use at least {KEY_LENGTH_MIN} random ones, such as \
-             those of `openssl rand -hex 16`",
-            key.len()
+            "is too short and can be guessed; use at least {KEY_LENGTH_MIN} random characters, such as those of \
+             `openssl rand -hex 16`"
         ));
     }
     Ok(())
