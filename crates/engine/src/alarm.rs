@@ -168,6 +168,9 @@ impl Inner {
                 return Ok(());
             }
             self.keep_own().await.inspect_err(|_| lock(&self.rings.rung).extend(&only))?;
+            if self.stopping() {
+                return Ok(());
+            }
             let now = self.clock.now();
             let n_rung = only.len();
             let claim = Claim {

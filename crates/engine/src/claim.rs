@@ -272,6 +272,9 @@ async fn take(inner: &Arc<Inner>, claimer: &mut Claimer, scope: Scope, limit: us
         }
     }
     inner.keep_own().await?;
+    if inner.stopping() {
+        return Ok(0);
+    }
     let now = inner.clock.now();
     let claim = Claim {
         now,

@@ -427,7 +427,9 @@ impl Inner {
     }
 
     pub(crate) fn store_failed(&self, error: &StoreError) {
-        self.outage.note(self.clock.now(), self.peers.count() > 1);
+        if matches!(error, StoreError::Unavailable(_)) {
+            self.outage.note(self.clock.now(), self.peers.count() > 1);
+        }
         let mut store_error = self.store_error.lock().unwrap_or_else(PoisonError::into_inner);
         let text = error.to_string();
         if store_error.as_ref() != Some(&text) {

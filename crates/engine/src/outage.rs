@@ -19,6 +19,8 @@ use crate::sweep::renew;
 /// After an outage in which leases may have run out, the other nodes have this long to prolong theirs before this one claims: longer
 /// than any of them waits before it tries to reach the store again.
 const OTHERS_FIRST: Duration = Duration::from_secs(2);
+/// A store that has fallen silent is noticed after this long.
+const NOTICED_AFTER: Duration = Duration::from_secs(5);
 
 /// Whether the store has failed since this node last caught up.
 #[derive(Default)]
@@ -30,6 +32,25 @@ struct State {
     /// When the first of them was that has not been caught up with, and whether there were other nodes then: those that come back
     /// later than this one are not seen yet.
     since: Option<(Timestamp, bool)>,
+    /// When the last of them was.
+    last: Timestamp,
+}
+
+/// What has not been caught up with.
+struct Open {
+    n_failures: u64,
+    since: Timestamp,
+    last: Timestamp,
+    had_peers: bool,
+}
+
+impl Open {
+    /// Whether leases of other nodes may have run out meanwhile that they have had no time to renew since.
+    fn concerns_others(&self, lease_for: Duration, now: Timestamp) -> bool {
+        let away = self.last.duration_since(self.since).unsigned_abs() + NOTICED_AFTER;
+        let ago = now.duration_since(self.last).unsigned_abs();
+        away > lease_for / 2 && ago <= lease_for + OTHERS_FIRST
+    }
 }
 
 impl Outage {
@@ -38,12 +59,13 @@ impl Outage {
         let mut state = self.lock();
         state.n_failures += 1;
         state.since.get_or_insert((now, has_peers));
+        state.last = now;
     }
 
-    fn open(&self) -> Option<(u64, Timestamp, bool)> {
+    fn open(&self) -> Option<Open> {
         let state = self.lock();
         let (since, had_peers) = state.since?;
-        Some((state.n_failures, since, had_peers))
+        Some(Open { n_failures: state.n_failures, since, last: state.last, had_peers })
     }
 
     /// This node has caught up, unless the store has failed again meanwhile.
@@ -61,29 +83,48 @@ impl Outage {
 }
 
 impl Inner {
-    /// Makes sure that a claim does not take what this node itself has under way.
+    /// Makes sure that a claim does not take what this node itself has under way. A node that is stopping is not kept waiting, and
+    /// must not claim after this.
     pub(crate) async fn keep_own(&self) -> Result<(), StoreError> {
-        if let Some((n_failures, since, had_peers)) = self.outage.open() {
+        if let Some(open) = self.outage.open() {
             // From now on, what the others need to come back is counted.
             self.store.probe().await?;
-            let away = self.clock.now().duration_since(since).unsigned_abs();
+            let concerns_others = open.concerns_others(self.settings.lease_for, self.clock.now());
             tokio::select! { biased;
                 () = self.stopped() => return Ok(()),
                 () = self.settler.caught_up() => {}
             }
             renew::all(self).await?;
-            if (had_peers || self.peers.count() > 1) && away > self.settings.lease_for / 2 {
+            if (open.had_peers || self.peers.count() > 1) && concerns_others {
                 tokio::select! { biased;
                     () = self.stopped() => return Ok(()),
                     () = self.clock.pause(OTHERS_FIRST) => {}
                 }
             }
-            self.outage.end(n_failures);
+            self.outage.end(open.n_failures);
         }
         // Or this machine slept.
         if self.flights.end_by(plus(self.clock.now(), LEASE_MARGIN)) {
             renew::all(self).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_waited_for_only_right_after_an_outage_in_which_leases_may_have_ended() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let lease = Duration::from_secs(15);
+        let concerns = |since, last, now| {
+            Open { n_failures: 1, since: at(since), last: at(last), had_peers: true }.concerns_others(lease, at(now))
+        };
+        assert!(concerns(0, 17, 18), "away for longer than a lease");
+        assert!(concerns(0, 3, 4), "it may have fallen silent before that was noticed");
+        assert!(!concerns(0, 0, 1), "one failure");
+        assert!(!concerns(0, 17, 3600), "long over: everybody has renewed");
     }
 }

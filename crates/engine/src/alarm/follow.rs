@@ -73,11 +73,30 @@ async fn follow_once(inner: &Inner, trail: &mut Trail) -> Result<(), StoreError>
             break;
         }
     }
-    for view in inner.store.existing(changed.into_iter().collect()).await? {
-        inner.alarm_left(&view);
-    }
+    set(inner, changed.into_iter().collect()).await?;
     trail.known.extend(numbers);
     trail.newest.push_back((now, newest.unwrap_or(0)));
+    Ok(())
+}
+
+/// Sets what is left to come of these reminders. One that cannot be read stops no other.
+async fn set(inner: &Inner, ids: Vec<ReminderId>) -> Result<(), StoreError> {
+    let views = match inner.store.existing(ids.clone()).await {
+        Err(StoreError::Broken(_)) if ids.len() > 1 => {
+            for id in ids {
+                Box::pin(set(inner, vec![id])).await?;
+            }
+            return Ok(());
+        }
+        Err(StoreError::Broken(error)) => {
+            tracing::warn!(reminder = ?ids.first(), %error, "a reminder made in SQL cannot be read, and is not set in the alarm");
+            return Ok(());
+        }
+        views => views?,
+    };
+    for view in &views {
+        inner.alarm_left(view);
+    }
     Ok(())
 }
 

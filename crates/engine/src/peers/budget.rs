@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::claim::{plus, signed};
 
@@ -40,7 +40,7 @@ impl Budget {
 
     /// How long what waits still has to.
     pub(super) fn wait(&self, now: Timestamp) -> Option<Duration> {
-        let left = self.paid_at.duration_since(now).unsigned_abs();
+        let left = self.paid_at.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
         self.waits.then(|| (left + self.every).saturating_sub(self.every * self.burst))
     }
 
@@ -83,6 +83,11 @@ mod tests {
         assert_eq!(budget.wait(at(5_000)), None);
         // A quiet while later all is as it was.
         assert!((0..3).all(|_| budget.ask(at(5_000))) && !budget.ask(at(5_000)));
+        // What waited while nobody listened waits no longer.
+        assert!(!budget.ask(at(5_000)));
+        assert_eq!(budget.wait(at(60_000)), Some(Duration::ZERO));
+        assert!(budget.ask_again(at(60_000)) && (0..2).all(|_| budget.ask(at(60_000))) && !budget.ask(at(60_000)));
+        let at = |millis: i64| at(millis + 55_000);
         // Also if the clock is set back.
         assert!(!budget.ask(at(10)) && budget.ask_again(at(110)));
     }

@@ -54,14 +54,11 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 
 async fn listen(inner: &Arc<Inner>, mut ears: Box<dyn Ears>, hints: &mut Hints) {
     let mut deaf = inner.clock.pause(DEAF_AFTER);
-    // Until something that was said may be acted on.
-    let mut rest = None;
     loop {
-        if rest.is_none() {
-            rest = hints.wait(inner.clock.now()).map(|span| inner.clock.pause(span));
-        }
+        // Until something that was said may be acted on.
+        let rest = hints.wait(inner.clock.now()).map(|span| inner.clock.pause(span));
         let rested = async {
-            match &mut rest {
+            match rest {
                 Some(rest) => rest.await,
                 None => std::future::pending().await,
             }
@@ -73,10 +70,7 @@ async fn listen(inner: &Arc<Inner>, mut ears: Box<dyn Ears>, hints: &mut Hints) 
             () = &mut deaf => return,
         };
         match heard {
-            None => {
-                rest = None;
-                hints.catch_up(inner);
-            }
+            None => hints.catch_up(inner),
             Some(Ok(Heard::Beat(echo))) => {
                 if !inner.peers.takes_echo(&echo) {
                     // Another node's, or nobody's.

@@ -53,12 +53,12 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     query.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
 
     let page = match args.status.is_some() || args.all {
-        true => context.client.get("/v1/reminders", &query).await?,
+        true => read(context, query).await?,
         // What is still to come is what is active or paused.
         false => {
             let of = |status: &str| query.iter().cloned().chain([("status", status.to_owned())]).collect::<Vec<_>>();
-            let mut page = context.client.get("/v1/reminders", &of("active")).await?;
-            let mut paused = context.client.get("/v1/reminders", &of("paused")).await?;
+            let mut page = read(context, of("active")).await?;
+            let mut paused = read(context, of("paused")).await?;
             if let (Some(active), Some(paused)) = (page["reminders"].as_array_mut(), paused["reminders"].as_array_mut())
             {
                 active.append(paused);
@@ -73,6 +73,26 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         return print_json(&page);
     }
     print(&render(&page, args, context))
+}
+
+/// Reads up to [`LIMIT_MAX`] reminders: the server ends a page sooner where they are large.
+async fn read(context: &Context, mut query: Vec<(&'static str, String)>) -> anyhow::Result<Value> {
+    let mut whole = context.client.get("/v1/reminders", &query).await?;
+    while let Some(cursor) = whole["next_cursor"].as_str().map(str::to_owned) {
+        let n_read = whole["reminders"].as_array().map_or(0, Vec::len);
+        let n_left = usize::from(LIMIT_MAX).saturating_sub(n_read);
+        if n_left == 0 {
+            break;
+        }
+        query.retain(|(name, _)| !["limit", "cursor"].contains(name));
+        query.extend([("limit", n_left.to_string()), ("cursor", cursor)]);
+        let mut page = context.client.get("/v1/reminders", &query).await?;
+        if let (Some(read), Some(more)) = (whole["reminders"].as_array_mut(), page["reminders"].as_array_mut()) {
+            read.append(more);
+        }
+        whole["next_cursor"] = page["next_cursor"].take();
+    }
+    Ok(whole)
 }
 
 fn render(page: &Value, args: &Args, context: &Context) -> String {

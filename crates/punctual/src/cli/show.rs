@@ -33,8 +33,9 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let (mut reminder, runs) = match args.reminder.parse::<OccurrenceId>() {
         Ok(id) => {
-            let run = context.client.get(&format!("/v1/occurrences/{id}"), &[]).await?;
-            (context.client.get(&format!("/v1/reminders/{}", id.reminder), &[]).await?, json!([run]))
+            let user = find::of(args.user.named().as_deref());
+            let run = context.client.get(&format!("/v1/occurrences/{id}"), &user).await?;
+            (context.client.get(&format!("/v1/reminders/{}", id.reminder), &user).await?, json!([run]))
         }
         Err(_) => {
             let reminder = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;

@@ -186,8 +186,13 @@ impl FromRequestParts<Arc<App>> for Caller {
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
         }
-        match Params::from_request_parts(parts, app).await?.get("user") {
+        let params = Params::from_request_parts(parts, app).await?;
+        match params.get("user") {
             Some(user) => caller.acting_for(user),
+            // Whoever meant to act for somebody must not act for everybody.
+            None if params.has("user") => {
+                Err(Problem::bad_request("user: is empty; name the user, or leave it out").at_field("user"))
+            }
             None => Ok(caller),
         }
     }

@@ -61,7 +61,12 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
     };
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
-    let caller = match path == LINK {
+    let is_link = path == LINK;
+    if is_link && !is_ours(&app, parts.uri.path()) {
+        // Nobody has shown anything: no body is read for it, and nothing is written.
+        return Ok(next.run(Request::from_parts(parts, body)).await);
+    }
+    let caller = match is_link {
         true => format!("link {}", hex(&hash(parts.uri.path())[..8])),
         false => Caller::from_request_parts(&mut parts, &app).await?.id.to_string(),
     };
@@ -103,6 +108,12 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
             Err(_) => Err(Problem::internal("the server is stopping; whether this was done is not known")),
         },
     }
+}
+
+/// Whether a path holds a link that this server or one beside it has made.
+fn is_ours(app: &App, path: &str) -> bool {
+    let token = path.rsplit('/').next().unwrap_or_default();
+    app.links.as_ref().is_some_and(|links| links.read(token).is_some())
 }
 
 fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {

@@ -30,6 +30,8 @@ use super::wire::{self, Asked, NewReminder};
 
 /// The most items in one request.
 const ITEMS_MAX: usize = 1000;
+/// What each item may take to work out. They do not share it: one that takes too much stops no other.
+const ITEM_STEPS: u64 = 50_000;
 /// The longest name of a source, and the longest key.
 const NAME_BYTES_MAX: usize = 256;
 
@@ -108,7 +110,6 @@ pub(super) async fn take(
         return Err(Invalid::new("items", problem).into());
     }
     let now = app.now();
-    let steps = Arc::new(Steps::of_request(values.len()));
     let mut done: Vec<Option<Done>> = Vec::with_capacity(values.len());
     let mut items: Vec<(usize, Item)> = Vec::with_capacity(values.len());
     let mut seen = HashSet::new();
@@ -117,6 +118,7 @@ pub(super) async fn take(
             .map_err(|invalid| invalid.within(&format!("items[{index}]")))?;
         let key = name(&mut fields, "key", "name it as the other system does")
             .map_err(|invalid| invalid.within(&format!("items[{index}]")))?;
+        let steps = Arc::new(Steps::new(ITEM_STEPS));
         match item(fields, &key, &source, &app, now, &steps).await? {
             Ok(item) if !seen.insert(item.id) => {
                 let invalid = Invalid::new("key", "is the key of an earlier item of this request");

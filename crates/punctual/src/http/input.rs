@@ -263,6 +263,11 @@ impl Params {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Whether `name` is there, with a value or without.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
     /// How many to list.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
         let Some(text) = self.get("limit") else { return Ok(50) };

@@ -106,7 +106,7 @@ pub(crate) struct App {
     /// Turns for understanding batches, in kilobytes.
     batches: Semaphore,
     /// Turns for what takes long to work out: half of the processors.
-    thinking: Semaphore,
+    thinking: Arc<Semaphore>,
     bodies: Bodies,
     stats: stats::Cached,
     probe: health::Probe,
@@ -161,7 +161,7 @@ impl App {
             auth: Auth::new(&parts.admin_key, &parts.local_key),
             people: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             batches: Semaphore::new(BATCHES_KB_MAX),
-            thinking: Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2))),
+            thinking: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2)))),
             stats: stats::Cached::default(),
             probe: health::Probe::default(),
             refusal: health::Refusal::default(),
@@ -184,7 +184,12 @@ impl App {
     /// Does what may take long beside the workers that all requests and the engine share. Only so much is done at once: the
     /// machine is there for what is due, too.
     async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
-        let _turn = self.thinking.acquire().await;
+        let turn = Arc::clone(&self.thinking).acquire_owned().await;
+        // The turn ends with the work, also where the caller has gone away.
+        let work = move || {
+            let _turn = turn;
+            work()
+        };
         let done = tokio::task::spawn_blocking(work).await;
         done.map_err(|_| Problem::internal("the request hit a mistake in punctual; the log has more"))
     }

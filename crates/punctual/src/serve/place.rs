@@ -14,22 +14,25 @@ use crate::config::{Secret, paths};
 const FILE: &str = "server.json";
 
 /// The file that says where the server is; removed when dropped.
-pub(super) struct Place(PathBuf);
+pub(super) struct Place {
+    path: PathBuf,
+    key: Secret,
+}
 
 impl Place {
     pub(super) fn announce(data_dir: &Path, url: &str, key: &Secret) -> anyhow::Result<Self> {
         let path = data_dir.join(FILE);
         let text = json!({ "url": url, "pid": std::process::id(), "key": key.expose() }).to_string();
         paths::write_private(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self(path))
+        Ok(Self { path, key: key.clone() })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         // Another server on the same directory may have written its own meanwhile.
-        if read(&self.0).is_some_and(|announced| announced.pid == u64::from(std::process::id())) {
-            let _ = std::fs::remove_file(&self.0);
+        if read(&self.path).is_some_and(|announced| announced.key.expose() == self.key.expose()) {
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }
@@ -39,7 +42,6 @@ pub(crate) struct Announced {
     pub(crate) url: String,
     /// Opens that server, for as long as it runs.
     pub(crate) key: Secret,
-    pid: u64,
 }
 
 pub(crate) fn announced(data_dir: &Path) -> Option<Announced> {
@@ -50,7 +52,7 @@ fn read(path: &Path) -> Option<Announced> {
     let text = std::fs::read_to_string(path).ok()?;
     let value: Value = serde_json::from_str(&text).ok()?;
     let text = |field: &str| value.get(field)?.as_str().map(str::to_owned);
-    Some(Announced { url: text("url")?, key: Secret::new(text("key")?), pid: value.get("pid")?.as_u64()? })
+    Some(Announced { url: text("url")?, key: Secret::new(text("key")?) })
 }
 
 /// How a program on this machine reaches `address`.

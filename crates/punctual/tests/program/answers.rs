@@ -124,6 +124,12 @@ async fn who_acts_for_one_user_does_not_touch_anothers_reminder() {
             let (status, problem) = server.call(method.clone(), &path, body).await;
             assert_eq!(status, 404, "{method} {path}: {problem}");
         }
+        for (method, path) in of("") {
+            let body = (method == Method::PATCH).then(|| json!({ "message": "x" }));
+            let (status, problem) = server.call(method.clone(), &path, body).await;
+            assert_eq!((status.as_u16(), &problem["field"]), (400, &json!("user")), "{method} {path}: {problem}");
+        }
+        home.run(&["show", &format!("{id}-2"), "--user", "bob"]).fails(1, &["no such"]);
         let shown = server.get(&format!("/v1/reminders/{id}?user=ann")).await;
         assert_eq!((&shown["message"], &shown["status"]), (&json!("m"), &json!("active")));
         assert!(receiver.is_quiet());

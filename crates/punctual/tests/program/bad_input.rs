@@ -287,9 +287,11 @@ async fn a_schedule_that_takes_too_long_to_work_out_is_refused_at_every_door_by_
         assert!(problem["detail"].as_str().unwrap().contains("takes too long to work out"), "{problem}");
     }
     // In an import it is one row's matter.
-    let items = json!([{ "key": "1", "reminder": with(heavy()) }, { "key": "2", "reminder": with(json!({ "type": "daily", "time": "08:00" })) }]);
+    let series = with(json!({ "type": "rrule", "ical": "DTSTART:20300101T080000\nRRULE:FREQ=DAILY;COUNT=3" }));
+    let items = json!([{ "key": "1", "reminder": with(heavy()) }, { "key": "2", "reminder": series }]);
     let (status, done) = server.call(Method::POST, "/v1/import", Some(json!({ "source": "s", "items": items }))).await;
     assert_eq!((status.as_u16(), done["items"][0]["field"].as_str()), (200, Some("schedule.ical")), "{done}");
     let listed = server.get("/v1/reminders?user=ann").await;
-    assert!(listed["reminders"].as_array().unwrap().iter().all(|reminder| reminder["schedule"]["type"] == "daily"));
+    let kinds: Vec<_> = listed["reminders"].as_array().unwrap().iter().map(|one| &one["schedule"]["type"]).collect();
+    assert_eq!(kinds, ["smart", "daily"], "{listed}");
 }

@@ -143,6 +143,21 @@ async fn a_body_that_does_not_come_is_refused() {
 }
 
 #[tokio::test]
+async fn no_body_is_read_for_a_link_that_nobody_made() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut stream = connect(&server).await;
+    let host = server.url.strip_prefix("http://").unwrap();
+    let half =
+        format!("POST /a/x HTTP/1.1\r\nhost: {host}\r\nidempotency-key: k\r\ncontent-length: 1000000\r\n\r\nabc");
+    stream.write_all(half.as_bytes()).await.unwrap();
+    // Far sooner than a body that does not come is given up.
+    let mut said = [0; 12];
+    within(Duration::from_secs(5), stream.read_exact(&mut said)).await.unwrap();
+    assert_eq!(&said, b"HTTP/1.1 404", "{}", String::from_utf8_lossy(&said));
+}
+
+#[tokio::test]
 async fn http_2_is_not_spoken() {
     let home = Home::new();
     let server = home.serve();

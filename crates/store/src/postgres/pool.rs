@@ -97,6 +97,12 @@ impl Pool {
         };
         let closed = |_| Fault::Store(StoreError::Unavailable("the store has been closed".into()));
         let (permit, client) = loop {
+            // A connection that lives is used, whatever a new one would meet: a server that has no place left serves those it has.
+            if let Ok(permit) = turns.try_acquire()
+                && let Some(client) = self.left()
+            {
+                break (permit, client);
+            }
             if lane == Lane::Brief
                 && let Some(error) = self.way.closed()
             {
