@@ -241,6 +241,7 @@ fn a_snooze_of_one_run_never_puts_off_another() {
     let mut series = loaded(reminder(every(60)), State::Scheduled);
     let delivered = State::Delivered { at: at(20) };
     series.last_ended = Some(Occurrence { state: delivered, ..occurrence(&series.reminder, 7, at(20)) });
+    series.series.last_run = 7;
     assert_eq!(states(&done(series.clone(), to(1)))[0], (1, StateKind::Snoozed, at(600)));
     assert_eq!(states(&done(series.clone(), to(7)))[0], (7, StateKind::Snoozed, at(600)));
     refused(series, to(6));

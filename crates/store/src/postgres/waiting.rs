@@ -117,9 +117,9 @@ async fn wake(db: &Connection<'_>, own: Shards, user: &str, now: Timestamp) -> R
                  or o.state = 'pending_retry' and o.error like $4 \
                  or o.state = 'awaiting_ack' and o.wake_at > o.at + v.ack_timeout * interval '1 millisecond') \
                order by o.run for update of o) as o) \
-             update punctual.occurrence o set due_at = case o.state when 'snoozed' then greatest($3, o.at) else o.due_at end, \
+             update punctual.occurrence o set due_at = case o.state when 'snoozed' then greatest($3, o.at, o.made_for) else o.due_at end, \
                wake_at = case o.state when 'awaiting_ack' then greatest($3, w.asked_again) \
-                 when 'snoozed' then greatest($3, o.at) else $3 end \
+                 when 'snoozed' then greatest($3, o.at, o.made_for) else $3 end \
              from waiting w where o.reminder_id = w.reminder_id and o.run = w.run returning o.wake_at",
             &params,
         )

@@ -65,8 +65,8 @@ pub(super) fn readdress(db: &Connection, whose: &str, key: impl ToSql) -> Result
 /// A question that was put off has no mark: it was, if it waits for longer than the time given to answer it.
 fn wake(db: &Connection, user: &str, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
     let asked_again = "(o.at + (SELECT r.ack_timeout FROM reminder r WHERE r.id = o.reminder_id) * 1000)";
-    // What was put off ahead of its moment has it beside it.
-    let not_early = "max(?2, coalesce(o.at, ?2))";
+    // What was put off ahead of its moment has it beside it; and the clock may have been set back before the instant of the run.
+    let not_early = "max(?2, coalesce(o.at, ?2), coalesce(o.made_for, ?2))";
     let sql = format!(
         "UPDATE occurrence AS o SET due_at = CASE o.state WHEN 'snoozed' THEN {not_early} ELSE o.due_at END, \
          wake_at = CASE o.state WHEN 'awaiting_ack' THEN max(?2, {asked_again}) WHEN 'snoozed' THEN {not_early} ELSE ?2 END \
