@@ -17,7 +17,7 @@ const WITHIN: Duration = Duration::from_secs(60);
 /// How long a host is left alone at most, whatever it asked for.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// Who met a wait of one host lately. Never more than [`USERS`].
+/// The users whose addresses met a wait of one host lately, at most [`USERS`].
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     met: Vec<(String, Timestamp)>,

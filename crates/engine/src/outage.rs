@@ -1,9 +1,9 @@
 //! Going on after the store could not be used.
 //!
-//! What this node had claimed was sent meanwhile, or is still being sent, and nothing of that could be written down. Leases may have
-//! run out, and whoever claims then takes these runs for cut off and sends them again. So before anything is claimed, this node
-//! writes down what has ended and prolongs the leases of what is under way. The store refuses both, by the lease's number, where
-//! another node has taken over.
+//! During the outage this node went on sending the runs it had claimed, and could not write down the results. Their leases may have run
+//! out, and a claim would take these runs for cut off and send them again. So before this node claims anything, it settles the
+//! runs that have ended and renews the leases of the sends under way. The store refuses both, by the lease's number, where another
+//! node has taken over.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,7 +36,7 @@ struct State {
     last: Timestamp,
 }
 
-/// What has not been caught up with.
+/// An outage that this node has not yet caught up with.
 struct Open {
     n_failures: u64,
     since: Timestamp,

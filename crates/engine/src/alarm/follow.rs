@@ -23,7 +23,7 @@ const OPEN_FOR: Duration = Duration::from_secs(60);
 const PAGE: usize = 500;
 /// After so many pages the rest is left until everything is set again.
 const PAGES_MAX: usize = 20;
-/// What the trail calls those who write in SQL.
+/// The actor of a program that writes in SQL begins with this in the audit trail.
 const IN_SQL: &str = "sql:";
 
 /// How far the trail has been read.
@@ -35,7 +35,7 @@ struct Trail {
     known: BTreeSet<i64>,
 }
 
-/// Sets what other programs plan, for as long as the engine runs. Nobody writes into a store that is not shared.
+/// Sets the alarms of reminders that other programs make, for as long as the engine runs. A store that is not shared has no other writers.
 pub(crate) async fn follow(inner: Arc<Inner>) {
     if !inner.peers.is_shared() {
         return;

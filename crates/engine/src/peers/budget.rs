@@ -1,7 +1,7 @@
 //! How often something is done because somebody said so.
 //!
-//! Whoever may connect to the store may say what nodes say. So a few at a time are acted on at once; after that, one act stands for
-//! all that was said since the one before.
+//! Any role that may connect to the store can send what nodes send. So a node acts on the first few hints at once; after that, one
+//! act answers all hints since the last one.
 
 use std::time::Duration;
 

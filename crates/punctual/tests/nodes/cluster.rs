@@ -185,11 +185,10 @@ impl Node {
 
     /// Asks it to stop, and waits until it has.
     pub(crate) fn stop(&mut self) {
-        let (status, log) = self.server.take().expect("a node that runs").stop();
-        assert!(status.success(), "{log:#?}");
+        self.stop_and_read_log();
     }
 
-    /// The same; returns what it logged.
+    /// Asks the node to stop, waits until it has, and returns what it logged.
     pub(crate) fn stop_and_read_log(&mut self) -> Vec<String> {
         let (status, log) = self.server.take().expect("a node that runs").stop();
         assert!(status.success(), "{log:#?}");

@@ -1,9 +1,9 @@
 //! Noticing that the write-ahead log was lost.
 //!
-//! What is committed is in the log first, `punctual.db-wal`, and in the file itself only later. Whoever deletes the log of a server
-//! that was killed, or copies the file without it, has a file that is whole and lacks the last commits, and SQLite does not
-//! mind. So every commit counts itself in the database, and the count is also written into a small file beside it,
-//! `punctual.db.commits`. If the database knows of fewer commits than that file, some were lost.
+//! SQLite writes a commit to the log first, `punctual.db-wal`, and copies it into the file only later. If somebody deletes the log of
+//! a killed server, or copies the file without it, the file is whole but lacks the last commits, and SQLite opens it. So every
+//! commit counts itself in the database, and this module also writes the count into a small file beside it, `punctual.db.commits`.
+//! If the database knows of fewer commits than that file, some were lost.
 //!
 //! The small file is not flushed to disk with every commit: after a power cut it may be behind, which does no harm, and it is never
 //! ahead. A copy that `sqlite3 .backup` makes has no such file and opens.
