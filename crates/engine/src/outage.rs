@@ -19,8 +19,6 @@ use crate::sweep::renew;
 /// After an outage in which leases may have run out, the other nodes have this long to prolong theirs before this one claims: longer
 /// than any of them waits before it tries to reach the store again.
 const OTHERS_FIRST: Duration = Duration::from_secs(2);
-/// A store that has fallen silent is noticed after this long.
-const NOTICED_AFTER: Duration = Duration::from_secs(5);
 
 /// Whether the store has failed since this node last caught up.
 #[derive(Default)]
@@ -29,8 +27,10 @@ pub(crate) struct Outage(Mutex<State>);
 #[derive(Default)]
 struct State {
     n_failures: u64,
-    /// When the first of them was that has not been caught up with, and whether there were other nodes then: those that come back
-    /// later than this one are not seen yet.
+    /// When the store last answered a heartbeat. A store that falls silent is noticed only seconds later.
+    answered_at: Option<Timestamp>,
+    /// Since when it may have been away, for a failure that has not been caught up with, and whether there were other nodes then:
+    /// those that come back later than this one are not seen yet.
     since: Option<(Timestamp, bool)>,
     /// When the last of them was.
     last: Timestamp,
@@ -47,8 +47,9 @@ struct Open {
 impl Open {
     /// Whether leases of other nodes may have run out meanwhile that they have had no time to renew since.
     fn concerns_others(&self, lease_for: Duration, now: Timestamp) -> bool {
-        let away = self.last.duration_since(self.since).unsigned_abs() + NOTICED_AFTER;
+        let away = self.last.duration_since(self.since).unsigned_abs();
         let ago = now.duration_since(self.last).unsigned_abs();
+        // A node renews its leases so often that each has half of its time left.
         away > lease_for / 2 && ago <= lease_for + OTHERS_FIRST
     }
 }
@@ -58,8 +59,14 @@ impl Outage {
     pub(crate) fn note(&self, now: Timestamp, has_peers: bool) {
         let mut state = self.lock();
         state.n_failures += 1;
-        state.since.get_or_insert((now, has_peers));
+        let since = state.answered_at.unwrap_or(now).min(now);
+        state.since.get_or_insert((since, has_peers));
         state.last = now;
+    }
+
+    /// The store has answered a heartbeat.
+    pub(crate) fn answered(&self, now: Timestamp) {
+        self.lock().answered_at = Some(now);
     }
 
     fn open(&self) -> Option<Open> {
@@ -119,12 +126,16 @@ mod tests {
     fn others_are_waited_for_only_right_after_an_outage_in_which_leases_may_have_ended() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let lease = Duration::from_secs(15);
-        let concerns = |since, last, now| {
-            Open { n_failures: 1, since: at(since), last: at(last), had_peers: true }.concerns_others(lease, at(now))
+        let concerns = |answered, failures: &[i64], now| {
+            let outage = Outage::default();
+            outage.answered(at(answered));
+            failures.iter().for_each(|second| outage.note(at(*second), true));
+            outage.open().unwrap().concerns_others(lease, at(now))
         };
-        assert!(concerns(0, 17, 18), "away for longer than a lease");
-        assert!(concerns(0, 3, 4), "it may have fallen silent before that was noticed");
-        assert!(!concerns(0, 0, 1), "one failure");
-        assert!(!concerns(0, 17, 3600), "long over: everybody has renewed");
+        assert!(concerns(0, &[1, 17], 18), "away for longer than a lease");
+        assert!(concerns(0, &[5, 8], 9), "it had fallen silent before the first failure");
+        assert!(!concerns(0, &[1, 6], 7), "away for less than half of a lease: no lease has ended");
+        assert!(!concerns(0, &[1], 2), "one failure");
+        assert!(!concerns(0, &[1, 17], 3600), "long over: everybody has renewed");
     }
 }

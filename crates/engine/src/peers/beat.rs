@@ -97,6 +97,7 @@ async fn once(inner: &Inner, echo: Option<String>) -> Result<(), StoreError> {
     let after = inner.clock.now();
     correct(inner, before, after, pulse.now);
     let now = inner.clock.now();
+    inner.outage.answered(now);
     let is_new = inner.peers.heed(&pulse);
     inner.peers.compare(&inner.settings.shared, &pulse.shared);
     inner.metrics.nodes.set(pulse.nodes.len() as i64);
