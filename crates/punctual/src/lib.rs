@@ -9,7 +9,7 @@
 pub mod embed;
 
 /// Timers in Redis, for reminders and for an application's own.
-pub mod redis;
+pub use punctual_redis as redis;
 
 /// Settings from flags, environment and file.
 mod config;
@@ -34,9 +34,6 @@ mod http;
 
 /// The command line.
 mod cli;
-
-/// Measurements.
-mod bench;
 
 /// Runs the program with the process's own arguments.
 pub fn main() -> std::process::ExitCode {

@@ -46,11 +46,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use punctual_bench as bench;
 use punctual_core::zone::Zone;
 
 use self::client::Client;
 use self::style::Paint;
-use crate::bench;
 use crate::config::{Config, ConfigError, Flags, process_env};
 
 const EXAMPLES: &str = "\
@@ -191,10 +191,15 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Next(args) => next::run(&args, &global),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
-        Command::Bench(args) => runtime()?.block_on(bench::run(args)),
+        Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
     }
+}
+
+/// Where a server that is started without arguments keeps its data.
+fn data_dir() -> anyhow::Result<PathBuf> {
+    Ok(Config::of_process(None, Flags::new())?.data_dir)
 }
 
 /// The commands that talk to a server.

@@ -332,11 +332,6 @@ async fn within<T>(clock: &dyn Clock, at: jiff::Timestamp, work: impl Future<Out
     }
 }
 
-/// The admin's key, as whoever sits at this machine finds it.
-pub(crate) fn read_admin_key(data_dir: &Path) -> io::Result<Option<Secret>> {
-    secrets::read(&admin_key_path(data_dir))
-}
-
 /// Where the admin's key is kept.
 pub(crate) fn admin_key_path(data_dir: &Path) -> std::path::PathBuf {
     data_dir.join(secrets::ADMIN_KEY_FILE)

@@ -50,7 +50,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let alone = limit::timer(from_now(args.count)).await?;
     // The same without trouble, for comparison.
     let calm = {
-        let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.redis.as_deref())?;
+        let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.options.redis.as_deref())?;
         let running = engine.start().await?;
         let instants = from_now(args.count);
         rig::create_all(&engine, &instants, &sink.address()).await?;
@@ -64,7 +64,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     for mood in [Mood::Hangs, Mood::Throttles, Mood::Fails] {
         troubled.push(Receiver::start_with(mood, 1, &*clock).await?);
     }
-    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.redis.as_deref())?;
+    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.options.redis.as_deref())?;
     let running = engine.start().await?;
     let instants = from_now(args.count);
     for receiver in &troubled {

@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     limit::timer_and_send(sent, &sink).await?;
     let sent = Received::of(&sink.all(args.count, &*clock, give_up_at).await?);
 
-    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.redis.as_deref())?;
+    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.options.redis.as_deref())?;
     let running = engine.start().await?;
     let instants = from_now();
     rig::create_all(&engine, &instants, &sink.address()).await?;
@@ -86,7 +86,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         report.note(format!("{} reminders are still pending, and should not be.", count(n_left)));
     }
     report.note(place.note());
-    if common.redis.is_some() {
+    if common.options.redis.is_some() {
         report.note("The Redis timer ran beside our own.");
         report.field("redis", true);
     }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
+use punctual_redis::{Expired, Timers};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -16,7 +17,6 @@ use super::report::{Report, Table, count, per_second, rate};
 use super::rig::{self, plus};
 use super::summary::Summary;
 use super::{Common, limit};
-use crate::redis::{Expired, Timers};
 
 /// How many keys are set in one call.
 const BATCH: usize = 10_000;
@@ -55,7 +55,9 @@ fn span(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
-    let Some(url) = &common.redis else { bail!("say where with --redis redis://127.0.0.1:6379/0: an empty database") };
+    let Some(url) = &common.options.redis else {
+        bail!("say where with --redis redis://127.0.0.1:6379/0: an empty database")
+    };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let n = args.count as usize;
     let over = SignedDuration::try_from(args.over)?;
@@ -79,7 +81,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     plain.all(&*clock, plus(instants[n - 1], WAIT_MAX)).await;
     let left_alone = plain.against(&instants);
     let version = redis.version().await?;
-    if !common.keep {
+    if !common.options.keep {
         redis.empty().await?;
     }
 

@@ -1,11 +1,12 @@
 //! Where the database lies, and what is in it.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 use punctual_core::clock::Random;
@@ -13,12 +14,11 @@ use punctual_core::reminder::Address;
 use punctual_core::store::ReminderQuery;
 use punctual_core::store::{Create, NewReminder, Store};
 use punctual_engine::{SystemClock, SystemRandom};
-use punctual_store::postgres::PostgresStore;
+use punctual_store::postgres::{PostgresStore, Url};
 use punctual_store::sqlite::{Options, SqliteStore};
 
 use super::Common;
 use super::rig::{self, plus};
-use crate::config::{Config, Database, Flags, paths};
 
 /// Says that a bench made the directory, so that a bench may write in it again and remove it.
 const MARK: &str = "made-by-punctual-bench";
@@ -38,30 +38,47 @@ pub(super) struct Place {
     database: Database,
 }
 
+/// Where the reminders are.
+enum Database {
+    Sqlite(PathBuf),
+    /// The URL as it was given, and without its password.
+    Postgres {
+        url: String,
+        shown: String,
+    },
+}
+
+impl Database {
+    /// Reads a PostgreSQL URL. An error does not repeat it, because it may hold a password.
+    fn parse(url: &str) -> anyhow::Result<Self> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            bail!("--database: write postgres://…; for SQLite, --dir says where");
+        }
+        let shown = Url::parse(url).map_err(|problem| anyhow!("--database: {problem}"))?;
+        Ok(Self::Postgres { url: url.to_owned(), shown: shown.to_string() })
+    }
+}
+
 impl Place {
     pub(super) fn new(common: &Common) -> anyhow::Result<Self> {
-        let dir = match &common.dir {
+        let dir = match &common.options.dir {
             Some(dir) => dir.clone(),
-            None => beside_the_data()?.join(format!("punctual-bench-{}", std::process::id())),
+            None => nearest((common.data_dir)()?).join(format!("punctual-bench-{}", std::process::id())),
         };
-        let database = match &common.database {
+        let database = match &common.options.database {
             None => Database::Sqlite(dir.join("punctual.db")),
-            Some(url) => match Database::parse(url) {
-                Ok(database @ Database::Postgres { .. }) => database,
-                Ok(Database::Sqlite(_)) => bail!("--database: write postgres://…; for SQLite, --dir says where"),
-                Err(problem) => bail!("--database: {problem}"),
-            },
+            Some(url) => Database::parse(url)?,
         };
         let shown = dir.display();
         if dir.join(MARK).exists() {
-            return Ok(Self { dir, keep: common.keep, database });
+            return Ok(Self { dir, keep: common.options.keep, database });
         }
         let is_used = fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some());
         if is_used {
             bail!("{shown} is in use and no bench made it; name a new directory, which is removed in the end");
         }
-        paths::make_private_dir(&dir).with_context(|| format!("cannot make {shown}"))?;
-        let place = Self { dir, keep: common.keep, database };
+        make_private_dir(&dir).with_context(|| format!("cannot make {shown}"))?;
+        let place = Self { dir, keep: common.options.keep, database };
         fs::write(place.dir.join(MARK), "").with_context(|| format!("cannot write in {}", place.dir.display()))?;
         Ok(place)
     }
@@ -70,25 +87,29 @@ impl Place {
         &self.dir
     }
 
-    pub(super) fn database(&self) -> &Database {
-        &self.database
+    /// The database, if it is a file.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.database {
+            Database::Sqlite(path) => Some(path),
+            Database::Postgres { .. } => None,
+        }
     }
 
     /// What `punctual serve` is told about the database.
     pub(super) fn url(&self) -> String {
         match &self.database {
             Database::Sqlite(path) => format!("sqlite:{}", path.display()),
-            Database::Postgres { url, .. } => url.expose().to_owned(),
+            Database::Postgres { url, .. } => url.clone(),
         }
     }
 
     /// A place within this one, with a database of its own; `None` where there is only one database.
     pub(super) fn within(&self, name: &str) -> anyhow::Result<Option<Self>> {
-        if self.database.file().is_none() {
+        if self.file().is_none() {
             return Ok(None);
         }
         let dir = self.dir.join(name);
-        paths::make_private_dir(&dir)?;
+        make_private_dir(&dir)?;
         fs::write(dir.join(MARK), "")?;
         // It goes when this one goes.
         let database = Database::Sqlite(dir.join("punctual.db"));
@@ -97,14 +118,14 @@ impl Place {
 
     /// Opens the database; refuses one that holds somebody's reminders.
     pub(super) async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
-        let url = match &self.database {
+        let (url, shown) = match &self.database {
             Database::Sqlite(path) => return Ok(Arc::new(SqliteStore::open(path, Options::default())?)),
-            Database::Postgres { url, .. } => url,
+            Database::Postgres { url, shown } => (url, shown),
         };
-        let store = PostgresStore::open(url.expose()).await?;
+        let store = PostgresStore::open(url).await?;
         let newest = store.reminders(ReminderQuery { limit: 1, ..ReminderQuery::default() }).await?;
         if newest.iter().any(|view| view.reminder.message != rig::MESSAGE) {
-            bail!("{} holds reminders that no bench made; name an empty database", self.database);
+            bail!("{shown} holds reminders that no bench made; name an empty database");
         }
         Ok(Arc::new(store))
     }
@@ -112,10 +133,10 @@ impl Place {
     /// What to say about where it was measured.
     pub(super) fn note(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        let disk = if is_in_memory(&self.dir) { "IN MEMORY: commits cost nothing here" } else { "fsync on" };
-        if self.database.file().is_none() {
-            return format!("{cores} cores, {}; what was written stays there", self.database);
+        if let Database::Postgres { shown, .. } = &self.database {
+            return format!("{cores} cores, {shown}; what was written stays there");
         }
+        let disk = if is_in_memory(&self.dir) { "IN MEMORY: commits cost nothing here" } else { "fsync on" };
         let kept = if self.keep { "kept" } else { "removed" };
         format!(
             "{cores} cores, SQLite {}, {disk}; database in {} ({kept})",
@@ -127,7 +148,7 @@ impl Place {
     /// How many transactions have been committed while the database was open, as its log's index counts them; `None` where
     /// others may commit as well.
     pub(super) fn commits(&self) -> anyhow::Result<Option<u32>> {
-        if self.database.file().is_none() {
+        if self.file().is_none() {
             return Ok(None);
         }
         // https://sqlite.org/walformat.html: bytes 8 to 11 are the transaction counter, in the machine's own order.
@@ -188,10 +209,17 @@ pub(super) fn progress(length: usize, what: &'static str) -> ProgressBar {
 }
 
 /// The nearest directory to the data directory that exists: it is on the same disk.
-fn beside_the_data() -> anyhow::Result<PathBuf> {
-    let data_dir = Config::of_process(None, Flags::new())?.data_dir;
-    let nearest = data_dir.ancestors().find(|dir| dir.is_dir());
-    Ok(nearest.unwrap_or(Path::new(".")).to_owned())
+fn nearest(data_dir: PathBuf) -> PathBuf {
+    data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Makes `dir` and its parents for their owner alone: a server keeps its admin key there.
+pub(super) fn make_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
 }
 
 #[cfg(target_os = "linux")]

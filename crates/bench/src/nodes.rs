@@ -6,10 +6,9 @@ use punctual_core::clock::Clock;
 use serde_json::{Value, json};
 
 use super::http::{Connection, request};
-use super::place::Place;
+use super::place::{Place, make_private_dir};
 use super::rig::{MESSAGE, plus};
 use super::server::Server;
-use crate::config::paths;
 
 /// How many reminders are created in one request.
 const BATCH: usize = 1_000;
@@ -49,7 +48,7 @@ impl Nodes {
     pub(super) async fn add(&mut self, place: &Place, clock: &dyn Clock) -> anyhow::Result<()> {
         self.n_started += 1;
         let dir = place.dir().join(format!("node-{}", self.n_started));
-        paths::make_private_dir(&dir)?;
+        make_private_dir(&dir)?;
         let further = ["--config", self.settings.as_str()];
         self.servers.push(Server::start_in(&dir, &place.url(), &further, clock).await?);
         Ok(())

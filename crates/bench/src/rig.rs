@@ -14,8 +14,7 @@ use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::store::{NewReminder, Store};
 use punctual_core::zone::Zone;
 use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
-
-use crate::redis::Reminders;
+use punctual_redis::Reminders;
 
 /// The channel everything that is measured goes through.
 pub(super) const CHANNEL: &str = "bench";

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use jiff::SignedDuration;
 use punctual_core::clock::Clock;
 use serde_json::Value;
@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::child::Child;
 use super::http::{Connection, request};
 use super::place::Place;
-use crate::serve;
 
+/// Where a server keeps the admin's key, in its data directory.
+const ADMIN_KEY_FILE: &str = "admin.key";
 /// What `/proc` counts processor time in, on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -67,8 +68,8 @@ impl Server {
         let arguments = [&arguments[..], further].concat();
         let (child, ready) = Child::start(&arguments, "listening on http://", clock).await?;
         let address = ready.rest.parse().with_context(|| format!("`{}` is no address", ready.rest))?;
-        let key = serve::read_admin_key(dir)?.ok_or_else(|| anyhow!("the server made no key"))?;
-        Ok(Self { address, key: key.expose().to_owned(), ready_after: ready.after, child })
+        let key = std::fs::read_to_string(dir.join(ADMIN_KEY_FILE)).context("the server made no key")?;
+        Ok(Self { address, key: key.trim().to_owned(), ready_after: ready.after, child })
     }
 
     pub(super) async fn stop(self, clock: &dyn Clock) -> anyhow::Result<()> {

@@ -7,13 +7,13 @@
 //! makes Redis expire it there and then.
 //!
 //! Redis holds no truth here. It may be down, flushed, restarted or slow: events are lost then, and an application that uses
-//! timers of its own must be able to do without one, as punctual does.
+//! timers of its own must be able to do without one, as punctual does. A Rust program finds this crate as `punctual::redis`.
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use punctual::redis::{Expired, Timers, async_trait};
+//! use punctual_redis::{Expired, Timers, async_trait};
 //!
 //! struct Sessions;
 //!
@@ -28,7 +28,7 @@
 //!     }
 //! }
 //!
-//! # async fn example() -> Result<(), punctual::redis::TimerError> {
+//! # async fn example() -> Result<(), punctual_redis::TimerError> {
 //! let timers = Timers::open("redis://127.0.0.1:6379/0")?.on(Arc::new(Sessions)).start();
 //! timers.set("session", "42", "alice", Duration::from_secs(1800)).await?;
 //! # Ok(())
@@ -226,7 +226,7 @@ fn client(url: &str) -> Result<redis::Client, TimerError> {
 }
 
 /// Whether `url` is one that [`Timers::open`] takes; and how it is shown, without its password.
-pub(crate) fn check_url(url: &str) -> Result<String, TimerError> {
+pub fn check_url(url: &str) -> Result<String, TimerError> {
     let client = client(url)?;
     let info = client.get_connection_info();
     Ok(format!("{}/{}", info.addr(), info.redis_settings().db()))

@@ -74,7 +74,7 @@ const WAYS: [Way; 4] = [
 ];
 
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
-    ensure!(common.database.is_some(), "notify is about PostgreSQL: --database postgres://…");
+    ensure!(common.options.database.is_some(), "notify is about PostgreSQL: --database postgres://…");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
     // Refuses a database that is not the bench's, and makes the schema.

@@ -10,12 +10,12 @@ use punctual_engine::SystemClock;
 use serde_json::{Value, json};
 
 use super::{AHEAD, Args, CREATED_BEFORE, WAIT_MAX, plus_seconds};
-use crate::bench::nodes::Nodes;
-use crate::bench::place::{self, Place};
-use crate::bench::report::{Report, Table, count, milliseconds, per_second, rate};
-use crate::bench::rig::{self, plus};
-use crate::bench::sink::{Received, Sink};
-use crate::bench::{Channel, Common, limit};
+use crate::nodes::Nodes;
+use crate::place::{self, Place};
+use crate::report::{Report, Table, count, milliseconds, per_second, rate};
+use crate::rig::{self, plus};
+use crate::sink::{Received, Sink};
+use crate::{Channel, Common, limit};
 
 /// One burst.
 struct Burst {

@@ -62,7 +62,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let sent = Received::of(&sink.all(args.count, &*clock, plus(begun_at, WAIT_MAX)).await?);
     let sent_for = sent.last_at.context("nothing arrived without punctual either")?.duration_since(begun_at);
 
-    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.redis.as_deref())?;
+    let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.options.redis.as_deref())?;
     let running = engine.start().await?;
     // A hundred thousand are created in a second on a slow machine.
     let seconds = i64::try_from(args.count / 50_000).unwrap_or(0);
@@ -126,7 +126,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         report.note(format!("{} reminders are still pending, and should not be.", count(n_left)));
     }
     report.note(place.note());
-    if common.redis.is_some() {
+    if common.options.redis.is_some() {
         report.note("The Redis timer ran beside our own.");
         report.field("redis", true);
     }

@@ -67,7 +67,7 @@ type Shared = Arc<Mutex<Books>>;
 /// Runs the cycles and compares the books.
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     let place = Place::new(common)?;
-    let Some(file) = place.database().file().map(std::path::Path::to_owned) else {
+    let Some(file) = place.file().map(std::path::Path::to_owned) else {
         anyhow::bail!("crash looks into the file afterwards, so it works on SQLite only");
     };
     let settings = place.dir().join("crash.toml");

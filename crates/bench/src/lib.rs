@@ -1,8 +1,11 @@
-//! Measurements.
+//! Measurements: `punctual bench`.
 //!
 //! A bench is a real run: the real clock, the real file with every commit on the disk, real sockets. Lateness is
 //! measured where the receiver sees it. Beside every number stands the limit, measured in the same run: what this
 //! machine can do at all, without a scheduler and without a database.
+//!
+//! A workload runs an engine in this process, or starts this program again as `punctual serve` and talks to it over HTTP.
+//! It never calls the program's own code: the program depends on this crate.
 
 /// How late, when reminders are spread over time.
 mod spread;
@@ -86,21 +89,18 @@ use clap::{Subcommand, ValueEnum};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     workload: Workload,
     #[command(flatten)]
-    common: Common,
+    options: Options,
 }
 
 /// Options of every workload.
 #[derive(Debug, clap::Args)]
-struct Common {
-    /// What keeps the reminders
-    #[arg(long, global = true, value_enum, default_value_t = Backend::Sqlite)]
-    backend: Backend,
+struct Options {
     /// A PostgreSQL database to measure on, empty or filled by an earlier bench; what is written stays in it
-    #[arg(long, global = true, value_name = "URL", conflicts_with = "backend")]
+    #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
     /// A Redis to measure with
     #[arg(long, global = true, value_name = "URL")]
@@ -114,6 +114,15 @@ struct Common {
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
+}
+
+/// Finds the server's data directory.
+pub type DataDir = fn() -> anyhow::Result<PathBuf>;
+
+/// What every workload is given.
+struct Common {
+    options: Options,
+    data_dir: DataDir,
 }
 
 #[derive(Debug, Subcommand)]
@@ -153,13 +162,6 @@ enum Workload {
     Receiver(receiver::Args),
 }
 
-/// What keeps the reminders.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Backend {
-    /// One embedded file.
-    Sqlite,
-}
-
 /// How messages go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Channel {
@@ -178,12 +180,14 @@ impl Channel {
     }
 }
 
-/// Measures, and prints what it found.
-pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let json = args.common.json;
-    // Whatever ends the measuring, what it has started ends with it: all of it is dropped here.
+/// Measures, and prints what it found. `data_dir` is asked only when the database goes beside the server's data.
+pub async fn run(args: Args, data_dir: DataDir) -> anyhow::Result<()> {
+    let Args { workload, options } = args;
+    let json = options.json;
+    let common = Common { options, data_dir };
+    // However the measuring ends, the processes that it has started end with it: they are dropped here.
     let report = tokio::select! {
-        report = measure(args) => report?,
+        report = measure(&workload, &common) => report?,
         signal = interrupted() => anyhow::bail!("{signal}: nothing was measured"),
     };
     if let Some(report) = report {
@@ -193,9 +197,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn measure(args: Args) -> anyhow::Result<Option<report::Report>> {
-    let common = &args.common;
-    match &args.workload {
+async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<report::Report>> {
+    match workload {
         Workload::Spread(args) => spread::run(args, common).await.map(Some),
         Workload::Burst(args) => burst::run(args, common).await.map(Some),
         Workload::Create(args) => create::run(args, common).await.map(Some),
@@ -233,4 +236,24 @@ async fn interrupted() -> &'static str {
     // Without signals there is nothing to wait for.
     let _ = tokio::signal::ctrl_c().await;
     "Ctrl-C"
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, Subcommand};
+
+    use super::Workload;
+
+    #[test]
+    fn the_documentation_shows_a_command_for_every_bench() {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench.md")).unwrap();
+        let shown = |name: &str| {
+            let command = format!("punctual bench {name}");
+            text.lines().any(|line| line.strip_prefix(&command).is_some_and(|rest| rest.starts_with(' ')))
+        };
+        let bench = Workload::augment_subcommands(Command::new("bench"));
+        let shown_to_users = bench.get_subcommands().filter(|command| !command.is_hide_set());
+        let missing: Vec<&str> = shown_to_users.map(Command::get_name).filter(|name| !shown(name)).collect();
+        assert!(missing.is_empty(), "docs/bench.md lacks {missing:?}");
+    }
 }

@@ -89,7 +89,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
 
     let store: Arc<dyn Store> = place.open().await?;
     let n_others = place::fill(&*store, args.pending).await?;
-    let engine = rig::engine(store, nowhere(), common.redis.as_deref())?;
+    let engine = rig::engine(store, nowhere(), common.options.redis.as_deref())?;
     let running = engine.start().await?;
     let batches = batches(args, &engine, &place).await?;
     running.stop().await;
