@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::alert::{News, is_told_of};
-use crate::channel::{Receipt, SendError, WAIT_MAX};
+use crate::alert::News;
+use crate::channel::{Receipt, SendError};
 use crate::occurrence::{AttemptStatus, Lease, State, Tries};
-use crate::reminder::{OnUnknown, Reminder};
 use crate::retry::RetryPolicy;
+use crate::rules::route::{Trouble, WayOn, is_unheard_of, refused_after, way_on};
 use crate::store::{AttemptEnd, Claimed, Settlement};
 
 /// Turns what the channel said into what is written: the attempt's end and the occurrence's next state.
@@ -22,26 +22,74 @@ pub fn decide(
     begun_at: Timestamp,
     now: Timestamp,
 ) -> Settlement {
-    let mut tries = Tries { attempts: claimed.attempt(), ..claimed.before.tries };
-    let gone = matches!(said, Err(SendError::Gone(_)));
-    let (status, error, message_id, state) = match said {
+    let end = |status| AttemptEnd { status, begun_at, at: now, error: None, message_id: None, gone: false, key: None };
+    match said {
         Ok(receipt) => {
-            tries.position = 0;
-            tries.rounds = 0;
-            tries.asks += 1;
-            tries.reached += 1;
             let state = reached(claimed, receipt.unanswerable, now);
-            (AttemptStatus::Sent, None, receipt.message_id, state)
+            let before = claimed.before.tries;
+            let (asks, reached) = (before.asks + 1, before.reached + 1);
+            let tries = Tries { position: 0, rounds: 0, asks, reached, ..before };
+            ended(claimed, AttemptEnd { message_id: receipt.message_id, ..end(AttemptStatus::Sent) }, state, tries)
         }
         Err(error) => {
-            let text = error.to_string();
-            let (status, state) = failed(claimed, &mut tries, error, policy, jitter, now);
-            (status, Some(text), None, state)
+            let status = match &error {
+                SendError::Throttled { .. } | SendError::Unavailable(_) => AttemptStatus::Failed,
+                SendError::Unknown(_) => AttemptStatus::Unknown,
+                SendError::Refused(_) | SendError::Gone(_) => AttemptStatus::Refused,
+            };
+            let (text, gone) = (error.to_string(), matches!(error, SendError::Gone(_)));
+            let (state, tries) = after_trouble(claimed, Trouble::of(&error, now), &text, policy, jitter, now);
+            ended(claimed, AttemptEnd { error: Some(text), gone, ..end(status) }, state, tries)
         }
-    };
-    let reached_first = tries.reached == 1 && status == AttemptStatus::Sent;
-    let counts = reached_first || matches!(state, State::Failed { .. });
+    }
+}
+
+/// What is written of a run that was not tried because of `trouble` with its receiver: as if it had been, and failed.
+pub fn not_tried(claimed: &Claimed, trouble: Trouble, policy: &RetryPolicy, jitter: f64, now: Timestamp) -> Settlement {
+    let text = trouble.why_not_tried(claimed, now);
+    let (state, tries) = after_trouble(claimed, trouble, &text, policy, jitter, now);
+    let (status, error) = (AttemptStatus::Failed, Some(text));
+    let end = AttemptEnd { status, begun_at: now, at: now, error, message_id: None, gone: false, key: None };
+    ended(claimed, end, state, tries)
+}
+
+/// Notes under which key a run went out that was sent in one message with others.
+#[must_use]
+pub fn sent_under(mut settlement: Settlement, key: &str) -> Settlement {
+    if let Some(end) = &mut settlement.ended {
+        end.key = Some(key.to_owned());
+    }
+    settlement
+}
+
+/// The state of a run after trouble with its address, and what has been tried by then.
+fn after_trouble(
+    claimed: &Claimed,
+    trouble: Trouble,
+    text: &str,
+    policy: &RetryPolicy,
+    jitter: f64,
+    now: Timestamp,
+) -> (State, Tries) {
+    let before = claimed.before.tries;
+    let tries = Tries { refused: refused_after(claimed, trouble), ..before };
+    let again = |retry_at| State::PendingRetry { retry_at, error: text.to_owned() };
+    match way_on(claimed, trouble, policy, jitter, now) {
+        WayOn::Wait { until, .. } => (again(until), tries),
+        WayOn::OtherAddress { position } => (again(now), Tries { position, ..tries }),
+        WayOn::Again { at, position } => (again(at), Tries { position, rounds: before.rounds + 1, ..tries }),
+        WayOn::Hold => {
+            let error = format!("held, because it may have arrived: {text}");
+            (State::Failed { at: now, error }, tries)
+        }
+        WayOn::Fail => (State::Failed { at: now, error: text.to_owned() }, tries),
+    }
+}
+
+/// The end of a lease whose attempt has ended.
+fn ended(claimed: &Claimed, end: AttemptEnd, state: State, tries: Tries) -> Settlement {
     let before = &claimed.before;
+    let reached_first = tries.reached == 1 && end.status == AttemptStatus::Sent;
     let is_first_try = before.state == State::Scheduled && before.tries.attempts == 0;
     let news = match &state {
         State::Failed { .. } => Some(News::Ended),
@@ -50,14 +98,14 @@ pub fn decide(
         _ => None,
     };
     Settlement {
-        occurrence: claimed.before.id,
+        occurrence: before.id,
         lease: claimed.lease,
         attempt: claimed.attempt(),
-        ended: Some(AttemptEnd { status, begun_at, at: now, error, message_id, gone, key: None }),
+        counts: reached_first || matches!(state, State::Failed { .. }),
+        ended: Some(end),
         state,
-        tries,
-        due_at: claimed.before.due_at,
-        counts,
+        tries: Tries { attempts: claimed.attempt(), ..tries },
+        due_at: before.due_at,
         news,
     }
 }
@@ -100,111 +148,11 @@ pub fn postpone_in_trouble(claimed: &Claimed, retry_at: Timestamp, why: String) 
     Settlement { news, ..postpone(claimed, retry_at, why) }
 }
 
-/// Whether the admins must still hear that every way to its person fails.
-pub fn is_unheard_of(claimed: &Claimed) -> bool {
-    let Tries { rounds, reached, .. } = claimed.before.tries;
-    is_told_of(&claimed.reminder) && rounds == 0 && reached == 0 && claimed.noted.is_none()
-}
-
-/// Leaves what is to be tried again after a while alone until `back_at`, because nothing can come of it before.
-pub fn not_before(mut settlement: Settlement, back_at: Timestamp, now: Timestamp) -> Settlement {
-    if let State::PendingRetry { retry_at, .. } = &mut settlement.state
-        && *retry_at > now
-    {
-        *retry_at = back_at.max(*retry_at);
-    }
-    settlement
-}
-
-/// Whether one that would have to wait until `until` should rather be sent another way: it would be later than if it had failed
-/// and been tried again, and there is another address.
-pub fn has_other_way(claimed: &Claimed, until: Timestamp, policy: &RetryPolicy) -> bool {
-    let others = (0..claimed.route.len() as u32).filter(|position| *position != claimed.position);
-    until > later(claimed.before.due_at, policy.delay(claimed.reminder.priority, 1, 0.0))
-        && others
-            .into_iter()
-            .any(|position| next_address(claimed.before.tries.refused, position, position + 1).is_some())
-}
-
-/// Until when one that has a single way left waits for it at no cost while its receiver is left alone: as long as its retries
-/// would have taken.
-pub fn waits_for_receiver(claimed: &Claimed, policy: &RetryPolicy) -> Option<Timestamp> {
-    let n_ways = (0..claimed.route.len() as u32)
-        .filter(|position| next_address(claimed.before.tries.refused, *position, *position + 1).is_some())
-        .count();
-    let Reminder { priority, retries_max, .. } = *claimed.reminder;
-    let retries = (1..=retries_max).map(|round| policy.delay(priority, round, 0.0)).sum();
-    (n_ways <= 1).then(|| later(claimed.before.due_at, retries))
-}
-
 fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {
     match &claimed.reminder.ack {
         Some(ack) if !unanswerable => State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout) },
         _ => State::Delivered { at: now },
     }
-}
-
-fn failed(
-    claimed: &Claimed,
-    tries: &mut Tries,
-    error: SendError,
-    policy: &RetryPolicy,
-    jitter: f64,
-    now: Timestamp,
-) -> (AttemptStatus, State) {
-    let text = error.to_string();
-    let holds = match claimed.reminder.on_unknown {
-        OnUnknown::Hold => true,
-        OnUnknown::Resend => false,
-        OnUnknown::Auto => claimed.holds_unknown,
-    };
-    let status = match &error {
-        SendError::Throttled { wait, .. } => {
-            let retry_at = later(now, (*wait).clamp(Duration::from_millis(100), WAIT_MAX));
-            if !has_other_way(claimed, retry_at, policy) {
-                return (AttemptStatus::Failed, State::PendingRetry { retry_at, error: text });
-            }
-            AttemptStatus::Failed
-        }
-        SendError::Unknown(_) if holds => {
-            // Not here again. What a channel holds by itself may still go another way; who asked to hold wants nothing twice.
-            tries.refused |= 1u64.checked_shl(claimed.position).unwrap_or(0);
-            let is_last = next_address(tries.refused, 0, claimed.route.len() as u32).is_none();
-            if is_last || claimed.reminder.on_unknown == OnUnknown::Hold {
-                let error = format!("held, because it may have arrived: {text}");
-                return (AttemptStatus::Unknown, State::Failed { at: now, error });
-            }
-            AttemptStatus::Unknown
-        }
-        SendError::Unknown(_) => AttemptStatus::Unknown,
-        SendError::Unavailable(_) => AttemptStatus::Failed,
-        SendError::Refused(_) | SendError::Gone(_) => {
-            tries.refused |= 1u64.checked_shl(claimed.position).unwrap_or(0);
-            AttemptStatus::Refused
-        }
-    };
-
-    let n_addresses = claimed.route.len() as u32;
-    let state = if let Some(next) = next_address(tries.refused, claimed.position + 1, n_addresses) {
-        // Another way to the same person is tried at once.
-        tries.position = next;
-        State::PendingRetry { retry_at: now, error: text }
-    } else if let Some(first) = next_address(tries.refused, 0, n_addresses)
-        && tries.rounds < claimed.reminder.retries_max
-    {
-        tries.rounds += 1;
-        tries.position = first;
-        let delay = policy.delay(claimed.reminder.priority, tries.rounds, jitter);
-        State::PendingRetry { retry_at: later(now, delay), error: text }
-    } else {
-        State::Failed { at: now, error: text }
-    };
-    (status, state)
-}
-
-/// The first address at or after `from` that has not refused for good.
-pub(crate) fn next_address(refused: u64, from: u32, n_addresses: u32) -> Option<u32> {
-    (from..n_addresses).find(|position| refused & 1u64.checked_shl(*position).unwrap_or(0) == 0)
 }
 
 /// `at` plus `wait`, or the end of time.

@@ -39,6 +39,9 @@ pub mod shard;
 /// How long to wait before trying again.
 pub mod retry;
 
+/// Small rules, each written once.
+pub mod rules;
+
 /// What happens when an occurrence's moment comes, or has passed unnoticed.
 pub mod wake;
 

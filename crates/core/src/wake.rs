@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::next_address;
 use crate::occurrence::{Occurrence, State, Why};
 use crate::quiet::holds_back;
 use crate::reach::nobody;
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
+use crate::rules::route::next_address;
 use crate::schedule::{Anchor, Rule};
 use crate::store::Noted;
 use crate::user::Person;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{at, claimed, every, once, reminder};
 use punctual_core::channel::{Held, Receipt, SendError};
-use punctual_core::decide::{decide, not_before, postpone, withdraw};
+use punctual_core::decide::{decide, postpone, withdraw};
 use punctual_core::occurrence::{AttemptStatus, Lease, State, StateKind};
 use punctual_core::reminder::{AckPolicy, OnUnknown, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
@@ -131,21 +131,6 @@ fn a_wait_that_is_longer_than_a_retry_is_not_waited_for_where_there_is_another_w
     // Not where the other way is closed for good.
     two.before.tries.refused = 0b10;
     assert!(matches!(result(&two, throttled(59)).state, State::PendingRetry { retry_at, .. } if retry_at == at(61)));
-}
-
-#[test]
-fn what_is_tried_again_after_a_while_can_be_put_off_further() {
-    let two = claimed(reminder(once()), 2);
-    let another_way = not_before(result(&two, unavailable()), at(500), at(2));
-    assert!(
-        matches!(another_way.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)),
-        "not what goes on at once"
-    );
-    let one = claimed(reminder(once()), 1);
-    for (back_at, expect) in [(10, 62), (500, 500)] {
-        let later = not_before(result(&one, unavailable()), at(back_at), at(2));
-        assert!(matches!(later.state, State::PendingRetry { retry_at, .. } if retry_at == at(expect)), "{back_at}");
-    }
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
-use punctual_core::decide::{decide, not_before, withdraw};
+use punctual_core::decide::{decide, not_tried as decide_not_tried, sent_under, withdraw};
 use punctual_core::digest;
+use punctual_core::rules::route::Trouble;
 use punctual_core::store::Claimed;
 use punctual_core::wake::text;
 use tokio::sync::Notify;
@@ -126,15 +127,11 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
                 // Whoever looks after it may bring it back.
                 None => SendError::Unavailable(format!("there is no channel named `{}`", to.channel)),
             };
-            fail(inner, &flight, error, begun_at, begun_at);
+            fail(inner, &flight, error, begun_at);
             return None;
         }
     };
-    if !flight.begin() {
-        go_on_without(inner, &flight);
-        return None;
-    }
-    let along = companions(inner, &flight, begun_at);
+    let along = begin(inner, &flight, begun_at)?;
     let late = begun_at.duration_since(claimed.wake_at);
     inner.metrics.lateness_seconds.observe(late.as_secs_f64().max(0.0));
     if claimed.attempt() > 1 {
@@ -152,7 +149,7 @@ pub(crate) async fn send(inner: &Arc<Inner>, flight: Arc<Flight>) -> Option<(Fat
     if let Err(SendError::Gone(reason)) = &said {
         inner.dead.note(&message.to, reason, begun_at);
     }
-    settle(inner, &flight, &along, &message, said, begun_at);
+    settle_said(inner, &flight, &along, &message, said);
     fate
 }
 
@@ -187,18 +184,36 @@ async fn send_or_follow(
     }
 }
 
-/// Ends a flight that was not sent with why, as if it had been tried. If it is to be tried again after a while, then not before
-/// `back_at`.
-pub(crate) fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, back_at: Timestamp, now: Timestamp) {
-    if !flight.begin() {
-        go_on_without(inner, flight);
-        return;
-    }
-    let along = companions(inner, flight, now);
+/// Ends a flight that nobody was called for with why, as if it had been tried.
+fn fail(inner: &Arc<Inner>, flight: &Flight, error: SendError, now: Timestamp) {
+    let Some(along) = begin(inner, flight, now) else { return };
     let said = Err(error);
     let message = message(inner, flight, &along, now);
     log(inner, &message, &said);
-    settle(inner, flight, &along, &message, said, back_at);
+    settle_said(inner, flight, &along, &message, said);
+}
+
+/// The same for one that cannot be sent because of `trouble` with its receiver.
+pub(crate) fn not_tried(inner: &Arc<Inner>, flight: &Flight, trouble: Trouble, now: Timestamp) {
+    let Some(along) = begin(inner, flight, now) else { return };
+    let claimed = &flight.claimed;
+    let (occurrence, attempt, channel) = (claimed.before.id, claimed.attempt(), &claimed.to().channel);
+    let error = trouble.why_not_tried(claimed, now);
+    tracing::warn!(%occurrence, attempt, %channel, %error, "not sent");
+    let (jitter, now) = (inner.random.unit(), inner.clock.now());
+    for run in along.iter().map(|other| &**other).chain([flight]) {
+        let settlement = decide_not_tried(&run.claimed, trouble, &inner.settings.retry, jitter, now);
+        inner.settle_later(settlement, Some(run));
+    }
+}
+
+/// Begins a flight; returns those that go with it. `None` if it was withdrawn: they go on without it.
+fn begin(inner: &Arc<Inner>, flight: &Flight, now: Timestamp) -> Option<Vec<Arc<Flight>>> {
+    if !flight.begin() {
+        go_on_without(inner, flight);
+        return None;
+    }
+    Some(companions(inner, flight, now))
 }
 
 /// Those that go out in the same message, begun. One whose lease has run out is given back.
@@ -220,29 +235,22 @@ pub(crate) fn go_on_without(inner: &Arc<Inner>, flight: &Flight) {
     }
 }
 
-fn settle(
-    inner: &Arc<Inner>,
+/// Settles a flight, and those that went with it, with what the channel said.
+fn settle_said(
+    inner: &Inner,
     flight: &Flight,
     along: &[Arc<Flight>],
     message: &Message,
     said: Result<Receipt, SendError>,
-    back_at: Timestamp,
 ) {
-    let (policy, now) = (&inner.settings.retry, inner.clock.now());
     // The same for all, so that what goes out together is also tried again together.
-    let jitter = inner.random.unit();
-    let settle = |flight: &Flight, said| {
-        let mut settlement = decide(&flight.claimed, said, policy, jitter, message.sent_at, now);
-        if let Some(end) = &mut settlement.ended
-            && !along.is_empty()
-        {
-            end.key = Some(message.idempotency_key.clone());
-        }
-        inner.settle_later(not_before(settlement, back_at, now), Some(flight));
+    let (jitter, now) = (inner.random.unit(), inner.clock.now());
+    let settle = |run: &Flight, said| {
+        let settlement = decide(&run.claimed, said, &inner.settings.retry, jitter, message.sent_at, now);
+        let settlement = if along.is_empty() { settlement } else { sent_under(settlement, &message.idempotency_key) };
+        inner.settle_later(settlement, Some(run));
     };
-    for other in along {
-        settle(other, said.clone());
-    }
+    along.iter().for_each(|other| settle(other, said.clone()));
     settle(flight, said);
 }
 

@@ -5,13 +5,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use punctual_core::channel::Rate;
 
 use crate::claim::{minus, plus, signed};
 
 /// So many failures in a row, and a receiver is left alone for a while.
-pub(crate) const FAILURES_MAX: u32 = 10;
+const FAILURES_MAX: u32 = 10;
 /// How long at first; it doubles each time the one send that is then tried fails, too.
 const BROKEN_MIN: Duration = Duration::from_secs(1);
 /// And at most.
@@ -264,9 +264,9 @@ impl Gate {
         }
     }
 
-    /// Whether it has done nothing but ask to wait for at least `span`.
-    pub(crate) fn only_waits_for(&self, span: SignedDuration, now: Timestamp) -> bool {
-        self.waits_since.is_some_and(|since| now.duration_since(since) >= span)
+    /// Since when it has done nothing but ask to wait.
+    pub(crate) fn waits_since(&self) -> Option<Timestamp> {
+        self.waits_since
     }
 
     /// Whether it is closed at `now`.
@@ -482,9 +482,8 @@ mod tests {
         assert_eq!(told, [1000, 1001, 1002]);
         gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(1000));
         assert_eq!(gate.come_back_at(at(2000)), at(2000), "and the next time it begins anew");
-        let day = SignedDuration::from_hours(24);
-        assert!(!gate.only_waits_for(day, at(86_399_999)) && gate.only_waits_for(day, at(86_400_000)));
+        assert_eq!(gate.waits_since(), Some(at(0)));
         gate.learn(Fate::Answered, None, at(86_400_000));
-        assert!(!gate.only_waits_for(day, at(86_400_000)));
+        assert_eq!(gate.waits_since(), None);
     }
 }

@@ -10,16 +10,18 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::{Bucket, Channel, Held, Limits, Rate, SendError};
-use punctual_core::decide::{has_other_way, is_unheard_of, postpone, postpone_in_trouble, waits_for_receiver};
+use punctual_core::decide::{postpone, postpone_in_trouble};
 use punctual_core::id::fingerprint;
 use punctual_core::reminder::{Address, Priority};
+use punctual_core::rules::route::{Trouble, WayOn, is_out_of_patience, way_on};
+use punctual_core::store::{Claimed, Settlement};
 
 use crate::claim::{plus, signed};
 use crate::command::Inner;
 use crate::crowd::Crowd;
 use crate::deliver::{self, lock};
 use crate::flight::Flight;
-use crate::gate::{Admit, Closed, FAILURES_MAX, Fate, Gate, Learnt};
+use crate::gate::{Admit, Closed, Fate, Gate, Learnt};
 use crate::metrics::ChannelLabel;
 use crate::together;
 
@@ -37,10 +39,6 @@ const NEAR: Duration = Duration::from_secs(5);
 const TRY_FOR: Duration = Duration::from_millis(250);
 /// How long a send that does not wait in a lane is told to wait when every place is taken.
 const BUSY_FOR: Duration = Duration::from_secs(1);
-/// How long a receiver may do nothing but ask to wait before what waits for it fails. Waiting costs no attempt, so without a
-/// bound it could go on for ever.
-const PATIENCE: SignedDuration = SignedDuration::from_hours(24);
-
 /// Who waits for which receiver.
 #[derive(Default)]
 pub(crate) struct Lanes {
@@ -85,14 +83,8 @@ struct Moves {
 /// Why something is not sent now.
 #[derive(Debug, Clone, Copy)]
 enum Aside {
-    /// It has to wait, to keep a rate.
-    Until(Timestamp),
-    /// It has to wait, because its receiver or address asked for it.
-    Held(Timestamp),
-    /// Its receiver fails, and is not called before this.
-    Broken(Timestamp),
-    /// Its receiver has done nothing but ask to wait, for too long.
-    Hopeless,
+    /// Its address or receiver cannot be sent to.
+    Trouble(Trouble),
     /// It was withdrawn while it waited.
     Withdrawn,
 }
@@ -120,8 +112,8 @@ impl Lanes {
             let to = flight.claimed.to();
             let known = (&mut self.addresses, &mut self.told);
             let mut address = address_gate(known, lane.adapter.as_deref(), &lane.limits, to, now);
-            if let Some(aside) = address.as_mut().and_then(|gate| not_now(gate, flight, now)) {
-                moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, aside)));
+            if let Some(aside) = address.as_mut().and_then(|gate| not_now(gate, now)) {
+                moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Trouble(aside))));
                 continue;
             }
             match lane.gate.admit(now) {
@@ -146,22 +138,16 @@ impl Lanes {
                     return;
                 }
                 Admit::Wait(until) => {
-                    moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, Aside::Until(until))));
+                    let trouble = Aside::Trouble(Trouble::Full { until });
+                    moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, trouble)));
                 }
                 Admit::Held(until) => {
-                    let hopeless = is_hopeless(&lane.gate, flight, now);
-                    let first = lane.queue.pop_front();
-                    moves.aside.extend(first.map(|flight| match hopeless {
-                        true => (flight, Aside::Hopeless),
-                        false => lane.gate.put_off(flight, until),
-                    }));
+                    moves.aside.extend(lane.queue.pop_front().map(|flight| lane.gate.put_off(flight, until)));
                 }
                 Admit::Broken(until) => {
-                    let first = lane.queue.pop_front();
-                    moves.aside.extend(first.map(|flight| {
-                        let back_at = lane.gate.come_back_at(until);
-                        (flight, Aside::Broken(back_at))
-                    }));
+                    let (until, n_failed) = (lane.gate.come_back_at(until), lane.gate.n_failed());
+                    let trouble = Aside::Trouble(Trouble::OnlyFails { until, n_failed });
+                    moves.aside.extend(lane.queue.pop_front().map(|flight| (flight, trouble)));
                 }
             }
         }
@@ -210,23 +196,17 @@ impl Gate {
     /// first to come back.
     fn put_off(&mut self, flight: Arc<Flight>, until: Timestamp) -> (Arc<Flight>, Aside) {
         let is_urgent = flight.claimed.reminder.priority >= Priority::High;
-        let back_at = if is_urgent { until } else { self.come_back_at(until) };
-        (flight, Aside::Held(back_at))
+        let until = if is_urgent { until } else { self.come_back_at(until) };
+        (flight, Aside::Trouble(Trouble::AskedToWait { until, since: self.waits_since() }))
     }
-}
-
-/// Whether there is no point in waiting any longer.
-fn is_hopeless(gate: &Gate, flight: &Flight, now: Timestamp) -> bool {
-    gate.only_waits_for(PATIENCE, now) && now.duration_since(flight.claimed.before.due_at) > PATIENCE
 }
 
 /// Why an address cannot be sent to now, if that is so.
-fn not_now(gate: &mut Gate, flight: &Flight, now: Timestamp) -> Option<Aside> {
-    if gate.is_closed(now) && is_hopeless(gate, flight, now) {
-        return Some(Aside::Hopeless);
-    }
-    let is_held = gate.closed() != Closed::No;
-    wait_for(gate, now).map(|until| if is_held { Aside::Held(until) } else { Aside::Until(until) })
+fn not_now(gate: &mut Gate, now: Timestamp) -> Option<Trouble> {
+    let is_open = gate.closed() == Closed::No;
+    let since = gate.waits_since().filter(|_| gate.is_closed(now));
+    let until = wait_for(gate, now)?;
+    Some(if is_open { Trouble::Full { until } } else { Trouble::AskedToWait { until, since } })
 }
 
 /// When an address that cannot be sent to now may be.
@@ -281,7 +261,7 @@ pub(crate) fn enter(inner: &Arc<Inner>, flight: Arc<Flight>) {
         // It would only take the room of others until its turn comes.
         if n_waiting >= n_stay {
             let until = lane.gate.pace().map_or(now, |pace| pace.promise(plus(now, signed(NEAR))));
-            moves.aside.push((flight, Aside::Until(until)));
+            moves.aside.push((flight, Aside::Trouble(Trouble::Full { until })));
         } else {
             let name = flight.lane.clone();
             lane.queue.push_back(flight);
@@ -298,7 +278,7 @@ async fn work(inner: Arc<Inner>, first: Arc<Flight>) {
         let fate = match together::must_wait(&inner, &flight.lane, flight.claimed.to()).await {
             None => deliver::send(&inner, flight.clone()).await,
             Some(until) => {
-                put_aside(&inner, flight.clone(), Aside::Until(until), inner.clock.now());
+                put_aside(&inner, flight.clone(), Aside::Trouble(Trouble::Full { until }), inner.clock.now());
                 None
             }
         };
@@ -441,7 +421,7 @@ pub(crate) fn is_too_long(inner: &Inner, flight: &Flight, now: Timestamp) -> boo
     let lanes = lock(&inner.lanes);
     let address = inner.bucket_of(to).and_then(|(key, _)| lanes.addresses.get(&key));
     let lane = lanes.lanes.get(&flight.lane).map(|lane| &lane.gate);
-    address.into_iter().chain(lane).any(|gate| is_hopeless(gate, flight, now))
+    address.into_iter().chain(lane).any(|gate| is_out_of_patience(&flight.claimed, gate.waits_since(), now))
 }
 
 /// A send, as far as the gates care.
@@ -542,51 +522,21 @@ async fn pace(inner: Arc<Inner>, name: Arc<str>, at: Timestamp) {
 
 /// Lets a flight wait, here or in the store, or fails it where waiting is of no use.
 fn put_aside(inner: &Arc<Inner>, flight: Arc<Flight>, aside: Aside, now: Timestamp) {
-    let claimed = &flight.claimed;
-    let seconds_to = |until: Timestamp| until.duration_since(now).as_secs() + 1;
-    match aside {
-        Aside::Withdrawn => deliver::go_on_without(inner, &flight),
-        Aside::Broken(until) if waits_for_receiver(claimed, &inner.settings.retry).is_some_and(|at| until <= at) => {
-            if is_unheard_of(claimed) {
-                // It waits in the store, where the admins are told of it.
-                let why =
-                    format!("waits for its turn: {} only fails and is left alone for a while", claimed.to().channel);
-                for one in flight.part().into_iter().chain([flight.clone()]).filter(|one| one.withdraw()) {
-                    inner.settle_later(postpone_in_trouble(&one.claimed, until, why.clone()), None);
-                }
-                return;
-            }
-            wait_until(inner, flight, until, "only fails and is left alone for a while", now);
+    let Aside::Trouble(trouble) = aside else { return deliver::go_on_without(inner, &flight) };
+    // Whether it waits does not depend on the jitter.
+    match way_on(&flight.claimed, trouble, &inner.settings.retry, 0.0, now) {
+        WayOn::Wait { until, is_news: false } if until.duration_since(now) <= signed(NEAR) => {
+            flight.wait_until(until);
+            inner.hold.add(vec![flight]);
         }
-        Aside::Broken(until) => {
-            let error = SendError::Unavailable(format!(
-                "not tried: at least {FAILURES_MAX} sends in a row have failed there; it is called again in {} s",
-                seconds_to(until)
-            ));
-            deliver::fail(inner, &flight, error, until, now);
+        WayOn::Wait { until, .. } => {
+            let why = trouble.why_it_waits(&flight.claimed.to().channel);
+            let is_broken = matches!(trouble, Trouble::OnlyFails { .. });
+            let postpone = if is_broken { postpone_in_trouble } else { postpone };
+            inner.postpone(&flight, |run| postpone(run, until, why.clone()));
         }
-        Aside::Hopeless => {
-            let error = SendError::Unavailable("it has done nothing but ask to wait for a whole day".into());
-            deliver::fail(inner, &flight, error, now, now);
-        }
-        Aside::Held(until) if has_other_way(claimed, until, &inner.settings.retry) => {
-            let error = SendError::Unavailable(format!("not tried: it asked to wait, {} s more", seconds_to(until)));
-            deliver::fail(inner, &flight, error, now, now);
-        }
-        Aside::Until(until) => wait_until(inner, flight, until, "takes no more now", now),
-        Aside::Held(until) => wait_until(inner, flight, until, "asked to wait", now),
+        _ => deliver::not_tried(inner, &flight, trouble, now),
     }
-}
-
-/// Lets a flight wait: here if that is not for long, else in the store.
-fn wait_until(inner: &Arc<Inner>, flight: Arc<Flight>, until: Timestamp, why: &str, now: Timestamp) {
-    if until.duration_since(now) <= signed(NEAR) {
-        flight.wait_until(until);
-        inner.hold.add(vec![flight]);
-        return;
-    }
-    let why = || format!("waits for its turn: {} {why}", flight.claimed.to().channel);
-    inner.postpone(&flight, until, why);
 }
 
 /// What the lane of a channel and a receiver is called.
@@ -635,20 +585,15 @@ impl Inner {
             }
         }
         for flight in shed {
-            let why = || format!("waits for its turn: {} is slow", flight.claimed.to().channel);
-            self.postpone(&flight, plus(now, SHED_FOR), why);
+            let why = format!("waits for its turn: {} is slow", flight.claimed.to().channel);
+            self.postpone(&flight, |run| postpone(run, plus(now, SHED_FOR), why.clone()));
         }
     }
 
-    /// Gives a flight back to the store until `until`, with all that it takes along.
-    fn postpone(&self, flight: &Flight, until: Timestamp, why: impl Fn() -> String) {
-        for other in flight.part() {
-            if other.withdraw() {
-                self.settle_later(postpone(&other.claimed, until, why()), None);
-            }
-        }
-        if flight.withdraw() {
-            self.settle_later(postpone(&flight.claimed, until, why()), None);
+    /// Gives a flight back to the store, with all that it takes along.
+    fn postpone(&self, flight: &Flight, postpone: impl Fn(&Claimed) -> Settlement) {
+        for run in flight.part().iter().map(|other| &**other).chain([flight]).filter(|run| run.withdraw()) {
+            self.settle_later(postpone(&run.claimed), None);
         }
     }
 
