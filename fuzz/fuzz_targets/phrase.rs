@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use punctual_core::phrase::{Lang, Meaning, parse, series};
-use punctual_core::zone::Zone;
+use punctual_time::phrase::{Lang, Meaning, parse, series};
+use punctual_time::zone::Zone;
 
 fuzz_target!(|input: (i64, u8, &str)| {
     let (second, choice, text) = input;
@@ -19,6 +19,6 @@ fuzz_target!(|input: (i64, u8, &str)| {
             assert!(!schedule.summary(&zone).is_empty());
         }
         let _ = series(text, lang, &zone, now);
-        let _ = punctual_core::phrase::answer(text, lang, &zone, now);
+        let _ = punctual_time::phrase::answer(text, lang, &zone, now);
     }
 });

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use punctual_core::schedule::Schedule;
-use punctual_core::zone::Zone;
+use punctual_time::schedule::Schedule;
+use punctual_time::zone::Zone;
 use serde_json::json;
 
 fuzz_target!(|input: (i64, u8, &str)| {

@@ -1,34 +1,19 @@
 //! What a reminder is and how it may change.
 //!
 //! Everything here is pure: no I/O, no runtime, and no reading of the clock or of randomness; both are
-//! handed in. The modules follow the life of a reminder, in reading order.
+//! handed in. The modules follow the life of a reminder, in reading order. Whatever knows only time is in `punctual-time`, and
+//! is found here under the same names.
+
+pub use punctual_time::{invalid, phrase, schedule, span, steps, zone};
 
 /// Names of things: reminders, occurrences, and the key that makes a send happen once.
 pub mod id;
 
-/// Time zones by name, and the nearest names to a misspelt one.
-pub mod zone;
-
-/// Spans such as `5m` or `1h30m`, as people write them.
-pub mod span;
-
 /// Texts of other people, on a terminal.
 pub mod terminal;
 
-/// How much work somebody may ask for.
-pub mod steps;
-
-/// When a reminder is due: the schedule types and their next instant.
-pub mod schedule;
-
-/// Time as people say it, and how they answer.
-pub mod phrase;
-
 /// What a user asked for.
 pub mod reminder;
-
-/// What is wrong with an input, and what would be right.
-pub mod invalid;
 
 /// One instant at which a reminder is due, and the states it goes through.
 pub mod occurrence;

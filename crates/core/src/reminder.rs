@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
+pub(crate) use punctual_time::words;
 use serde::{Deserialize, Serialize};
 
 use crate::id::ReminderId;
@@ -293,37 +294,6 @@ impl Default for Metadata {
         Self("{}".into())
     }
 }
-
-/// Gives an enum its written words, both ways, so that every door and store spells it alike.
-macro_rules! words {
-    ($type:ident as $field:literal { $($word:literal => $variant:ident),+ $(,)? }) => {
-        impl $type {
-            /// The word people and stores use.
-            pub fn as_str(&self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-
-        impl std::str::FromStr for $type {
-            type Err = crate::invalid::Invalid;
-
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                match word {
-                    $($word => Ok(Self::$variant),)+
-                    _ => Err(crate::invalid::Invalid::new($field, format!(
-                        "`{word}` is not one of {}", [$($word),+].join(", ")))),
-                }
-            }
-        }
-    };
-}
-pub(crate) use words;
 
 words!(Priority as "priority" { "low" => Low, "normal" => Normal, "high" => High, "critical" => Critical });
 words!(MisfirePolicy as "misfire.policy" { "latest" => Latest, "all" => All, "skip" => Skip });

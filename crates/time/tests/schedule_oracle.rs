@@ -4,7 +4,7 @@
 //! Februaries, in every zone and every year from 1990 to 2037. The ignored one compares every instant of these years:
 //!
 //! ```text
-//! cargo test --release -p punctual-core --test schedule_oracle -- --ignored --nocapture
+//! cargo test --release -p punctual-time --test schedule_oracle -- --ignored --nocapture
 //! ```
 //!
 //! A zone whose clocks are not the same in our zone database as in the one that Python had is not compared, and
@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::schedule::{Recurrence, Schedule};
-use punctual_core::zone::Zone;
+use punctual_time::schedule::{Recurrence, Schedule};
+use punctual_time::zone::Zone;
 use serde_json::json;
 
 const ZONES: &str = include_str!("oracle/zones.txt");
@@ -105,7 +105,7 @@ fn compare(is_thorough: bool, work: impl Fn(&Zone, &Schedule, &str) -> (String, 
                 let (ours, theirs) = work(&zone, &schedule(case), digests);
                 n_cases.fetch_add(usize::from(theirs != "-"), Ordering::Relaxed);
                 if ours != theirs {
-                    let hint = format!("python3 crates/core/tests/oracle/make.py --instants {name} {number}");
+                    let hint = format!("python3 crates/time/tests/oracle/make.py --instants {name} {number}");
                     wrong.lock().unwrap().push(format!("{case} in {name}; what is right: {hint}"));
                 }
             }

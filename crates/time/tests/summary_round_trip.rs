@@ -9,9 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use proptest::test_runner::RngSeed;
-use punctual_core::phrase::{self, Lang};
-use punctual_core::schedule::{Anchor, Exceptions, Freq, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays};
-use punctual_core::zone::Zone;
+use punctual_time::phrase::{self, Lang};
+use punctual_time::schedule::{Anchor, Exceptions, Freq, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays};
+use punctual_time::zone::Zone;
 
 /// The days on which something comes, without a time of day, and the times.
 type Timed = (Recurrence, Vec<Time>);

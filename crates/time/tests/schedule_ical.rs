@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
 use jiff::Timestamp;
-use punctual_core::schedule::{Rule, Schedule};
-use punctual_core::zone::Zone;
+use punctual_time::schedule::{Rule, Schedule};
+use punctual_time::zone::Zone;
 use serde_json::{Value, json};
 
 fn zone(name: &str) -> Zone {

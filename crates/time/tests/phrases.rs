@@ -6,8 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use jiff::Timestamp;
-use punctual_core::phrase::{Lang, Meaning, parse};
-use punctual_core::zone::Zone;
+use punctual_time::phrase::{Lang, Meaning, parse};
+use punctual_time::zone::Zone;
 use serde_json::Value;
 
 fn check(file: &str, lang: Option<Lang>) {

@@ -101,14 +101,14 @@ impl Schedule {
 
     /// When an interval that is counted from answers is due after an answer at `at`: once it has passed, and again for as
     /// long as that is excepted.
-    pub(crate) fn after_answer(&self, zone: &Zone, every: Duration, at: Timestamp) -> Option<Timestamp> {
+    pub fn after_answer(&self, zone: &Zone, every: Duration, at: Timestamp) -> Option<Timestamp> {
         let rule = Rule::Interval { every, anchor: Anchor::Start, origin: at };
         let counted = Self { ends_at: self.ends_at, except: self.except.clone(), ..Self::new(rule) };
         counted.next_after(zone, at)
     }
 
     /// The `n`th instant after `after`; the last there is, if there are fewer; `after` itself for none.
-    pub(crate) fn nth_after(&self, zone: &Zone, after: Timestamp, n: u32) -> Timestamp {
+    pub fn nth_after(&self, zone: &Zone, after: Timestamp, n: u32) -> Timestamp {
         if let Some(grid) = self.grid().filter(|_| self.except.is_empty()) {
             let first = (grid.steps_at(self.after_start(after)) + 1).max(grid.first);
             let nth = grid.instant(first + i128::from(n) - 1).unwrap_or(Timestamp::MAX);

@@ -2,7 +2,7 @@
 
 use jiff::ToSpan;
 use jiff::civil::{Date, DateTime, Weekday};
-use punctual_core::schedule::{Freq, Recurrence};
+use punctual_time::schedule::{Freq, Recurrence};
 
 /// Whether the rule names `time`.
 pub(crate) fn contains(rule: &Recurrence, anchor: DateTime, time: DateTime) -> bool {

@@ -1,10 +1,10 @@
 //! How much work a schedule may be: counted in steps, so that the same is refused everywhere.
 
 use jiff::Timestamp;
-use punctual_core::invalid::Invalid;
-use punctual_core::schedule::Schedule;
-use punctual_core::steps::Steps;
-use punctual_core::zone::Zone;
+use punctual_time::invalid::Invalid;
+use punctual_time::schedule::Schedule;
+use punctual_time::steps::Steps;
+use punctual_time::zone::Zone;
 use serde_json::{Value, json};
 
 const PLENTY: u64 = u64::MAX;

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one request may take. A rule that no day ever matches is known as such after fewer.
 const REQUEST_STEPS: u64 = 400_000;
-/// What each reminder of a request may take besides. A phrase takes a few hundred, a rule with `COUNT=100` as many.
-const REMINDER_STEPS: u64 = 1000;
+/// What each schedule of a request may take besides. A phrase takes a few hundred, a rule with `COUNT=100` as many.
+const SCHEDULE_STEPS: u64 = 1000;
 
 /// What is said about a part that would take more.
 pub(crate) const TOO_MUCH: &str = "takes too long to work out; use fewer or simpler rules, a smaller COUNT, or a beginning \
@@ -33,10 +33,10 @@ impl Steps {
         Self { left: AtomicU64::new(n) }
     }
 
-    /// For a request that makes `n_reminders`.
-    pub fn of_request(n_reminders: usize) -> Self {
-        let n_reminders = u64::try_from(n_reminders).unwrap_or(u64::MAX);
-        Self::new(n_reminders.saturating_mul(REMINDER_STEPS).saturating_add(REQUEST_STEPS))
+    /// For a request with `n_schedules`.
+    pub fn of_request(n_schedules: usize) -> Self {
+        let n_schedules = u64::try_from(n_schedules).unwrap_or(u64::MAX);
+        Self::new(n_schedules.saturating_mul(SCHEDULE_STEPS).saturating_add(REQUEST_STEPS))
     }
 
     /// How many are left.

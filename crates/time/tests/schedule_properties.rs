@@ -11,10 +11,10 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
-use punctual_core::schedule::{
+use punctual_time::schedule::{
     Anchor, CronExpr, Exceptions, Freq, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
 };
-use punctual_core::zone::Zone;
+use punctual_time::zone::Zone;
 use serde_json::json;
 
 fn any_civil() -> impl Strategy<Value = DateTime> {

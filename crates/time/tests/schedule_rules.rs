@@ -4,7 +4,7 @@
 
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, Weekday};
-use punctual_core::schedule::{Freq, NthDay, Recurrence};
+use punctual_time::schedule::{Freq, NthDay, Recurrence};
 
 /// Asks for the first times of `rule` from `anchor` on, as dates, or with the time where it is not the anchor's.
 fn check(rule: &str, anchor: &str, expect: &[&str]) {

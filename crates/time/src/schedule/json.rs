@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::instant::parse_clock;
 use super::{Anchor, CronExpr, Exceptions, Rule, Schedule, Smart, Weekdays};
-use crate::reminder::words;
-use crate::span;
+use crate::{span, words};
 
 words!(Anchor as "anchor" { "start" => Start, "ack" => Ack });
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use punctual_core::phrase::{Lang, answer, parse, series};
-use punctual_core::zone::Zone;
+use punctual_time::phrase::{Lang, answer, parse, series};
+use punctual_time::zone::Zone;
 
 #[test]
 fn no_find_makes_the_parser_panic() {

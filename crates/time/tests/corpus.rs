@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::{Timestamp, Zoned};
-use punctual_core::phrase::{Meaning, parse};
-use punctual_core::zone::Zone;
+use punctual_time::phrase::{Meaning, parse};
+use punctual_time::zone::Zone;
 use serde_json::Value;
 
 /// Of each group: right at least, wrong at most, in percent.

@@ -1,0 +1,25 @@
+//! Time as people and calendars say it.
+//!
+//! A schedule says when something is due, a phrase is how a person says so, and a summary is how we say it back. This crate knows no
+//! reminder and no store, and it is pure: no I/O, no runtime, and `now` is handed in. The modules are in reading order.
+
+/// What is wrong with an input, and what would be right.
+pub mod invalid;
+
+/// Gives an enum the words in which doors and stores write it.
+mod words;
+
+/// Time zones by name, and the nearest names to a misspelt one.
+pub mod zone;
+
+/// Spans such as `5m` or `1h30m`, as people write them.
+pub mod span;
+
+/// How much work somebody may ask for.
+pub mod steps;
+
+/// When something is due: the schedule types and their next instant.
+pub mod schedule;
+
+/// Time as people say it, and how they answer.
+pub mod phrase;
