@@ -149,6 +149,22 @@ fn a_file_of_a_later_punctual_is_refused_untouched() {
 }
 
 #[test]
+fn a_file_from_before_the_first_release_is_refused_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let old = "PRAGMA application_id = 0x70756e63; PRAGMA user_version = 1; CREATE TABLE reminder (id BLOB PRIMARY KEY)";
+    rusqlite::Connection::open(&path).unwrap().execute_batch(old).unwrap();
+    let refused = refusal(&path);
+    assert!(matches!(refused, OpenError::NotOurs { .. }), "{refused}");
+    assert!(refused.to_string().contains("before the first release"), "{refused}");
+    let tables: u32 = rusqlite::Connection::open(&path)
+        .unwrap()
+        .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[test]
 fn a_file_that_is_not_ours_is_refused_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let foreign = folder.path().join("foreign.db");

@@ -1,43 +1,25 @@
-//! The schema, version by version, inside the binary.
+//! The schema inside the binary: `schema.sql` for a new database, and `migrations/2.sql` and so on for each version after it.
 //!
-//! Nodes of two versions share one database while they are replaced one by one. So a step only adds: a column has a default,
-//! nothing is renamed, and what no version uses any more is dropped a version later. A node refuses a schema that is newer
-//! than the last step it knows only when it starts.
+//! Nodes of two versions share one database while they are replaced one by one. So a version only adds: a column has a default,
+//! nothing is renamed, and a column that no version uses any more is dropped a version later. A node refuses a schema that is
+//! newer than the last version it knows only when it starts.
 
 use punctual_core::store::StoreError;
 
 use super::fault::Fault;
+use super::functions::{self, Todo};
 use super::open::OpenError;
 use super::pool::{Connection, Lane, Pool};
 use super::row::get;
 
-/// Each step's SQL; `punctual.migration` says which have been done.
-const STEPS: &[&str] = &[
-    include_str!("migrations/1.sql"),
-    include_str!("migrations/2.sql"),
-    include_str!("migrations/3.sql"),
-    include_str!("migrations/4.sql"),
-    include_str!("migrations/5.sql"),
-    include_str!("migrations/6.sql"),
-    include_str!("migrations/7.sql"),
-    include_str!("migrations/8.sql"),
-    include_str!("migrations/9.sql"),
-    include_str!("migrations/10.sql"),
-    include_str!("migrations/11.sql"),
-    include_str!("migrations/12.sql"),
-    include_str!("migrations/13.sql"),
-    include_str!("migrations/14.sql"),
-    include_str!("migrations/15.sql"),
-    include_str!("migrations/16.sql"),
-    include_str!("migrations/17.sql"),
-    include_str!("migrations/18.sql"),
-];
+/// Each version's SQL; `punctual.migration` says which have been done. A version that has been released never changes: the next
+/// one adds to it.
+const VERSIONS: &[&str] = &[include_str!("schema.sql")];
 /// What nodes that start at once take turns with. Only who has rights on the table can take it, and reading goes on meanwhile; an
 /// advisory lock could be taken, and kept, by whoever may connect.
 const LOCK: &str = "lock table punctual.migration in share row exclusive mode";
-/// Nobody gets a right by itself, also on what a later step makes.
-const CLOSE: &str = "revoke all on all functions in schema punctual from public; \
-                     revoke all on all tables in schema punctual from public";
+/// Nobody gets a right by itself, also on what a later version makes.
+const CLOSE: &str = "revoke all on all tables in schema punctual from public";
 /// How often the schema is looked for again when another node has just made it.
 const TRIES_MAX: usize = 20;
 /// The oldest server that is supported: 14.
@@ -54,7 +36,7 @@ pub struct MigrateReport {
 
 /// The latest schema version this program knows.
 pub(super) fn known() -> u32 {
-    STEPS.len() as u32
+    VERSIONS.len() as u32
 }
 
 /// Brings the database up to date, or refuses it untouched.
@@ -71,6 +53,7 @@ pub(super) async fn up(pool: &Pool) -> Result<MigrateReport, OpenError> {
 /// Why a database is not touched.
 pub(super) enum Refused {
     TooNew(u32),
+    Unreleased,
     ServerTooOld(String),
 }
 
@@ -79,6 +62,10 @@ impl Refused {
         let url = url.to_string();
         match self {
             Self::TooNew(found) => OpenError::TooNew { url, found, known: known() },
+            Self::Unreleased => OpenError::Refused {
+                url,
+                why: "a punctual from before the first release made its schema; drop it, or use another database".into(),
+            },
             Self::ServerTooOld(found) => OpenError::ServerTooOld { url, found },
         }
     }
@@ -91,23 +78,48 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
     }
     // Looked at before anything is locked: a role that may only use the tables can start once they are there.
     let found = version(db).await?;
-    if found >= known() {
-        return Ok(checked(found, found));
+    if found > 0 && !has_table(db, "functions").await? {
+        return Ok(Err(Refused::Unreleased));
+    }
+    if found > known() {
+        return Ok(Err(Refused::TooNew(found)));
+    }
+    if found == known() && !must_put(db).await? {
+        return Ok(Ok(MigrateReport { from: found, to: found }));
     }
     lock_schema(db).await?;
     // Whoever had the lock before may have done it all. The table is read, not looked for: this session may still believe that
     // there is no such schema.
     let from = recorded(db).await?;
-    if from >= known() {
+    if from > known() {
         db.rollback().await?;
-        return Ok(checked(from, from));
+        return Ok(Err(Refused::TooNew(from)));
     }
-    for (index, step) in STEPS.iter().enumerate().skip(from as usize) {
-        db.batch(&format!("{step}; insert into punctual.migration (version) values ({})", index + 1)).await?;
+    for (index, sql) in VERSIONS.iter().enumerate().skip(from as usize) {
+        db.batch(&format!("{sql}; insert into punctual.migration (version) values ({})", index + 1)).await?;
     }
     db.batch(CLOSE).await?;
+    if functions::todo(db).await? == Todo::Put {
+        functions::put(db).await?;
+    }
     db.commit().await?;
-    Ok(checked(from, known()))
+    Ok(Ok(MigrateReport { from, to: known() }))
+}
+
+/// Whether the functions need this program's text, and this role may put it in place.
+async fn must_put(db: &Connection<'_>) -> Result<bool, Fault> {
+    let todo = functions::todo(db).await?;
+    if todo == Todo::Leave {
+        tracing::warn!("the SQL functions are those of a newer punctual; they stay as they are");
+    }
+    if todo != Todo::Put {
+        return Ok(false);
+    }
+    let may_put = functions::may_put(db).await?;
+    if !may_put {
+        tracing::warn!("the SQL functions are those of another punctual; the schema's owner can run `punctual migrate`");
+    }
+    Ok(may_put)
 }
 
 /// Begins a transaction that no other node's migration can run beside, with the schema made if there is none.
@@ -126,10 +138,6 @@ async fn lock_schema(db: &Connection<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn checked(from: u32, to: u32) -> Result<MigrateReport, Refused> {
-    if to > known() { Err(Refused::TooNew(to)) } else { Ok(MigrateReport { from, to }) }
-}
-
 /// What the server calls itself.
 pub(super) struct Server {
     pub(super) number: i32,
@@ -145,15 +153,18 @@ pub(super) async fn server(db: &Connection<'_>) -> Result<Server, Fault> {
 
 /// The schema's version; 0 when there is none.
 pub(super) async fn version(db: &Connection<'_>) -> Result<u32, Fault> {
-    let rows = db.rows("select to_regclass('punctual.migration') is not null", &[]).await?;
-    let is_there: bool = rows.first().map_or(Ok(false), |row| get(row, 0))?;
-    if !is_there {
+    if !has_table(db, "migration").await? {
         return Ok(0);
     }
     recorded(db).await
 }
 
-/// The last step that was done.
+async fn has_table(db: &Connection<'_>, name: &str) -> Result<bool, Fault> {
+    let rows = db.rows(&format!("select to_regclass('punctual.{name}') is not null"), &[]).await?;
+    Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
+}
+
+/// The last version that was made.
 async fn recorded(db: &Connection<'_>) -> Result<u32, Fault> {
     let rows = db.rows("select coalesce(max(version), 0) from punctual.migration", &[]).await?;
     let version: i32 = rows.first().map_or(Ok(0), |row| get(row, 0))?;

@@ -19,6 +19,7 @@ mod dead;
 mod fault;
 mod flight;
 mod foreign;
+mod functions;
 mod gather;
 mod imported;
 mod keep;

@@ -1,4 +1,4 @@
-//! The schema, version by version, inside the binary.
+//! The schema inside the binary: `schema.sql` for a new file, and `migrations/2.sql` and so on for each version after it.
 
 use std::path::Path;
 
@@ -7,19 +7,13 @@ use rusqlite::Connection;
 use super::Options;
 use super::open::{OpenError, connect, failed, lock};
 
-/// Each step's SQL; a file's `user_version` says how many have been done.
-const STEPS: &[&str] = &[
-    include_str!("migrations/1.sql"),
-    include_str!("migrations/2.sql"),
-    include_str!("migrations/3.sql"),
-    include_str!("migrations/4.sql"),
-    include_str!("migrations/5.sql"),
-    include_str!("migrations/6.sql"),
-    include_str!("migrations/7.sql"),
-    include_str!("migrations/8.sql"),
-];
-/// "punc" in ASCII: tells our files from other SQLite files.
-pub(super) const APPLICATION_ID: i32 = 0x7075_6e63;
+/// Each version's SQL; a file's `user_version` says how many have been done. A version that has been released never changes:
+/// the next one adds to it.
+const VERSIONS: &[&str] = &[include_str!("schema.sql")];
+/// "pnct" in ASCII: tells our files from other SQLite files.
+pub(super) const APPLICATION_ID: i32 = 0x706e_6374;
+/// The same before the first release, when versions were counted otherwise.
+const UNRELEASED_ID: i32 = 0x7075_6e63;
 
 /// What a migration did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +26,13 @@ pub struct MigrateReport {
 
 /// The latest schema version this program knows.
 pub(super) fn known() -> u32 {
-    STEPS.len() as u32
+    VERSIONS.len() as u32
 }
 
-/// All steps, one after the other.
+/// All versions, one after the other.
 #[cfg(test)]
-pub(crate) fn all_steps() -> String {
-    STEPS.join(";\n")
+pub(crate) fn all_versions() -> String {
+    VERSIONS.join(";\n")
 }
 
 /// Brings the file at `path` up to date without serving it.
@@ -54,6 +48,7 @@ pub(super) fn up(connection: &Connection, path: &Path) -> Result<MigrateReport, 
     let pragma = |name: &str| {
         connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(|e| failed(path, &e))
     };
+    let not_ours = |why: &str| OpenError::NotOurs { path: path.to_owned(), why: why.to_owned() };
     let (application, from) = (pragma("application_id")?, pragma("user_version")?);
     let known = known();
     let from = u32::try_from(from).unwrap_or(u32::MAX);
@@ -62,20 +57,20 @@ pub(super) fn up(connection: &Connection, path: &Path) -> Result<MigrateReport, 
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .map_err(|e| failed(path, &e))?;
         if tables > 0 {
-            let why = "it is an SQLite file of another program".to_owned();
-            return Err(OpenError::NotOurs { path: path.to_owned(), why });
+            return Err(not_ours("it is an SQLite file of another program"));
         }
+    } else if application == i64::from(UNRELEASED_ID) {
+        return Err(not_ours("a punctual from before the first release made it; use another file"));
     } else if application != i64::from(APPLICATION_ID) {
-        let why = "it is an SQLite file of another program".to_owned();
-        return Err(OpenError::NotOurs { path: path.to_owned(), why });
+        return Err(not_ours("it is an SQLite file of another program"));
     }
     if from > known {
         return Err(OpenError::TooNew { path: path.to_owned(), found: from, known });
     }
-    for (index, step) in STEPS.iter().enumerate().skip(from as usize) {
+    for (index, sql) in VERSIONS.iter().enumerate().skip(from as usize) {
         let version = index + 1;
         let sql = format!(
-            "BEGIN IMMEDIATE; {step}; PRAGMA user_version = {version}; PRAGMA application_id = {APPLICATION_ID}; COMMIT;"
+            "BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {version}; PRAGMA application_id = {APPLICATION_ID}; COMMIT;"
         );
         connection.execute_batch(&sql).map_err(|e| failed(path, &e))?;
     }

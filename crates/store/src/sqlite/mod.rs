@@ -49,7 +49,7 @@ pub(crate) use export::Export;
 pub use export::is_ours;
 pub(crate) use foreign::Foreign;
 #[cfg(test)]
-pub(crate) use migrate::all_steps;
+pub(crate) use migrate::all_versions;
 pub use migrate::{MigrateReport, migrate};
 pub use open::OpenError;
 use worker::{Readers, Urgency, Writer};

@@ -5,6 +5,7 @@
 mod cancel;
 mod client;
 mod events;
+mod functions;
 mod remind;
 mod role;
 mod wake;

@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn every_column_of_the_file_is_copied() {
         let db = rusqlite::Connection::open_in_memory().unwrap();
-        db.execute_batch(&crate::sqlite::all_steps()).unwrap();
+        db.execute_batch(&crate::sqlite::all_versions()).unwrap();
         let mut tables = db
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
             .unwrap();

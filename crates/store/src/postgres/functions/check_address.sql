@@ -1,0 +1,18 @@
+-- Refuses an address that its channel would refuse. What no node has published is not refused.
+create or replace function punctual.check_address(field text, channel text, address text) returns void
+language plpgsql as $$
+declare
+  c punctual.channel;
+begin
+  select k.* into c from punctual.channel k where k.name = check_address.channel;
+  if coalesce(c.kind, channel) = 'webhook' then
+    perform punctual.check_url(field, address, coalesce(c.allow_private, not exists (
+      select from punctual.setting s where s.name = 'webhook_allow_private' and s.value = 'false')));
+    return;
+  end if;
+  perform punctual.check_text(field, address, 0, c.bytes_max);
+  -- The expressions name characters by their numbers in Unicode.
+  if getdatabaseencoding() = 'UTF8' and address !~ c.pattern then
+    perform punctual.refuse(field, c.problem);
+  end if;
+end $$;

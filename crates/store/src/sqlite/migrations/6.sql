@@ -1,2 +1,0 @@
--- Nothing but the reminder's own addresses is tried.
-ALTER TABLE reminder ADD COLUMN only_to INTEGER NOT NULL DEFAULT 0;
