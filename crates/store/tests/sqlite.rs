@@ -152,7 +152,8 @@ fn a_file_of_a_later_punctual_is_refused_untouched() {
 fn a_file_from_before_the_first_release_is_refused_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.db");
-    let old = "PRAGMA application_id = 0x70756e63; PRAGMA user_version = 1; CREATE TABLE reminder (id BLOB PRIMARY KEY)";
+    let old =
+        "PRAGMA application_id = 0x70756e63; PRAGMA user_version = 1; CREATE TABLE reminder (id BLOB PRIMARY KEY)";
     rusqlite::Connection::open(&path).unwrap().execute_batch(old).unwrap();
     let refused = refusal(&path);
     assert!(matches!(refused, OpenError::NotOurs { .. }), "{refused}");

@@ -98,9 +98,8 @@ fn ours() -> Text {
 /// FNV-1a over all names and texts. Nobody gains by making two texts alike, so it need not be a cryptographic one.
 fn hash(functions: &[(&str, &str)]) -> String {
     let bytes = functions.iter().flat_map(|(name, text)| [name.as_bytes(), b"\0", text.as_bytes(), b"\0"]).flatten();
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
 

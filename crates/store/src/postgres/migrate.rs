@@ -64,7 +64,8 @@ impl Refused {
             Self::TooNew(found) => OpenError::TooNew { url, found, known: known() },
             Self::Unreleased => OpenError::Refused {
                 url,
-                why: "a punctual from before the first release made its schema; drop it, or use another database".into(),
+                why: "a punctual from before the first release made its schema; drop it, or use another database"
+                    .into(),
             },
             Self::ServerTooOld(found) => OpenError::ServerTooOld { url, found },
         }
@@ -117,7 +118,9 @@ async fn must_put(db: &Connection<'_>) -> Result<bool, Fault> {
     }
     let may_put = functions::may_put(db).await?;
     if !may_put {
-        tracing::warn!("the SQL functions are those of another punctual; the schema's owner can run `punctual migrate`");
+        tracing::warn!(
+            "the SQL functions are those of another punctual; the schema's owner can run `punctual migrate`"
+        );
     }
     Ok(may_put)
 }

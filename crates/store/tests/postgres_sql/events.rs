@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
-use punctual_core::channel::Receipt;
+use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
 use punctual_core::reach::Fallback;
@@ -10,6 +10,7 @@ use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, Claim, Claimed, Store};
+use punctual_core::user::User;
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::servers::Postgres;
 
@@ -210,6 +211,81 @@ async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
     let settle = |claimed: &_| decide(claimed, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
     let settled = desk.store.settle(claimed.iter().map(settle).collect(), now).await.unwrap();
     assert!(settled.lost.is_empty(), "their senders' results count");
+}
+
+/// Ann's is tried again, Bob's waits for the end of a pause, Cid was told and is asked again, Dan put his off.
+async fn one_of_each(desk: &Desk) {
+    let paused = User {
+        id: "bob".into(),
+        timezone: None,
+        language: None,
+        addresses: vec![],
+        quiet_hours: None,
+        paused_until: Some(desk.due_at(-600)),
+        admin: false,
+        created_at: desk.due_at(600),
+        updated_at: desk.due_at(600),
+    };
+    desk.store.put_user(paused).await.unwrap();
+    desk.sql(&put_asking("", "{ann,bob,cid,dan}"));
+    let now = desk.due_at(60);
+    let claimed = desk.claim(60).await;
+    let settle = |claimed: &Claimed| {
+        let said = match claimed.reminder.user.as_str() {
+            "ann" => Err(SendError::Unavailable("not now".into())),
+            _ => Ok(Receipt::default()),
+        };
+        decide(claimed, said, &RetryPolicy::default(), 0.0, now, now)
+    };
+    desk.store.settle(claimed.iter().map(settle).collect(), now).await.unwrap();
+    let snooze = Change::Snooze { until: desk.due_at(30) };
+    desk.store.change(desk.reminder("dan", 60), snooze, By::new("dan", now)).await.unwrap();
+    assert_eq!(desk.sql(OPEN), "ann pending_retry, bob waiting, cid awaiting_ack, dan snoozed");
+}
+
+fn put_asking(start: &str, users: &str) -> String {
+    format!(
+        "select punctual.put_event('game', timestamptz 'START' {start}, '{{60}}', message => 'x', users => '{users}', \
+         ack_prompt => 'coming?')"
+    )
+}
+
+/// Who still has something open, and how it stands. A run that waits for its person is kept as snoozed with the reason.
+const OPEN: &str = "select string_agg(r.user_id || ' ' || case when o.state = 'snoozed' and o.error is not null then 'waiting' \
+    else o.state end, ', ' order by r.user_id, r.id) from punctual.occurrence o join punctual.reminder r on r.id = o.reminder_id \
+    where o.wake_at is not null";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removing_an_event_ends_what_waits_for_a_retry_a_pause_or_an_answer() {
+    let Some(desk) = Desk::open().await else { return };
+    one_of_each(&desk).await;
+    assert_eq!(desk.sql("select punctual.remove_event('game')"), "t");
+    assert_eq!(desk.sql(OPEN), "");
+    let states = "select string_agg(r.user_id || ' ' || r.status || ' ' || o.state, ', ' order by r.user_id) \
+                  from punctual.occurrence o join punctual.reminder r on r.id = o.reminder_id";
+    let expect = "ann cancelled cancelled, bob cancelled cancelled, cid cancelled dismissed, dan cancelled cancelled";
+    assert_eq!(desk.sql(states), expect);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_an_event_withdraws_what_nobody_has_seen_and_leaves_what_a_person_was_told() {
+    let Some(desk) = Desk::open().await else { return };
+    one_of_each(&desk).await;
+    // The same again, although its instant has passed: it is on its way.
+    desk.sql(&put_asking("", "{ann,bob,cid,dan}"));
+    assert_eq!(desk.sql(OPEN), "ann pending_retry, bob waiting, cid awaiting_ack, dan snoozed");
+    // Another day: Ann and Bob hear of the new time alone, Cid and Dan of it as well.
+    desk.sql(&put_asking("+ interval '1 day'", "{ann,bob,cid,dan}"));
+    let moved = "ann scheduled, bob scheduled, cid awaiting_ack, cid scheduled, dan snoozed, dan scheduled";
+    assert_eq!(desk.sql(OPEN), moved);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_who_are_no_longer_invited_hear_nothing_more_of_an_event() {
+    let Some(desk) = Desk::open().await else { return };
+    one_of_each(&desk).await;
+    desk.sql(&put_asking("", "{ann}"));
+    assert_eq!(desk.sql(OPEN), "ann pending_retry");
 }
 
 #[tokio::test(flavor = "multi_thread")]

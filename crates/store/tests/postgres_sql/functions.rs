@@ -6,7 +6,8 @@ use punctual_testkit::servers::Postgres;
 use crate::client::database;
 
 /// Another text of one function, as another program would have put it.
-const OTHER: &str = "create or replace function punctual.actor() returns text language sql stable as $$ select 'other' $$";
+const OTHER: &str =
+    "create or replace function punctual.actor() returns text language sql stable as $$ select 'other' $$";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_text_is_put_in_place_and_a_newer_programs_text_stays() {
@@ -29,7 +30,8 @@ async fn a_changed_text_is_put_in_place_and_a_newer_programs_text_stays() {
 async fn the_same_text_is_not_put_in_place_again() {
     let Some(server) = Postgres::start() else { return };
     let (_store, name) = database(&server).await;
-    let rows = "select string_agg(xmin::text, ' ' order by oid) from pg_proc where pronamespace = 'punctual'::regnamespace";
+    let rows =
+        "select string_agg(xmin::text, ' ' order by oid) from pg_proc where pronamespace = 'punctual'::regnamespace";
     let before = server.sql(&name, rows);
     postgres::migrate(&server.url(&name)).await.unwrap();
     assert_eq!(server.sql(&name, rows), before);

@@ -1,7 +1,9 @@
 -- Makes the reminders of an event what they should be now; returns how many are to come. The caller holds the event locked.
 --
--- Only what lies ahead is planned. What waits is moved, changed or cancelled; what was claimed, sent, put off or cancelled by a
--- person is left alone, and a new reminder is made beside it when the event has moved since, unless a person has cancelled it.
+-- Only what lies ahead is planned. A run that waits for its instant is moved, changed or cancelled. A run that waits for a retry or
+-- for its person's quiet hours is cancelled when the event is not at that time any more. What was claimed, or has reached somebody,
+-- or was put off or cancelled by a person, is left alone while the person is invited, and a new reminder is made beside it when the
+-- event has moved since, unless a person has cancelled it.
 --
 -- Every part of a key that rows are looked up by comes from the same arrays, and none is a constant: a constant would tempt the
 -- planner to fetch all rows that have it, and to compare each with all that are given.
@@ -13,7 +15,14 @@ declare
   ids constant uuid[] := array(select l.reminder_id from punctual.event_reminder l where l.event_key = e.key);
   befores integer[];
   people text[];
+  -- What the event would not plan any more, and of that, what is for people who are not invited any more.
+  stale constant uuid[] := array(select l.reminder_id from punctual.event_reminder l where l.event_key = e.key
+    and not (l.seconds_before = any (offsets) and l.user_id = any (e.users)
+      and l.due_at = e.starts_at - l.seconds_before * interval '1 second'));
+  uninvited constant uuid[] := array(select l.reminder_id from punctual.event_reminder l where l.event_key = e.key
+    and not l.user_id = any (e.users));
   waiting uuid[];
+  withdrawn uuid[];
   dropped uuid[];
   w record;
   r punctual.reminder;
@@ -26,13 +35,20 @@ declare
   made_due timestamptz[] := '{}';
   made_before integer[] := '{}';
 begin
-  -- Occurrences before their reminders, both by id, as everybody locks them; and only what waits, because whoever settles what
-  -- was sent may hold that of several events.
-  waiting := array(select o.reminder_id from punctual.occurrence o
-    where o.reminder_id = any (ids) and o.state in ('scheduled', 'paused') order by o.reminder_id, o.run for update);
-  perform from punctual.reminder t where t.id = any (waiting) order by t.id for update;
+  -- Occurrences before their reminders, both by id, as everybody locks them; and nothing that is being sent, because whoever
+  -- settles that may hold what belongs to several events.
+  with held as (
+    select o.reminder_id as id, o.state in ('scheduled', 'paused') as waits from punctual.occurrence o
+    where o.reminder_id = any (ids) and (o.state in ('scheduled', 'paused')
+      or o.reminder_id = any (stale) and o.state in ('pending_retry', 'waiting', 'snoozed', 'awaiting_ack')
+        and (o.reminder_id = any (uninvited) or o.reached = 0 and (o.state <> 'snoozed' or o.error is not null)))
+    order by o.reminder_id, o.run for update
+  ) select coalesce(array_agg(h.id) filter (where h.waits), '{}'), coalesce(array_agg(h.id) filter (where not h.waits), '{}')
+    into waiting, withdrawn from held h;
+  perform from punctual.reminder t where t.id = any (waiting || withdrawn) order by t.id for update;
   waiting := array(select t.id from punctual.reminder t
     where t.id = any (waiting) and t.status in ('active', 'paused') and t.last_run = 1);
+  withdrawn := array(select t.id from punctual.reminder t where t.id = any (withdrawn) and t.last_run = 1);
 
   r.status := 'active';
   r.created_via := 'sql';
@@ -88,7 +104,7 @@ begin
     end if;
   end loop;
 
-  dropped := array(select unnest(waiting) except select unnest(changed_ids));
+  dropped := withdrawn || array(select unnest(waiting) except select unnest(changed_ids));
   if cardinality(dropped) > 0 then
     perform punctual.end_open(dropped);
     delete from punctual.event_reminder l where l.event_key = e.key and l.reminder_id = any (dropped);

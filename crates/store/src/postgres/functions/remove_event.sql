@@ -1,4 +1,4 @@
--- Removes an event and cancels what of it has not been claimed or sent. False when there is none.
+-- Removes an event and ends its reminders, but for what a node has claimed and is sending. False when there is none.
 create or replace function punctual.remove_event(key text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set jit = off set enable_seqscan = off set enable_indexscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -12,6 +12,7 @@ begin
     return false;
   end if;
   e.offsets := '{}';
+  e.users := '{}';
   perform punctual.plan_event(e);
   delete from punctual.event_reminder l where l.event_key = e.key;
   return true;
