@@ -1,17 +1,20 @@
-//! Everything this node holds a lease for.
+//! The runs that this node holds a lease for.
 //!
 //! A flight is a claimed occurrence between its claim and its settle. Until its send begins it can be withdrawn: that is how a
 //! cancel can still succeed in the moments before the instant, although the lease has been taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::Timestamp;
+use prometheus_client::metrics::gauge::Gauge;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::Claimed;
 use tokio::sync::Notify;
+
+use crate::node::lock;
 
 const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
@@ -23,7 +26,7 @@ const LOST: i64 = i64::MIN;
 /// A claimed occurrence on its way.
 pub(crate) struct Flight {
     pub(crate) claimed: Claimed,
-    /// Who woke it, for the metrics.
+    /// How it was noticed, for the metrics.
     pub(crate) via: &'static str,
     /// The receiver whose turn it waits for.
     pub(crate) lane: Arc<str>,
@@ -33,7 +36,7 @@ pub(crate) struct Flight {
     not_before: AtomicI64,
     /// Which send of its lane it is.
     number: AtomicU64,
-    /// What goes out in the same message.
+    /// The flights that go out in the same message.
     also: Mutex<Vec<Arc<Flight>>>,
 }
 
@@ -52,7 +55,7 @@ impl Flight {
         })
     }
 
-    /// When the send may begin. What has not reached its person yet is never sent before it is due, also when the clock was
+    /// When the send may begin. A run that has not reached its person yet is never sent before it is due, also when the clock was
     /// set back after an earlier try.
     pub(crate) fn instant(&self) -> Timestamp {
         let Claimed { before, wake_at, .. } = &self.claimed;
@@ -66,14 +69,13 @@ impl Flight {
         self.also().push(other);
     }
 
-    /// Those that were to go out in the same message; they are no longer.
+    /// Takes the flights that were to go out in the same message; they are its no longer.
     pub(crate) fn part(&self) -> Vec<Arc<Self>> {
         std::mem::take(&mut *self.also())
     }
 
     fn also(&self) -> MutexGuard<'_, Vec<Arc<Self>>> {
-        // Nothing under this lock can panic half-way.
-        self.also.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.also)
     }
 
     /// Lets it wait for its turn.
@@ -130,7 +132,7 @@ impl Fired {
     const MAX: usize = 1024;
 
     pub(crate) fn add(&self, id: OccurrenceId) {
-        let mut fired = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fired = lock(&self.0);
         if fired.len() >= Self::MAX {
             fired.clear();
         }
@@ -138,7 +140,7 @@ impl Fired {
     }
 
     pub(crate) fn take(&self, id: OccurrenceId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+        lock(&self.0).remove(&id)
     }
 }
 
@@ -148,23 +150,50 @@ fn all_of(id: ReminderId) -> RangeInclusive<(OccurrenceId, u64)> {
 }
 
 /// All flights of this node.
-#[derive(Default)]
 pub(crate) struct Flights {
     // Ordered, so that a simulated run is the same every time, and so that a reminder's flights are neighbours.
     flights: Mutex<BTreeMap<(OccurrenceId, u64), Arc<Flight>>>,
     landed: Notify,
+    /// A claim is under way whose flights are not among these yet.
+    is_claiming: AtomicBool,
+    n_gauge: Gauge,
 }
 
 impl Flights {
-    pub(crate) fn add(&self, flight: &Arc<Flight>) {
-        self.lock().insert(flight.key(), flight.clone());
+    /// None yet; `n_gauge` shows how many there are.
+    pub(crate) fn new(n_gauge: Gauge) -> Self {
+        Self { flights: Mutex::default(), landed: Notify::new(), is_claiming: AtomicBool::new(false), n_gauge }
     }
 
-    pub(crate) fn remove<'a>(&self, settled: impl Iterator<Item = (&'a OccurrenceId, u64)>) {
+    /// A claim begins. It ends with [`Flights::add`], or with [`Flights::end_claim`] if it fails.
+    pub(crate) fn begin_claim(&self) {
+        self.is_claiming.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn end_claim(&self) {
+        self.is_claiming.store(false, Ordering::Release);
+    }
+
+    /// Whether a claim is under way whose flights nobody knows yet.
+    pub(crate) fn is_claiming(&self) -> bool {
+        self.is_claiming.load(Ordering::Acquire)
+    }
+
+    /// Adds all flights of a claim, which ends with that.
+    pub(crate) fn add(&self, claimed: &[Arc<Flight>]) {
         let mut flights = self.lock();
-        for (id, lease) in settled {
-            flights.remove(&(*id, lease));
+        flights.extend(claimed.iter().map(|flight| (flight.key(), flight.clone())));
+        self.n_gauge.set(flights.len() as i64);
+        drop(flights);
+        self.end_claim();
+    }
+
+    pub(crate) fn remove(&self, settled: impl Iterator<Item = (OccurrenceId, u64)>) {
+        let mut flights = self.lock();
+        for lease in settled {
+            flights.remove(&lease);
         }
+        self.n_gauge.set(flights.len() as i64);
         drop(flights);
         self.landed.notify_waiters();
     }
@@ -178,7 +207,7 @@ impl Flights {
         self.landed.notified()
     }
 
-    /// Withdraws what has not begun of one reminder.
+    /// Withdraws the flights of one reminder that have not begun.
     pub(crate) fn withdraw(&self, id: ReminderId) -> Vec<Arc<Flight>> {
         self.lock().range(all_of(id)).map(|(_, flight)| flight).filter(|flight| flight.withdraw()).cloned().collect()
     }
@@ -193,7 +222,7 @@ impl Flights {
         self.lock().range(all_of(id)).any(|(_, flight)| flight.phase.load(Ordering::Acquire) == BEGUN)
     }
 
-    /// Withdraws all that has not begun.
+    /// Withdraws all flights that have not begun.
     pub(crate) fn withdraw_all(&self) -> Vec<Arc<Flight>> {
         self.lock().values().filter(|flight| flight.withdraw()).cloned().collect()
     }
@@ -220,7 +249,6 @@ impl Flights {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(OccurrenceId, u64), Arc<Flight>>> {
-        // Nothing under this lock can panic half-way.
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.flights)
     }
 }

@@ -1,4 +1,4 @@
-//! What it counts.
+//! The engine's counters.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -43,7 +43,7 @@ pub struct Metrics {
 pub struct AttemptLabels {
     /// Which channel.
     pub channel: String,
-    /// What became of it.
+    /// How it ended.
     pub outcome: &'static str,
 }
 
@@ -59,7 +59,7 @@ pub struct ChannelLabel {
 pub struct OccurrenceLabels {
     /// The state it was settled into.
     pub state: &'static str,
-    /// Who woke it: timer, peer, recovery or fallback.
+    /// How it was noticed: timer, peer, recovery or fallback.
     pub via: &'static str,
 }
 
@@ -86,6 +86,14 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    pub(crate) fn count_attempt(&self, channel: &str, outcome: &'static str) {
+        self.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome }).inc();
+    }
+
+    pub(crate) fn count_occurrence(&self, state: &'static str, via: &'static str) {
+        self.occurrences.get_or_create(&OccurrenceLabels { state, via }).inc();
+    }
+
     /// Registers everything under the names users rely on.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("punctual_lateness_seconds", "From due to send begun", self.lateness_seconds.clone());

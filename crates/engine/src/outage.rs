@@ -2,119 +2,128 @@
 //!
 //! During the outage this node went on sending the runs it had claimed, and could not write down the results. Their leases may have run
 //! out, and a claim would take these runs for cut off and send them again. So before this node claims anything, it settles the
-//! runs that have ended and renews the leases of the sends under way. The store refuses both, by the lease's number, where another
-//! node has taken over.
+//! runs that have ended and renews the leases of the sends under way ([`crate::leases`]). The store refuses both, by the lease's
+//! number, where another node has taken over.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use punctual_core::clock::Clock;
 use punctual_core::store::StoreError;
 
-use crate::claim::plus;
-use crate::command::Inner;
-use crate::deliver::LEASE_MARGIN;
-use crate::sweep::renew;
+use crate::node::lock;
+use crate::peers::Peers;
+use crate::timer::Timer;
 
 /// After an outage in which leases may have run out, the other nodes have this long to prolong theirs before this one claims: longer
 /// than any of them waits before it tries to reach the store again.
-const OTHERS_FIRST: Duration = Duration::from_secs(2);
+pub(crate) const OTHERS_FIRST: Duration = Duration::from_secs(2);
 
-/// Whether the store has failed since this node last caught up.
-#[derive(Default)]
-pub(crate) struct Outage(Mutex<State>);
+/// Whether the store works, and whether this node has caught up with the last outage.
+pub(crate) struct StoreHealth {
+    clock: Arc<dyn Clock>,
+    timer: Arc<Timer>,
+    peers: Arc<Peers>,
+    /// The last failure in words, until something works again.
+    error: Mutex<Option<String>>,
+    outage: Mutex<Outage>,
+}
 
+impl StoreHealth {
+    pub(crate) fn new(clock: Arc<dyn Clock>, timer: Arc<Timer>, peers: Arc<Peers>) -> Self {
+        Self { clock, timer, peers, error: Mutex::default(), outage: Mutex::default() }
+    }
+
+    /// The last failure in words, until something works again.
+    pub(crate) fn error(&self) -> Option<String> {
+        lock(&self.error).clone()
+    }
+
+    /// The store did something.
+    pub(crate) fn works(&self) {
+        if lock(&self.error).take().is_some() {
+            tracing::info!("the store works again");
+            // A transaction that failed may be written although it was not answered: leases nobody holds, runs nobody knows of.
+            // The timer reads everything anew.
+            self.timer.reset();
+        }
+    }
+
+    /// The store failed.
+    pub(crate) fn failed(&self, error: &StoreError) {
+        if matches!(error, StoreError::Unavailable(_)) {
+            lock(&self.outage).failed(self.clock.now(), self.peers.count() > 1);
+        }
+        let text = error.to_string();
+        let mut last = lock(&self.error);
+        if last.as_ref() != Some(&text) {
+            tracing::error!(error = %text, "the store failed; it is tried again");
+        }
+        *last = Some(text);
+    }
+
+    /// The store has answered a heartbeat.
+    pub(crate) fn answered(&self) {
+        lock(&self.outage).answered_at = Some(self.clock.now());
+    }
+
+    /// The outage that this node has not caught up with, if there is one.
+    pub(crate) fn outage(&self) -> Option<Open> {
+        lock(&self.outage).open()
+    }
+
+    /// This node has caught up with `outage`, unless the store has failed again meanwhile.
+    pub(crate) fn end(&self, outage: &Open) {
+        let mut now = lock(&self.outage);
+        if now.n_failures == outage.n_failures {
+            now.since = None;
+        }
+    }
+}
+
+/// The failures of the store since this node last caught up.
 #[derive(Default)]
-struct State {
+struct Outage {
     n_failures: u64,
     /// When the store last answered a heartbeat. A store that falls silent is noticed only seconds later.
     answered_at: Option<Timestamp>,
     /// Since when it may have been away, for a failure that has not been caught up with, and whether there were other nodes then:
     /// those that come back later than this one are not seen yet.
     since: Option<(Timestamp, bool)>,
-    /// When the last of them was.
+    /// When the last failure was.
     last: Timestamp,
 }
 
+impl Outage {
+    fn failed(&mut self, now: Timestamp, has_peers: bool) {
+        self.n_failures += 1;
+        let since = self.answered_at.unwrap_or(now).min(now);
+        self.since.get_or_insert((since, has_peers));
+        self.last = now;
+    }
+
+    fn open(&self) -> Option<Open> {
+        let (since, had_peers) = self.since?;
+        Some(Open { n_failures: self.n_failures, since, last: self.last, had_peers })
+    }
+}
+
 /// An outage that this node has not yet caught up with.
-struct Open {
+pub(crate) struct Open {
     n_failures: u64,
     since: Timestamp,
     last: Timestamp,
-    had_peers: bool,
+    pub(crate) had_peers: bool,
 }
 
 impl Open {
     /// Whether leases of other nodes may have run out meanwhile that they have had no time to renew since.
-    fn concerns_others(&self, lease_for: Duration, now: Timestamp) -> bool {
+    pub(crate) fn concerns_others(&self, lease_for: Duration, now: Timestamp) -> bool {
         let away = self.last.duration_since(self.since).unsigned_abs();
         let ago = now.duration_since(self.last).unsigned_abs();
         // A node renews its leases so often that each has half of its time left.
         away > lease_for / 2 && ago <= lease_for + OTHERS_FIRST
-    }
-}
-
-impl Outage {
-    /// The store has failed.
-    pub(crate) fn note(&self, now: Timestamp, has_peers: bool) {
-        let mut state = self.lock();
-        state.n_failures += 1;
-        let since = state.answered_at.unwrap_or(now).min(now);
-        state.since.get_or_insert((since, has_peers));
-        state.last = now;
-    }
-
-    /// The store has answered a heartbeat.
-    pub(crate) fn answered(&self, now: Timestamp) {
-        self.lock().answered_at = Some(now);
-    }
-
-    fn open(&self) -> Option<Open> {
-        let state = self.lock();
-        let (since, had_peers) = state.since?;
-        Some(Open { n_failures: state.n_failures, since, last: state.last, had_peers })
-    }
-
-    /// This node has caught up, unless the store has failed again meanwhile.
-    fn end(&self, n_failures: u64) {
-        let mut state = self.lock();
-        if state.n_failures == n_failures {
-            state.since = None;
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock can panic half-way.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Inner {
-    /// Makes sure that a claim does not take what this node itself has under way. A node that is stopping is not kept waiting, and
-    /// must not claim after this.
-    pub(crate) async fn keep_own(&self) -> Result<(), StoreError> {
-        if let Some(open) = self.outage.open() {
-            // From now on, what the others need to come back is counted.
-            self.store.probe().await?;
-            let concerns_others = open.concerns_others(self.settings.lease_for, self.clock.now());
-            tokio::select! { biased;
-                () = self.stopped() => return Ok(()),
-                () = self.settler.caught_up() => {}
-            }
-            renew::all(self).await?;
-            if (open.had_peers || self.peers.count() > 1) && concerns_others {
-                tokio::select! { biased;
-                    () = self.stopped() => return Ok(()),
-                    () = self.clock.pause(OTHERS_FIRST) => {}
-                }
-            }
-            self.outage.end(open.n_failures);
-        }
-        // Or this machine slept.
-        if self.flights.end_by(plus(self.clock.now(), LEASE_MARGIN)) {
-            renew::all(self).await?;
-        }
-        Ok(())
     }
 }
 
@@ -127,9 +136,8 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let lease = Duration::from_secs(15);
         let concerns = |answered, failures: &[i64], now| {
-            let outage = Outage::default();
-            outage.answered(at(answered));
-            failures.iter().for_each(|second| outage.note(at(*second), true));
+            let mut outage = Outage { answered_at: Some(at(answered)), ..Outage::default() };
+            failures.iter().for_each(|second| outage.failed(at(*second), true));
             outage.open().unwrap().concerns_others(lease, at(now))
         };
         assert!(concerns(0, &[1, 17], 18), "away for longer than a lease");

@@ -1,145 +1,96 @@
 //! Starting and stopping.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
-use punctual_core::clock::BoxFuture;
 use punctual_core::decide::withdraw;
 use punctual_core::store::StoreError;
 use tokio::sync::mpsc;
 
-use crate::command::{Engine, Inner};
-use crate::{alarm, claim, dead, deliver, peers, settle, sweep};
+use crate::Engine;
+use crate::flight::Flights;
+use crate::node::{Node, Phase, lock};
+use crate::parts::Wired;
+use crate::settle::Settlements;
 
-/// How far a stop has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
-    /// Everything runs.
-    Running,
-    /// Nothing new is claimed or begun.
-    Stopping,
-    /// Everything that was under way has been written down.
-    Landed,
-    /// The time for that is over.
-    GivenUp,
-}
+/// How often a stop looks again for flights that a claim has brought meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A running engine. Dropping it leaves the engine running; [`Running::stop`] stops it in order.
 pub struct Running {
-    inner: Arc<Inner>,
+    parts: Arc<Wired>,
     tasks: mpsc::Receiver<()>,
 }
 
 impl Engine {
     /// Starts firing: takes over what an earlier process left behind, then runs until stopped. Call it once.
     pub async fn start(&self) -> Result<Running, StoreError> {
-        let inner = &self.inner;
-        peers::beat::begin(inner).await?;
-        let n_rescued = inner.store.rescue(&inner.settings.node, inner.clock.now()).await?;
+        let Wired { node, heartbeat, dead, runtime, .. } = &*self.parts;
+        heartbeat.begin().await?;
+        let n_rescued = node.store.rescue(&node.settings.node, node.now()).await?;
         if n_rescued > 0 {
             tracing::info!(n_rescued, "took over deliveries that were cut off when an earlier process ended");
         }
-        inner.read_dead().await?;
-        let (alive, tasks) = mpsc::channel(1);
-        let spawn = |task: BoxFuture<()>| {
+        dead.read(&*node.store).await?;
+        let (alive, ended) = mpsc::channel(1);
+        for task in std::mem::take(&mut *lock(&self.parts.tasks)) {
             let alive = alive.clone();
-            inner.runtime.spawn(Box::pin(async move {
+            runtime.spawn(Box::pin(async move {
                 task.await;
                 drop(alive);
             }));
-        };
-        let settlements = inner.settlements.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(settlements) = settlements {
-            spawn(Box::pin(settle::run(inner.clone(), settlements)));
-            spawn(Box::pin(deliver::run(inner.clone())));
-            spawn(Box::pin(claim::run(inner.clone())));
-            spawn(Box::pin(peers::beat::run(inner.clone())));
-            spawn(Box::pin(peers::listen::run(inner.clone())));
-            if let Some(alarm) = &inner.alarm {
-                spawn(Box::pin(alarm::ring(inner.clone(), alarm.clone())));
-                spawn(Box::pin(alarm::fill(inner.clone(), alarm.clone())));
-                spawn(Box::pin(alarm::follow(inner.clone())));
-            }
-            spawn(Box::pin(sweep::renew::run(inner.clone())));
-            spawn(Box::pin(sweep::fallback::run(inner.clone())));
-            spawn(Box::pin(dead::run(inner.clone())));
-            spawn(Box::pin(sweep::prune::run(inner.clone())));
         }
-        Ok(Running { inner: inner.clone(), tasks })
+        Ok(Running { parts: self.parts.clone(), tasks: ended })
     }
 }
 
 impl Running {
-    /// Stops in order: claims nothing more, gives back what has not begun, lets sends in flight end within the grace, writes
-    /// down what became of them.
+    /// Stops in order: claims nothing more, gives back the flights that have not begun, lets sends under way end within the grace,
+    /// and writes down what became of them.
     pub async fn stop(mut self) {
-        let inner = &self.inner;
-        inner.enter(Phase::Stopping);
-        inner.timer.nudge();
+        let Wired { node, timer, landing, .. } = &*self.parts;
+        node.stop.enter(Phase::Stopping);
+        timer.nudge();
         tokio::select! { biased;
-            () = inner.land() => inner.enter(Phase::Landed),
-            () = inner.clock.pause(inner.settings.stop_grace) => {
-                let n_left = inner.flights.len();
+            () = landing.land() => node.stop.enter(Phase::Landed),
+            () = node.clock.pause(node.settings.stop_grace) => {
+                let n_left = landing.flights.len();
                 tracing::warn!(n_left, "stopped before every send had ended; those are looked at again at the next start");
-                inner.enter(Phase::GivenUp);
+                node.stop.enter(Phase::GivenUp);
             }
         }
         while self.tasks.recv().await.is_some() {}
-        inner.say_sums();
+        node.log.say_sums();
     }
 }
 
-impl Inner {
-    pub(crate) fn enter(&self, phase: Phase) {
-        self.phase.send_replace(phase);
-    }
+/// The end of all flights.
+pub(crate) struct Landing {
+    pub(crate) node: Node,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) settlements: Arc<Settlements>,
+}
 
-    pub(crate) fn stopping(&self) -> bool {
-        *self.phase.borrow() >= Phase::Stopping
-    }
-
-    pub(crate) fn landed(&self) -> bool {
-        *self.phase.borrow() >= Phase::Landed
-    }
-
-    pub(crate) fn given_up(&self) -> bool {
-        *self.phase.borrow() >= Phase::GivenUp
-    }
-
-    /// Waits until the engine is told to stop.
-    pub(crate) async fn stopped(&self) {
-        self.reached(Phase::Stopping).await;
-    }
-
-    /// Waits until nothing is under way any more, or nobody waits for it.
-    pub(crate) async fn landed_all(&self) {
-        self.reached(Phase::Landed).await;
-    }
-
-    async fn reached(&self, phase: Phase) {
-        // The sender lives in `self`, so the wait cannot fail before the phase is reached.
-        let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
-    }
-
-    /// Gives back what has not begun and waits until the rest has been settled.
+impl Landing {
+    /// Gives back the flights that have not begun and waits until the rest has been settled.
     async fn land(&self) {
+        let Self { node, flights, settlements } = self;
         loop {
-            let landed = self.flights.landed();
+            let landed = flights.landed();
             tokio::pin!(landed);
             landed.as_mut().enable();
             // A claim may have been under way when the stop came; its flights are withdrawn when they are known.
-            let claiming = self.claiming.load(Ordering::Acquire);
-            let now = self.clock.now();
-            for flight in self.flights.withdraw_all() {
-                self.settle_later(withdraw(&flight.claimed, now), None);
+            let is_claiming = flights.is_claiming();
+            let now = node.now();
+            for flight in flights.withdraw_all() {
+                settlements.hand(withdraw(&flight.claimed, now));
             }
-            if self.flights.len() == 0 && !claiming {
+            if flights.len() == 0 && !is_claiming {
                 return;
             }
-            let look_again = self.clock.pause(std::time::Duration::from_millis(50));
             tokio::select! { biased;
                 () = &mut landed => {}
-                () = look_again => {}
+                () = node.clock.pause(LOOK_AGAIN) => {}
             }
         }
     }

@@ -7,12 +7,12 @@ use punctual_core::reach::Fallback;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::Shared;
 
-/// What can be set about the engine. Each limit says what happens when it is reached.
+/// The limits and delays of the engine. Each limit says what happens when it is reached.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// This process's name in leases.
     pub node: String,
-    /// What all nodes on one store should have alike.
+    /// The secrets that all nodes on one store should have alike, as fingerprints.
     pub shared: Shared,
     /// How long a lease lasts unless renewed. A dead node's work is taken over after it.
     pub lease_for: Duration,

@@ -1,40 +1,74 @@
-//! Writing down what became of it.
+//! Writing down what became of each lease.
 //!
-//! Settlements that wait are written together: while one batch is being committed, the next one gathers.
+//! Settlements that wait are written together: while one batch is being committed, the next one fills.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use punctual_core::decide::withdraw;
+use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::State;
 use punctual_core::store::{Settlement, StoreError};
 use tokio::sync::{mpsc, watch};
 
-use crate::claim::{plus, signed};
-use crate::command::Inner;
-use crate::flight::Flight;
-use crate::say::Kind;
+use crate::alarm::Alarms;
+use crate::dispatch::Dispatcher;
+use crate::flight::{Flight, Flights};
+use crate::instant::{plus, signed};
+use crate::log::Kind;
+use crate::node::{Node, Phase};
+use crate::timer::Timer;
 
 /// The most settlements in one transaction; more wait for the next.
 const BATCH_MAX: usize = 1024;
 /// In a burst this many are written together, so that several nodes that share a store do not each write a few at a time.
 const BATCH_GOOD: usize = 512;
-/// But what was sent is written down within this.
-const GATHER: Duration = Duration::from_millis(100);
+/// But every result is written within this.
+const BATCH_WITHIN: Duration = Duration::from_millis(100);
 /// How long to wait before a batch that could not be written is tried again.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
-/// The way to the settling loop. What waits in it is bounded by the number of flights.
-pub(crate) struct Settler {
+/// The way to the settler. The number of flights bounds what waits in it.
+pub(crate) struct Settlements {
     sender: mpsc::UnboundedSender<Settlement>,
     n_handed: AtomicU64,
     n_written: watch::Sender<u64>,
+    node: Node,
 }
 
-impl Settler {
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Settlement>) {
+impl Settlements {
+    pub(crate) fn new(node: Node) -> (Self, mpsc::UnboundedReceiver<Settlement>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { sender, n_handed: AtomicU64::new(0), n_written: watch::Sender::new(0) }, receiver)
+        (Self { sender, n_handed: AtomicU64::new(0), n_written: watch::Sender::new(0), node }, receiver)
+    }
+
+    /// Hands over the end of a lease.
+    pub(crate) fn hand(&self, settlement: Settlement) {
+        self.n_handed.fetch_add(1, Ordering::AcqRel);
+        // The settler outlives every sender; if it is gone, so is the process, and the lease will tell.
+        let _ = self.sender.send(settlement);
+    }
+
+    /// Hands over what became of a flight that has begun, and counts it.
+    pub(crate) fn hand_ended(&self, settlement: Settlement, flight: &Flight) {
+        if let Some(end) = &settlement.ended {
+            let metrics = &self.node.metrics;
+            metrics.count_attempt(&flight.claimed.to().channel, end.status.as_str());
+            metrics.count_occurrence(settlement.state.kind().as_str(), flight.via);
+            let (occurrence, attempts) = (settlement.occurrence, settlement.attempt);
+            match &settlement.state {
+                State::Failed { error, .. } if self.node.says(Kind::GaveUp) => {
+                    tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
+                }
+                State::PendingRetry { retry_at, .. } if self.node.says(Kind::Retrying) => {
+                    tracing::info!(%occurrence, attempts, "failed, retrying at {retry_at}");
+                }
+                _ => {}
+            }
+        }
+        self.hand(settlement);
     }
 
     /// Waits until everything that has been handed over by now is written.
@@ -45,92 +79,110 @@ impl Settler {
     }
 }
 
-impl Inner {
-    /// Hands a settlement to the settling loop.
-    pub(crate) fn settle_later(&self, settlement: Settlement, sent: Option<&Flight>) {
-        if let (Some(flight), Some(end)) = (sent, &settlement.ended) {
-            self.count_attempt(&flight.claimed.to().channel, end.status.as_str());
-            self.count_occurrence(settlement.state.kind().as_str(), flight.via);
-            let (occurrence, attempts) = (settlement.occurrence, settlement.attempt);
-            match &settlement.state {
-                State::Failed { error, .. } if self.says(Kind::GaveUp) => {
-                    tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
-                }
-                State::PendingRetry { retry_at, .. } if self.says(Kind::Retrying) => {
-                    tracing::info!(%occurrence, attempts, "failed, retrying at {retry_at}");
-                }
-                _ => {}
+/// Withdraws the flights of a reminder that have not begun, and writes that at once: the settler would make the timer claim them
+/// again before the reminder is changed. Returns when they must be looked at again. If the store fails, the settler goes on trying.
+pub(crate) async fn give_back(
+    node: &Node,
+    flights: &Flights,
+    settlements: &Settlements,
+    id: ReminderId,
+) -> (Vec<Timestamp>, Result<(), StoreError>) {
+    let now = node.now();
+    let withdrawn: Vec<_> = flights.withdraw(id).iter().map(|flight| withdraw(&flight.claimed, now)).collect();
+    let back_at = withdrawn.iter().filter_map(|settlement| settlement.state.wake_at(settlement.due_at)).collect();
+    if withdrawn.is_empty() {
+        return (back_at, Ok(()));
+    }
+    let settled = node.store.settle(withdrawn.clone(), now).await;
+    match &settled {
+        Ok(_) => flights.remove(withdrawn.iter().map(lease_of)),
+        // They will never be sent, so they must not stay leased.
+        Err(_) => withdrawn.into_iter().for_each(|settlement| settlements.hand(settlement)),
+    }
+    (back_at, settled.map(|_| ()))
+}
+
+/// Which lease a settlement ends.
+fn lease_of(settlement: &Settlement) -> (OccurrenceId, u64) {
+    (settlement.occurrence, settlement.lease)
+}
+
+/// Writes settlements.
+pub(crate) struct Settler {
+    pub(crate) node: Node,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) alarms: Arc<Alarms>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) settlements: Arc<Settlements>,
+    pub(crate) receiver: mpsc::UnboundedReceiver<Settlement>,
+}
+
+impl Settler {
+    /// Writes what is handed over until everything has landed.
+    pub(crate) async fn run(mut self) {
+        let mut batch = Vec::new();
+        loop {
+            tokio::select! { biased;
+                n = self.receiver.recv_many(&mut batch, BATCH_MAX) => if n == 0 { return },
+                () = self.node.stop.reached(Phase::Landed) => return,
+            }
+            self.fill(&mut batch).await;
+            let n_batch = batch.len() as u64;
+            self.write(std::mem::take(&mut batch)).await;
+            self.settlements.n_written.send_modify(|n_written| *n_written += n_batch);
+        }
+    }
+
+    /// Waits for more to write, for as long as much is being sent.
+    async fn fill(&mut self, batch: &mut Vec<Settlement>) {
+        let mut within = self.node.clock.pause(BATCH_WITHIN);
+        while batch.len() < BATCH_GOOD && self.dispatcher.is_burst() {
+            let room = BATCH_MAX - batch.len();
+            tokio::select! { biased;
+                () = &mut within => return,
+                () = self.node.stopped() => return,
+                n = self.receiver.recv_many(batch, room) => if n == 0 { return },
             }
         }
-        self.settler.n_handed.fetch_add(1, Ordering::AcqRel);
-        // The loop outlives every sender; if it is gone, so is the process, and the lease will tell.
-        let _ = self.settler.sender.send(settlement);
     }
 
     /// Writes settlements until the store takes them. Fails only when the engine has been told to give up.
-    pub(crate) async fn settle_now(&self, mut settlements: Vec<Settlement>) {
+    async fn write(&self, mut settlements: Vec<Settlement>) {
+        let node = &self.node;
         while !settlements.is_empty() {
-            match self.store.settle(settlements.clone(), self.clock.now()).await {
+            match node.store.settle(settlements.clone(), node.now()).await {
                 Ok(settled) => {
-                    self.store_works();
-                    self.metrics.claims_lost.inc_by(settled.lost.len() as u64);
+                    node.health.works();
+                    node.metrics.claims_lost.inc_by(settled.lost.len() as u64);
                     for id in &settled.lost {
                         tracing::warn!(occurrence = %id, "its lease was lost; the result was refused");
                     }
-                    self.flights.remove(settlements.iter().map(|s| (&s.occurrence, s.lease)));
-                    self.metrics.in_flight.set(self.flights.len() as i64);
-                    self.timer.note(settled.wakes);
-                    self.alarm_planned(settled.next_runs);
+                    self.flights.remove(settlements.iter().map(lease_of));
+                    self.timer.wake_at(settled.wakes);
+                    self.alarms.planned(settled.next_runs);
                     return;
                 }
                 Err(StoreError::Broken(error)) if settlements.len() == 1 => {
                     // One row that cannot be written must not stop the others; its lease will run out and be looked at.
                     tracing::error!(occurrence = %settlements[0].occurrence, %error, "a result cannot be written");
-                    self.timer.note([plus(self.clock.now(), signed(self.settings.lease_for))]);
-                    self.flights.remove(settlements.iter().map(|s| (&s.occurrence, s.lease)));
+                    self.timer.wake_at([plus(node.now(), signed(node.settings.lease_for))]);
+                    self.flights.remove(settlements.iter().map(lease_of));
                     return;
                 }
                 Err(StoreError::Broken(error)) => {
                     tracing::error!(%error, "a batch of results cannot be written; trying them one by one");
                     let last = settlements.split_off(settlements.len() - 1);
-                    Box::pin(self.settle_now(last)).await;
+                    Box::pin(self.write(last)).await;
                 }
                 Err(error) => {
-                    self.store_failed(&error);
-                    if self.given_up() {
+                    node.health.failed(&error);
+                    if node.stop.has_reached(Phase::GivenUp) {
                         return;
                     }
-                    self.clock.pause(TRY_AGAIN_AFTER).await;
+                    node.clock.pause(TRY_AGAIN_AFTER).await;
                 }
             }
-        }
-    }
-}
-
-/// Writes what is handed over until nobody can hand over any more.
-pub(crate) async fn run(inner: Arc<Inner>, mut receiver: mpsc::UnboundedReceiver<Settlement>) {
-    let mut batch = Vec::new();
-    loop {
-        tokio::select! { biased;
-            n = receiver.recv_many(&mut batch, BATCH_MAX) => if n == 0 { return },
-            () = inner.landed_all() => return,
-        }
-        gather(&inner, &mut receiver, &mut batch).await;
-        let n_batch = batch.len() as u64;
-        inner.settle_now(std::mem::take(&mut batch)).await;
-        inner.settler.n_written.send_modify(|n_written| *n_written += n_batch);
-    }
-}
-
-/// Waits for more to write, for as long as much is being sent.
-async fn gather(inner: &Inner, receiver: &mut mpsc::UnboundedReceiver<Settlement>, batch: &mut Vec<Settlement>) {
-    let mut gathered = inner.clock.pause(GATHER);
-    while batch.len() < BATCH_GOOD && inner.is_burst() {
-        let room = BATCH_MAX - batch.len();
-        tokio::select! { biased;
-            () = &mut gathered => return,
-            () = inner.stopped() => return,
-            n = receiver.recv_many(batch, room) => if n == 0 { return },
         }
     }
 }

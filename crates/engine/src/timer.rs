@@ -1,15 +1,17 @@
-//! What is to come soon, and sleeping until then.
+//! The moments that come soon, and sleeping until then.
 //!
 //! Memory holds only a window: the next instants at which something must be looked at, at most [`WINDOW_MAX`] of them,
-//! complete up to an instant. Whatever is created beyond that instant needs no attention: it is read from the store when the
+//! complete up to an instant. A reminder that is created beyond that instant needs no attention: it is read from the store when the
 //! window has been used up. So ten million reminders cost what ten thousand do, and an idle engine asks nothing.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use jiff::Timestamp;
 use punctual_core::store::Upcoming;
 use tokio::sync::Notify;
+
+use crate::node::lock;
 
 /// The most instants in memory; later ones stay in the store until their turn comes.
 pub(crate) const WINDOW_MAX: usize = 16_384;
@@ -28,11 +30,11 @@ struct Window {
     complete_until: Option<Timestamp>,
     /// Whether it ends there because it is full, and not because nobody asked further.
     is_full: bool,
-    /// Something is overdue by more than the engine keeps up with by itself.
+    /// Runs are overdue by more than the engine keeps up with by itself.
     backlog: bool,
     /// And only the safety sweep found it.
     is_find: bool,
-    /// What was noted since a claim began: the claim may have come too early to see it.
+    /// The instants that were added since a claim began: the claim may have come too early to see them.
     during_claim: Option<Vec<Timestamp>>,
 }
 
@@ -50,16 +52,16 @@ impl Timer {
         Self { window: Mutex::new(window), nudged: Notify::new() }
     }
 
-    /// Something must be looked at, at each of `wakes`. Wakes the sleeper only if one is earlier than all it knows.
-    pub(crate) fn note(&self, wakes: impl IntoIterator<Item = Timestamp>) {
+    /// A run must be looked at, at each of `wakes`. Wakes the sleeper only if one is earlier than all it knows.
+    pub(crate) fn wake_at(&self, wakes: impl IntoIterator<Item = Timestamp>) {
         let mut window = self.lock();
         let before = window.instants.first_key_value().map(|(at, _)| *at);
         for wake_at in wakes {
             if window.complete_until.is_some_and(|until| wake_at >= until) {
                 continue;
             }
-            if let Some(noted) = &mut window.during_claim {
-                noted.push(wake_at);
+            if let Some(added) = &mut window.during_claim {
+                added.push(wake_at);
             }
             window.add(wake_at);
         }
@@ -90,7 +92,7 @@ impl Timer {
         }
     }
 
-    /// Opens the window up to `until` before the store is asked, so that what is noted meanwhile is kept.
+    /// Opens the window up to `until` before the store is asked, so that a moment that is added meanwhile is kept.
     pub(crate) fn begin_refill(&self, until: Timestamp) {
         let mut window = self.lock();
         window.complete_until = Some(until);
@@ -135,17 +137,17 @@ impl Timer {
         self.nudged.notify_one();
     }
 
-    /// A claim begins. What is noted from now on survives [`Timer::passed`].
+    /// A claim begins. Moments that are added from now on survive [`Timer::passed`].
     pub(crate) fn begin_claim(&self) {
         self.lock().during_claim = Some(Vec::new());
     }
 
     /// Forgets the moments in `from..=until`: they have been claimed.
     ///
-    /// What lies before `from` was not: it may have been noted since the claimer last looked for it.
+    /// A moment before `from` was not: it may have been added since the claimer last looked for it.
     pub(crate) fn passed(&self, from: Timestamp, until: Timestamp) {
         let mut window = self.lock();
-        let noted = window.during_claim.take().unwrap_or_default();
+        let added = window.during_claim.take().unwrap_or_default();
         if from > until {
             // The clock was set back while the claim was being prepared; it found nothing.
             return;
@@ -155,7 +157,7 @@ impl Timer {
             let n = window.instants.remove(&at).unwrap_or(0);
             window.n_instants -= n;
         }
-        for at in noted.into_iter().filter(|at| (from..=until).contains(at)) {
+        for at in added.into_iter().filter(|at| (from..=until).contains(at)) {
             window.add(at);
         }
     }
@@ -177,7 +179,7 @@ impl Timer {
         self.lock().backlog
     }
 
-    /// Who noticed the backlog, for the metrics.
+    /// How the backlog was noticed, for the metrics.
     pub(crate) fn backlog_via(&self) -> &'static str {
         if self.lock().is_find { "fallback" } else { "recovery" }
     }
@@ -205,8 +207,7 @@ impl Timer {
     }
 
     fn lock(&self) -> MutexGuard<'_, Window> {
-        // Nothing under this lock can panic half-way.
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.window)
     }
 }
 
@@ -245,11 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_window_is_left_to_the_store() {
+    fn a_moment_beyond_the_window_is_left_to_the_store() {
         let timer = filled(&[10, 20], 2);
-        timer.note([at(30)]);
+        timer.wake_at([at(30)]);
         assert_eq!(timer.count_until(at(100)), 2);
-        timer.note([at(15)]);
+        timer.wake_at([at(15)]);
         assert_eq!(timer.count_until(at(100)), 3);
         timer.passed(at(0), at(20));
         assert!(timer.needs_refill(), "the window is used up and the store may know more");
@@ -260,34 +261,34 @@ mod tests {
         let timer = filled(&[10], 2);
         timer.passed(at(0), at(10));
         assert!(!timer.needs_refill());
-        timer.note([at(1000)]);
+        timer.wake_at([at(1000)]);
         assert_eq!(timer.first(), Some(at(1000)));
     }
 
     #[test]
-    fn what_is_noted_while_the_store_is_asked_is_kept() {
+    fn a_moment_that_is_added_while_the_store_is_asked_is_kept() {
         let timer = Timer::new();
         timer.begin_refill(Timestamp::MAX);
-        timer.note([at(5)]);
+        timer.wake_at([at(5)]);
         timer.end_refill(Upcoming { instants: vec![at(10), at(20)], overdue_since: None }, 2);
         assert_eq!(timer.first(), Some(at(5)));
     }
 
     #[test]
-    fn what_is_noted_while_a_claim_is_under_way_is_not_taken_for_claimed() {
+    fn a_moment_that_is_added_while_a_claim_is_under_way_is_not_taken_for_claimed() {
         let timer = filled(&[10], 2);
         timer.begin_claim();
-        timer.note([at(12)]);
+        timer.wake_at([at(12)]);
         timer.passed(at(0), at(20));
         assert_eq!(timer.first(), Some(at(12)));
     }
 
     #[test]
-    fn what_lies_before_a_claim_is_not_forgotten_by_it() {
+    fn a_moment_before_a_claim_is_not_forgotten_by_it() {
         let timer = filled(&[50], 2);
-        timer.note([at(5)]);
+        timer.wake_at([at(5)]);
         timer.passed(at(40), at(60));
-        assert_eq!(timer.first(), Some(at(5)), "it was noted when the backlog had just been looked at");
+        assert_eq!(timer.first(), Some(at(5)), "it was added when the backlog had just been looked at");
         timer.passed(at(90), at(60));
         assert_eq!(timer.first(), Some(at(5)));
     }
@@ -296,10 +297,10 @@ mod tests {
     fn the_window_stays_bounded_and_knows_where_it_ends() {
         let timer = filled(&[1], 2);
         for second in 0..3 * WINDOW_MAX as i64 {
-            timer.note([at(10 + second)]);
+            timer.wake_at([at(10 + second)]);
         }
         assert!(timer.count_until(Timestamp::MAX) <= 2 * WINDOW_MAX);
         timer.passed(at(0), Timestamp::MAX);
-        assert!(timer.needs_refill(), "what was trimmed is read back from the store");
+        assert!(timer.needs_refill(), "the moments that were trimmed are read back from the store");
     }
 }

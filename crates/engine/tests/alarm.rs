@@ -44,7 +44,7 @@ fn occurrences(story: &Story, state: &'static str, via: &'static str) -> u64 {
 }
 
 #[test]
-fn what_is_created_is_set_and_what_is_cancelled_is_cleared() {
+fn a_created_reminder_is_set_and_a_cancelled_one_is_cleared() {
     let (story, alarm) = story();
     let reminder = once(1, in_minutes(5), story.now());
     let nowhere = Reminder { user: "me".into(), to: Vec::new(), ..once(2, in_minutes(6), story.now()) };
@@ -182,7 +182,7 @@ fn the_start_sets_what_is_to_come_and_delivers_what_is_late() {
 }
 
 #[test]
-fn what_is_far_ahead_is_set_when_it_comes_within_seven_days() {
+fn a_run_that_is_far_ahead_is_set_when_it_comes_within_seven_days() {
     let (story, alarm) = story();
     let due = in_minutes(60 * 24 * 7 + 90);
     let far = once(1, due, story.now());
@@ -195,7 +195,7 @@ fn what_is_far_ahead_is_set_when_it_comes_within_seven_days() {
 }
 
 #[test]
-fn what_was_forgotten_is_set_again() {
+fn runs_that_the_alarm_has_forgotten_are_set_again() {
     let (story, alarm) = story();
     let reminder = once(1, in_minutes(60), story.now());
     story.create(&reminder);

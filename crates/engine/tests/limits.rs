@@ -158,7 +158,7 @@ fn a_failure_that_is_not_tried_goes_another_way_at_once() {
 }
 
 #[test]
-fn what_a_platform_took_is_followed_until_it_is_known() {
+fn a_message_that_a_platform_took_is_followed_until_its_end_is_known() {
     let story = Story::default();
     let reminders = burst(&story, "phone", 2, |number| number.to_string());
     let call = |id: &str| Ok(Receipt { pending: true, ..Receipt::of(id) });
@@ -236,7 +236,7 @@ fn a_long_wait_is_remembered_although_nothing_happens_meanwhile() {
 }
 
 #[test]
-fn what_would_have_to_wait_for_long_goes_another_way() {
+fn a_run_that_would_have_to_wait_for_long_goes_another_way() {
     let story = Story::default();
     let to = || vec![Address::new("phone", "x"), Address::new("mail", "ann")];
     // The first is told to wait, the second is not even tried.
@@ -325,7 +325,7 @@ fn all_who_wait_for_a_place_and_for_their_rate_get_on() {
 }
 
 #[test]
-fn what_was_withdrawn_takes_nobodys_turn() {
+fn a_withdrawn_run_takes_nobodys_turn() {
     let story = Story::default();
     story.phone.take_only(Limits { rate: Some(Rate::per_second(1)), ..Limits::default() });
     let reminders = burst(&story, "phone", 3, |number| number.to_string());

@@ -46,7 +46,7 @@ fn cases() -> impl Iterator<Item = (OnUnknown, SignedDuration)> {
 }
 
 #[test]
-fn what_was_sent_while_the_store_was_away_is_not_sent_again() {
+fn a_run_that_was_sent_while_the_store_was_away_is_not_sent_again() {
     for outage in OUTAGES {
         for (on_unknown, moment) in cases() {
             let (story, reminders) = claimed(on_unknown);
@@ -60,7 +60,7 @@ fn what_was_sent_while_the_store_was_away_is_not_sent_again() {
 }
 
 #[test]
-fn what_is_still_being_sent_when_the_store_comes_back_is_not_sent_again() {
+fn a_run_that_is_still_being_sent_when_the_store_comes_back_is_not_sent_again() {
     for outage in OUTAGES {
         for (on_unknown, moment) in cases() {
             for sends_for in [outage - 1, outage + 1, outage + 9].into_iter().filter(|span| *span < 29) {

@@ -47,7 +47,7 @@ fn state(story: &Story, reminder: &Reminder) -> StateKind {
 }
 
 #[test]
-fn what_falls_into_quiet_hours_comes_as_one_message_at_their_end() {
+fn runs_in_quiet_hours_come_as_one_message_at_their_end() {
     let story = Story::default();
     person(&story, Some(QUIET), None);
     let reminders = [due_at(&story, 1, 35), due_at(&story, 2, 40), due_at(&story, 3, 50)];
@@ -89,7 +89,7 @@ fn a_digest_that_failed_is_tried_again_as_one() {
 }
 
 #[test]
-fn what_does_not_fit_into_one_message_comes_in_the_next() {
+fn a_run_that_does_not_fit_into_one_message_comes_in_the_next() {
     let story = Story::default();
     person(&story, Some(QUIET), None);
     let long = |number: u8| {

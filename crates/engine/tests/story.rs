@@ -257,7 +257,7 @@ fn a_crash_in_flight_is_sent_again_under_the_same_key() {
 }
 
 #[test]
-fn what_was_slept_through_comes_late_and_says_so() {
+fn a_run_that_was_slept_through_comes_late_and_says_so() {
     let mut story = Story::default();
     let single = once(1, in_minutes(5), story.now());
     let series = every(2, Duration::from_secs(600), story.now());

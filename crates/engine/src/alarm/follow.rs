@@ -1,4 +1,4 @@
-//! Setting what other programs plan in the store itself.
+//! Setting the reminders that other programs write in the store itself.
 //!
 //! A program that calls `punctual.remind` in its own transaction tells nodes only of what is due soon. The audit trail names every
 //! such reminder, so each node that sets an alarm reads the newest entries of it.
@@ -11,8 +11,10 @@ use jiff::Timestamp;
 use punctual_core::id::ReminderId;
 use punctual_core::store::{AuditQuery, StoreError};
 
-use crate::claim::minus;
-use crate::command::Inner;
+use super::Alarms;
+use crate::instant::minus;
+use crate::node::Node;
+use crate::peers::Peers;
 
 /// How often the trail is read.
 const EVERY: Duration = Duration::from_secs(2);
@@ -36,30 +38,29 @@ struct Trail {
 }
 
 /// Sets the alarms of reminders that other programs make, for as long as the engine runs. A store that is not shared has no other writers.
-pub(crate) async fn follow(inner: Arc<Inner>) {
-    if !inner.peers.is_shared() {
+pub(crate) async fn follow(node: Node, alarms: Arc<Alarms>, peers: Arc<Peers>) {
+    if alarms.alarm().is_none() || !peers.is_shared() {
         return;
     }
     let mut trail = Trail::default();
-    while !inner.stopping() {
-        if let Err(error) = follow_once(&inner, &mut trail).await {
-            inner.store_failed(&error);
+    loop {
+        if let Err(error) = follow_once(&node, &alarms, &mut trail).await {
+            node.health.failed(&error);
         }
-        tokio::select! { biased;
-            () = inner.stopped() => return,
-            () = inner.clock.pause(EVERY) => {}
+        if !node.pause(EVERY).await {
+            return;
         }
     }
 }
 
-async fn follow_once(inner: &Inner, trail: &mut Trail) -> Result<(), StoreError> {
-    let now = inner.clock.now();
+async fn follow_once(node: &Node, alarms: &Alarms, trail: &mut Trail) -> Result<(), StoreError> {
+    let now = node.now();
     let since = trail.since(now);
     let mut changed: BTreeSet<ReminderId> = BTreeSet::new();
     let (mut newest, mut before) = (None, None);
     let mut numbers = Vec::new();
     for _ in 0..PAGES_MAX {
-        let page = inner.store.audit(AuditQuery { reminder: None, before, limit: PAGE }).await?;
+        let page = node.store.audit(AuditQuery { reminder: None, before, limit: PAGE }).await?;
         newest = newest.or(page.first().map(|entry| entry.number));
         before = page.last().map(|entry| entry.number);
         for entry in page.iter().filter(|entry| entry.actor.starts_with(IN_SQL)) {
@@ -68,23 +69,23 @@ async fn follow_once(inner: &Inner, trail: &mut Trail) -> Result<(), StoreError>
                 numbers.push(entry.number);
             }
         }
-        // What was there at the start is set with everything else.
+        // Entries from before the start are set with everything else.
         if since.is_none() || page.len() < PAGE || before <= since {
             break;
         }
     }
-    set(inner, changed.into_iter().collect()).await?;
+    set(node, alarms, changed.into_iter().collect()).await?;
     trail.known.extend(numbers);
     trail.newest.push_back((now, newest.unwrap_or(0)));
     Ok(())
 }
 
 /// Sets what is left to come of these reminders. One that cannot be read stops no other.
-async fn set(inner: &Inner, ids: Vec<ReminderId>) -> Result<(), StoreError> {
-    let views = match inner.store.existing(ids.clone()).await {
+async fn set(node: &Node, alarms: &Alarms, ids: Vec<ReminderId>) -> Result<(), StoreError> {
+    let views = match node.store.existing(ids.clone()).await {
         Err(StoreError::Broken(_)) if ids.len() > 1 => {
             for id in ids {
-                Box::pin(set(inner, vec![id])).await?;
+                Box::pin(set(node, alarms, vec![id])).await?;
             }
             return Ok(());
         }
@@ -95,7 +96,7 @@ async fn set(inner: &Inner, ids: Vec<ReminderId>) -> Result<(), StoreError> {
         views => views?,
     };
     for view in &views {
-        inner.alarm_left(view);
+        alarms.changed(view);
     }
     Ok(())
 }

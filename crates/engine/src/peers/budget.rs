@@ -1,4 +1,4 @@
-//! How often something is done because somebody said so.
+//! How often this node acts on hints.
 //!
 //! Any role that may connect to the store can send what nodes send. So a node acts on the first few hints at once; after that, one
 //! act answers all hints since the last one.
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::claim::{plus, signed};
+use crate::instant::{plus, signed};
 
 /// How often one kind of hint is acted on.
 #[derive(Debug)]
@@ -16,9 +16,9 @@ pub(super) struct Budget {
     burst: u32,
     /// and then one in so long.
     every: Duration,
-    /// What has been done is made up for by then.
+    /// When the acts until now are made up for.
     paid_at: Timestamp,
-    /// Something was said that has not been acted on.
+    /// There was a hint that has not been acted on.
     waits: bool,
 }
 
@@ -27,18 +27,18 @@ impl Budget {
         Self { burst, every, paid_at: Timestamp::MIN, waits: false }
     }
 
-    /// Whether to act at once on what was just said; otherwise it waits.
+    /// Whether to act at once on a hint; otherwise it waits.
     pub(super) fn ask(&mut self, now: Timestamp) -> bool {
         self.waits = !self.spend(now);
         !self.waits
     }
 
-    /// Whether to act now on what waits.
+    /// Whether to act now on the hint that waits.
     pub(super) fn ask_again(&mut self, now: Timestamp) -> bool {
         self.waits && self.ask(now)
     }
 
-    /// How long what waits still has to.
+    /// How long the hint that waits still has to.
     pub(super) fn wait(&self, now: Timestamp) -> Option<Duration> {
         let left = self.paid_at.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
         self.waits.then(|| (left + self.every).saturating_sub(self.every * self.burst))
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(budget.wait(at(5_000)), None);
         // A quiet while later all is as it was.
         assert!((0..3).all(|_| budget.ask(at(5_000))) && !budget.ask(at(5_000)));
-        // What waited while nobody listened waits no longer.
+        // A hint that waited while nobody listened waits no longer.
         assert!(!budget.ask(at(5_000)));
         assert_eq!(budget.wait(at(60_000)), Some(Duration::ZERO));
         assert!(budget.ask_again(at(60_000)) && (0..2).all(|_| budget.ask(at(60_000))) && !budget.ask(at(60_000)));

@@ -3,106 +3,160 @@
 //! A connection can die without a word. So this node's own beats come back through it: as long as they do, everything does.
 //! While they do not, the timer looks every second instead, and says so.
 //!
-//! Whoever may connect to the store may say what nodes say to each other. So what is heard is a hint: a reason to look into the
-//! store, as often as a [`Budget`] allows.
+//! Every role that may connect to the store can say what nodes say to each other. So a notification is a hint: a reason to look into
+//! the store, as often as a [`Budget`] allows.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::decide::withdraw;
 use punctual_core::id::ReminderId;
 use punctual_core::store::{Ears, Heard};
 
-use super::beat::HORIZON;
+use super::Peers;
+use super::beat::TIMER_AHEAD;
 use super::budget::Budget;
-use crate::claim::plus;
-use crate::command::Inner;
-use crate::say::Kind;
-use crate::together;
+use crate::dispatch::Dispatcher;
+use crate::flight::Flights;
+use crate::instant::plus;
+use crate::log::Kind;
+use crate::node::Node;
+use crate::settle::{Settlements, give_back};
+use crate::system::Runtime;
+use crate::timer::Timer;
 
 /// Without a beat of its own for this long, this node is deaf. It beats to be heard every four seconds.
 const DEAF_AFTER: Duration = Duration::from_secs(10);
 /// How long to wait before the connection is made again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How long what was given back is left to whoever asked for it.
+/// How long a run that was given back is left to the node that asked for it.
 const GIVEN_BACK_FOR: Duration = Duration::from_millis(150);
-/// More moments than this are not kept until the timer is told of them; it then reads for itself.
+/// More moments than this are not kept for the timer; it then reads for itself.
 const MOMENTS_MAX: usize = 4096;
 /// How often a log line says that somebody else talks to this node.
 const SAID_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
-pub(crate) async fn run(inner: Arc<Inner>) {
-    if !inner.peers.is_shared() {
-        return;
+/// Hears what other nodes and programs change.
+pub(crate) struct Listener {
+    pub(crate) node: Node,
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) settlements: Arc<Settlements>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) runtime: Arc<dyn Runtime>,
+}
+
+impl Listener {
+    pub(crate) async fn run(self: Arc<Self>) {
+        if !self.peers.is_shared() {
+            return;
+        }
+        let mut hints = Hints::new();
+        while !self.node.stopping() {
+            match self.node.store.listen().await {
+                Ok(Some(ears)) => self.listen(ears, &mut hints).await,
+                Ok(None) => return,
+                Err(error) => tracing::debug!(%error, "cannot listen"),
+            }
+            self.set_hears(false);
+            self.node.pause(AGAIN_AFTER).await;
+        }
     }
-    let mut hints = Hints::new();
-    while !inner.stopping() {
-        match inner.store.listen().await {
-            Ok(Some(ears)) => listen(&inner, ears, &mut hints).await,
-            Ok(None) => return,
-            Err(error) => tracing::debug!(%error, "cannot listen"),
+
+    async fn listen(self: &Arc<Self>, mut ears: Box<dyn Ears>, hints: &mut Hints) {
+        let Self { node, peers, .. } = &**self;
+        let mut deaf = node.clock.pause(DEAF_AFTER);
+        loop {
+            // Until a hint may be acted on.
+            let rest = hints.wait(node.now()).map(|span| node.clock.pause(span));
+            let rested = async {
+                match rest {
+                    Some(rest) => rest.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let heard = tokio::select! { biased;
+                () = node.stopped() => return,
+                () = rested => None,
+                heard = ears.hear() => Some(heard),
+                () = &mut deaf => return,
+            };
+            match heard {
+                None => hints.catch_up(self),
+                Some(Ok(Heard::Beat(echo))) => {
+                    if !peers.takes_echo(&echo) {
+                        // Another node's, or nobody's.
+                        continue;
+                    }
+                    deaf = node.clock.pause(DEAF_AFTER);
+                    if !peers.hears() {
+                        self.set_hears(true);
+                        // The hints that were given before are lost.
+                        self.timer.reset();
+                        self.dispatcher.hear_waits();
+                    }
+                }
+                Some(Ok(hint)) => hints.heed(self, hint),
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "heard no more");
+                    return;
+                }
+            }
         }
-        inner.set_hears(false);
-        tokio::select! { biased;
-            () = inner.stopped() => return,
-            () = inner.clock.pause(AGAIN_AFTER) => {}
+    }
+
+    fn set_hears(&self, hears: bool) {
+        let heard = self.peers.hears.swap(hears, Ordering::AcqRel);
+        self.node.metrics.hears.set(i64::from(hears));
+        match (heard, hears) {
+            (true, false) => tracing::warn!("does not hear what others change; looking every second instead"),
+            (false, true) => tracing::info!("hears what others change"),
+            _ => {}
         }
+    }
+
+    /// Gives back the runs that other nodes have asked for.
+    fn look_at_recalled(self: &Arc<Self>) {
+        if self.flights.len() == 0 {
+            return;
+        }
+        let this = self.clone();
+        self.runtime.spawn(Box::pin(async move {
+            match this.node.store.recalled().await {
+                Ok(reminders) => reminders.into_iter().for_each(|reminder| this.give_back(reminder)),
+                Err(error) => tracing::debug!(%error, "cannot see what others ask for"),
+            }
+        }));
+    }
+
+    /// Gives back the runs of a reminder that are claimed and have not begun: another node is about to change it.
+    fn give_back(self: &Arc<Self>, reminder: ReminderId) {
+        if !self.flights.has(reminder) {
+            return;
+        }
+        let this = self.clone();
+        self.runtime.spawn(Box::pin(async move {
+            let Self { node, flights, settlements, timer, .. } = &*this;
+            // If the store fails, the settler goes on trying.
+            let (back_at, _) = give_back(node, flights, settlements, reminder).await;
+            node.clock.pause(GIVEN_BACK_FOR).await;
+            timer.wake_at(back_at);
+        }));
     }
 }
 
-async fn listen(inner: &Arc<Inner>, mut ears: Box<dyn Ears>, hints: &mut Hints) {
-    let mut deaf = inner.clock.pause(DEAF_AFTER);
-    loop {
-        // Until something that was said may be acted on.
-        let rest = hints.wait(inner.clock.now()).map(|span| inner.clock.pause(span));
-        let rested = async {
-            match rest {
-                Some(rest) => rest.await,
-                None => std::future::pending().await,
-            }
-        };
-        let heard = tokio::select! { biased;
-            () = inner.stopped() => return,
-            () = rested => None,
-            heard = ears.hear() => Some(heard),
-            () = &mut deaf => return,
-        };
-        match heard {
-            None => hints.catch_up(inner),
-            Some(Ok(Heard::Beat(echo))) => {
-                if !inner.peers.takes_echo(&echo) {
-                    // Another node's, or nobody's.
-                    continue;
-                }
-                deaf = inner.clock.pause(DEAF_AFTER);
-                if !inner.peers.hears() {
-                    inner.set_hears(true);
-                    // What was told before is lost.
-                    inner.timer.reset();
-                    together::look_at_holds(inner);
-                }
-            }
-            Some(Ok(news)) => hints.heed(inner, news),
-            Some(Err(error)) => {
-                tracing::debug!(%error, "heard no more");
-                return;
-            }
-        }
-    }
-}
-
-/// What was said, and how much of it is acted on.
+/// The hints that were heard, and how many of them are acted on.
 struct Hints {
     looks: Budget,
     left: Budget,
-    held: Budget,
+    waits: Budget,
     recalled: Budget,
     wakes: Budget,
-    /// Moments of which the timer has not been told.
+    /// Moments that the timer does not know yet.
     moments: Vec<Timestamp>,
-    /// What no node says, since the log last said so.
+    /// Notifications that no node sends, since the log last said so.
     n_nonsense: u64,
     said_at: Timestamp,
 }
@@ -115,8 +169,8 @@ impl Hints {
             looks: Budget::new(10, millis(100)),
             // Each is a beat, which writes.
             left: Budget::new(3, millis(500)),
-            held: Budget::new(10, millis(100)),
-            // Whoever asks for something back waits a tenth of a second for it.
+            waits: Budget::new(10, millis(100)),
+            // A node that asks for a run back waits a tenth of a second for it.
             recalled: Budget::new(20, millis(20)),
             // Each may be a claim.
             wakes: Budget::new(50, millis(20)),
@@ -126,29 +180,29 @@ impl Hints {
         }
     }
 
-    fn heed(&mut self, inner: &Arc<Inner>, news: Heard) {
-        let now = inner.clock.now();
-        match news {
+    fn heed(&mut self, listener: &Arc<Listener>, hint: Heard) {
+        let now = listener.node.now();
+        match hint {
             Heard::Wake(moments) => {
-                let own = inner.peers.own();
-                // Others tell of what is near; the rest is read in time.
-                let near = plus(now, HORIZON * 2);
+                let own = listener.peers.own();
+                // Other nodes tell of moments that are near; the rest is read in time.
+                let near = plus(now, TIMER_AHEAD * 2);
                 let is_meant = |(shard, at): &(u8, Timestamp)| own.contains(*shard) && *at <= near;
                 self.moments.extend(moments.into_iter().filter(is_meant).map(|(_, at)| at));
                 if self.moments.len() > MOMENTS_MAX {
                     self.moments.clear();
-                    self.heed(inner, Heard::Look);
+                    self.heed(listener, Heard::Look);
                 } else if !self.moments.is_empty() && self.wakes.ask(now) {
-                    if inner.says(Kind::Woken) {
+                    if listener.node.says(Kind::Woken) {
                         tracing::info!(n = self.moments.len(), "woken: others have planned something for soon");
                     }
-                    inner.timer.note(self.moments.drain(..));
+                    listener.timer.wake_at(self.moments.drain(..));
                 }
             }
-            Heard::Look if self.looks.ask(now) => inner.timer.reset(),
-            Heard::Left if self.left.ask(now) => inner.peers_changed.notify_one(),
-            Heard::Held if self.held.ask(now) => together::look_at_holds(inner),
-            Heard::Recalled if self.recalled.ask(now) => look_at_recalled(inner),
+            Heard::Look if self.looks.ask(now) => listener.timer.reset(),
+            Heard::Left if self.left.ask(now) => listener.peers.left.notify_one(),
+            Heard::Held if self.waits.ask(now) => listener.dispatcher.hear_waits(),
+            Heard::Recalled if self.recalled.ask(now) => listener.look_at_recalled(),
             Heard::Nonsense => {
                 self.n_nonsense += 1;
                 if now.duration_since(self.said_at).abs() >= SAID_EVERY {
@@ -160,82 +214,34 @@ impl Hints {
                     (self.n_nonsense, self.said_at) = (0, now);
                 }
             }
-            // It waits; or it is a beat, which was heeded before.
+            // The hint waits; or it is a beat, which was heeded before.
             Heard::Look | Heard::Left | Heard::Held | Heard::Recalled | Heard::Beat(_) => {}
         }
     }
 
-    /// How long until something that waits may be acted on.
+    /// How long until a hint that waits may be acted on.
     fn wait(&self, now: Timestamp) -> Option<Duration> {
-        let budgets = [&self.looks, &self.left, &self.held, &self.recalled, &self.wakes];
+        let budgets = [&self.looks, &self.left, &self.waits, &self.recalled, &self.wakes];
         budgets.into_iter().filter_map(|budget| budget.wait(now)).min()
     }
 
-    /// Acts on what waits and may be acted on.
-    fn catch_up(&mut self, inner: &Arc<Inner>) {
-        let now = inner.clock.now();
+    /// Acts on the hints that wait and may be acted on.
+    fn catch_up(&mut self, listener: &Arc<Listener>) {
+        let now = listener.node.now();
         if self.recalled.ask_again(now) {
-            look_at_recalled(inner);
+            listener.look_at_recalled();
         }
         if self.wakes.ask_again(now) {
-            inner.timer.note(self.moments.drain(..));
+            listener.timer.wake_at(self.moments.drain(..));
         }
         if self.looks.ask_again(now) {
-            inner.timer.reset();
+            listener.timer.reset();
         }
-        if self.held.ask_again(now) {
-            together::look_at_holds(inner);
+        if self.waits.ask_again(now) {
+            listener.dispatcher.hear_waits();
         }
         if self.left.ask_again(now) {
-            inner.peers_changed.notify_one();
-        }
-    }
-}
-
-/// Gives back what other nodes have asked for.
-fn look_at_recalled(inner: &Arc<Inner>) {
-    if inner.flights.len() == 0 {
-        return;
-    }
-    let inner_too = inner.clone();
-    inner.runtime.spawn(Box::pin(async move {
-        match inner_too.store.recalled().await {
-            Ok(reminders) => reminders.into_iter().for_each(|reminder| give_back(&inner_too, reminder)),
-            Err(error) => tracing::debug!(%error, "cannot see what others ask for"),
-        }
-    }));
-}
-
-/// Gives back what is claimed of a reminder and has not begun: another node is about to change it.
-fn give_back(inner: &Arc<Inner>, reminder: ReminderId) {
-    let now = inner.clock.now();
-    let settlements: Vec<_> =
-        inner.flights.withdraw(reminder).iter().map(|flight| withdraw(&flight.claimed, now)).collect();
-    if settlements.is_empty() {
-        return;
-    }
-    let back_at: Vec<_> = settlements.iter().filter_map(|s| s.state.wake_at(s.due_at)).collect();
-    let inner_too = inner.clone();
-    inner.runtime.spawn(Box::pin(async move {
-        let inner = inner_too;
-        // Not through the settling loop, which would make the timer claim it again before it is changed.
-        match inner.store.settle(settlements.clone(), now).await {
-            Ok(_) => inner.flights.remove(settlements.iter().map(|s| (&s.occurrence, s.lease))),
-            Err(_) => settlements.into_iter().for_each(|settlement| inner.settle_later(settlement, None)),
-        }
-        inner.clock.pause(GIVEN_BACK_FOR).await;
-        inner.timer.note(back_at);
-    }));
-}
-
-impl Inner {
-    fn set_hears(&self, hears: bool) {
-        let heard = self.peers.hears.swap(hears, Ordering::AcqRel);
-        self.metrics.hears.set(i64::from(hears));
-        match (heard, hears) {
-            (true, false) => tracing::warn!("does not hear what others change; looking every second instead"),
-            (false, true) => tracing::info!("hears what others change"),
-            _ => {}
+            listener.peers.left.notify_one();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Other nodes on the same store.
 //!
-//! Nobody is special and nobody is elected. Every node says once a second that it lives, learns who else does and what the
+//! No node is special and none is elected. Every node says once a second that it lives, learns who else does and what the
 //! store's clock shows, and comes to the same division of the shards as all others. It claims its own at the instant; what is
 //! late is anybody's. So a node that dies costs a second or two, and a division that is wrong for a moment costs nothing but
 //! a claim that finds nothing.
@@ -8,23 +8,25 @@
 /// Saying that this node lives, and learning who else does.
 pub(crate) mod beat;
 
-/// How often something is done because somebody said so.
+/// How often this node acts on hints.
 mod budget;
 
 /// Hearing what others change.
 pub(crate) mod listen;
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
 use punctual_core::shard::Shards;
+use tokio::sync::Notify;
+
+use crate::node::lock;
 
 /// How many of a node's last echoes are waited for.
 const ECHOES_MAX: usize = 8;
 
-/// What this node knows of the others.
+/// The other nodes, as this one knows them.
 pub(crate) struct Peers {
     /// Whether there can be others at all.
     is_shared: AtomicBool,
@@ -32,14 +34,14 @@ pub(crate) struct Peers {
     n_nodes: AtomicUsize,
     /// Whether this node hears what others change.
     hears: AtomicBool,
-    /// Something was late when it was last looked: whosever it is, it is everybody's now.
+    /// A run was late when the store was last asked: whichever node's it is, it is everybody's now.
     is_late: AtomicBool,
-    /// What this node has sent and waits to hear back. Nobody else can have known it before.
+    /// The words that this node has sent and waits to hear back. Nobody else can have known them before.
     echoes: Mutex<VecDeque<String>>,
     /// The secrets that another node has otherwise, by the names of their settings.
     disagrees: Mutex<Vec<String>>,
-    /// When the waits that others were asked for were last read.
-    holds_read_at: Mutex<Option<Timestamp>>,
+    /// A node has left.
+    left: Notify,
 }
 
 /// How this node stands among others.
@@ -65,7 +67,7 @@ impl Peers {
             is_late: AtomicBool::new(false),
             echoes: Mutex::default(),
             disagrees: Mutex::default(),
-            holds_read_at: Mutex::default(),
+            left: Notify::new(),
         }
     }
 
@@ -102,16 +104,6 @@ impl Peers {
         place.is_some_and(|place| echoes.remove(place).is_some())
     }
 
-    /// When the waits that others were asked for were read before; they are read again at `now`.
-    pub(crate) fn read_holds(&self, now: Timestamp) -> Option<Timestamp> {
-        lock(&self.holds_read_at).replace(now)
-    }
-
-    /// They could not be read.
-    pub(crate) fn forget_holds_read(&self) {
-        *lock(&self.holds_read_at) = None;
-    }
-
     /// Whether something was late, told once.
     pub(crate) fn take_late(&self) -> bool {
         self.is_late.swap(false, Ordering::AcqRel)
@@ -126,9 +118,4 @@ impl Peers {
             disagrees: lock(&self.disagrees).clone(),
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks can panic half-way.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,7 @@
-//! Keeping leases alive, finding what was overlooked, removing old history.
+//! Finding runs that were overlooked, removing old history.
 
-/// Prolongs the leases of what is under way.
-pub(crate) mod renew;
-
-/// Looks for what is overdue although nothing should be.
-pub(crate) mod fallback;
+/// Looks for overdue runs, of which there should be none.
+pub(crate) mod overdue;
 
 /// Removes old history.
 pub(crate) mod prune;

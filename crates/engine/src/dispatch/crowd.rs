@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::claim::{minus, plus, signed};
+use crate::instant::{minus, plus, signed};
 
 /// So many users that met a wait are no coincidence.
 const USERS: usize = 3;

@@ -1,14 +1,14 @@
-//! What holds sends back: a rate, a wait that was asked for, failures in a row.
+//! Gates hold sends back: to keep a rate, for a wait that was asked for, after failures in a row.
 //!
 //! Everything here is pure: it is told the time and what happened, and says when the next send may begin.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::channel::Rate;
 
-use crate::claim::{minus, plus, signed};
+use super::pace::Pace;
+use crate::instant::{plus, signed};
 
 /// So many failures in a row, and a receiver is left alone for a while.
 const FAILURES_MAX: u32 = 10;
@@ -22,68 +22,6 @@ const TRY_NEXT_AFTER: Duration = Duration::from_secs(1);
 
 /// How far apart those come back that were told to.
 const COME_BACK_APART: Duration = Duration::from_millis(1);
-
-/// Keeps to a rate exactly: in no stretch of `rate.per` are there more than `rate.n`.
-#[derive(Debug, Clone)]
-pub(crate) struct Pace {
-    rate: Rate,
-    /// When the last `rate.n` were, oldest first.
-    last: VecDeque<Timestamp>,
-    /// Until when others have been told to come back.
-    promised: Timestamp,
-    /// Other nodes have taken all turns until then.
-    taken_until: Timestamp,
-}
-
-impl Pace {
-    pub(crate) fn new(rate: Rate) -> Self {
-        Self { rate, last: VecDeque::new(), promised: Timestamp::MIN, taken_until: Timestamp::MIN }
-    }
-
-    /// When the next may begin.
-    pub(crate) fn ready_at(&self) -> Timestamp {
-        if self.last.len() < self.rate.n as usize {
-            return self.taken_until;
-        }
-        self.last.front().map_or(Timestamp::MIN, |oldest| plus(*oldest, signed(self.rate.per))).max(self.taken_until)
-    }
-
-    /// Other nodes have taken all turns until then.
-    pub(crate) fn taken_until(&mut self, until: Timestamp) {
-        self.taken_until = self.taken_until.max(until);
-    }
-
-    /// One begins.
-    pub(crate) fn note(&mut self, now: Timestamp) {
-        if self.last.len() >= self.rate.n as usize {
-            self.last.pop_front();
-        }
-        self.last.push_back(now);
-    }
-
-    /// A moment to come back at, for one that cannot begin now: each gets its own, as far apart as the rate wants.
-    pub(crate) fn promise(&mut self, now: Timestamp) -> Timestamp {
-        let apart = signed(self.rate.per / self.rate.n.max(1));
-        let ready_at = self.ready_at();
-        if ready_at > now && ready_at.duration_since(now) < apart / 4 {
-            // Whoever came back a moment too soon, because the one before began a moment late, keeps its turn.
-            return ready_at;
-        }
-        self.promised = self.ready_at().max(plus(self.promised, apart)).max(now);
-        self.promised
-    }
-
-    /// How many may begin within `span`.
-    pub(crate) fn within(&self, span: Duration) -> usize {
-        (f64::from(self.rate.n) * span.as_secs_f64() / self.rate.per.as_secs_f64()).ceil() as usize
-    }
-
-    /// Whether nothing that was can hold back anything.
-    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
-        let begins = minus(now, self.rate.per);
-        self.promised.max(self.taken_until) <= now && self.last.back().is_none_or(|last| *last < begins)
-    }
-}
 
 /// Whether a receiver, or an address, may be called.
 #[derive(Debug, Clone, Default)]
@@ -103,9 +41,9 @@ pub(crate) struct Gate {
     /// For how long failures last closed it.
     broken_for: Duration,
     /// Since when it has only asked to wait.
-    waits_since: Option<Timestamp>,
-    /// How many have been told to come back when it opens.
-    n_told: u32,
+    throttled_since: Option<Timestamp>,
+    /// How many come back when it opens.
+    n_coming_back: u32,
 }
 
 /// Whether it is closed.
@@ -114,33 +52,33 @@ pub(crate) enum Closed {
     /// It is not.
     #[default]
     No,
-    /// The platform asked to wait.
-    Held(Timestamp),
+    /// It asked to be left alone.
+    Throttled(Timestamp),
     /// It failed too often in a row.
     Broken(Timestamp),
     /// It was, and one send is to show whether it still is.
     Trying,
 }
 
-/// What a send is told.
+/// The gate's answer to a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admit {
     /// Begin.
     Go,
     /// Not before this, to keep the rate.
     Wait(Timestamp),
-    /// Not before this, because the platform asked for it.
-    Held(Timestamp),
+    /// Not before this, because the receiver or the address asked for it.
+    Throttled(Timestamp),
     /// It is not tried before this, because it failed too often.
     Broken(Timestamp),
 }
 
-/// What became of a send, as far as a gate cares.
+/// The end of a send, as far as a gate cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It was answered, whatever the answer was.
     Answered,
-    /// The platform asked to wait.
+    /// The receiver asked to be left alone for so long.
     Throttled(Duration),
     /// There was no answer, or one that says that nothing works.
     Failed,
@@ -154,22 +92,22 @@ impl Gate {
     /// Asks for a send that would begin now.
     pub(crate) fn admit(&mut self, now: Timestamp) -> Admit {
         match self.closed {
-            Closed::Held(until) if until > now => return Admit::Held(until),
+            Closed::Throttled(until) if until > now => return Admit::Throttled(until),
             Closed::Broken(until) if until > now => return Admit::Broken(until),
-            Closed::Held(_) | Closed::Broken(_) | Closed::No | Closed::Trying => {}
+            Closed::Throttled(_) | Closed::Broken(_) | Closed::No | Closed::Trying => {}
         }
         if let Some(pace) = &mut self.pace {
             let ready_at = pace.ready_at();
             if ready_at > now {
                 return Admit::Wait(ready_at);
             }
-            pace.note(now);
+            pace.began(now);
         }
         self.n_begun += 1;
         match self.closed {
             Closed::No => return Admit::Go,
             Closed::Trying => self.try_next_after = (self.try_next_after * 2).min(BROKEN_MAX),
-            Closed::Held(_) | Closed::Broken(_) => {
+            Closed::Throttled(_) | Closed::Broken(_) => {
                 self.closed = Closed::Trying;
                 self.tried = self.n_begun;
                 self.try_next_after = TRY_NEXT_AFTER;
@@ -184,8 +122,8 @@ impl Gate {
         self.n_begun
     }
 
-    /// While one send is under way that shows whether it is still closed, the others wait for what it learns: until when. What
-    /// began before it closed and still hangs is no such send; and one that hangs itself is not waited for for long.
+    /// While one send is under way that shows whether it is still closed, the others wait for what it learns: until when. A send
+    /// that began before it closed and still hangs is no such send; and one that hangs itself is not waited for for long.
     pub(crate) fn is_tried_until(&self, now: Timestamp) -> Option<Timestamp> {
         (self.closed == Closed::Trying && now < self.try_next_at).then_some(self.try_next_at)
     }
@@ -196,28 +134,28 @@ impl Gate {
             Fate::Answered => {
                 self.n_failed = 0;
                 self.broken_for = Duration::ZERO;
-                self.waits_since = None;
+                self.throttled_since = None;
                 match self.closed {
                     Closed::Trying | Closed::Broken(_) => {
                         self.closed = Closed::No;
                         self.opened_by = number.unwrap_or(self.tried);
                     }
                     // An answer that was under way when another was told to wait does not end that wait.
-                    Closed::No | Closed::Held(_) => {}
+                    Closed::No | Closed::Throttled(_) => {}
                 }
                 Learnt::Nothing
             }
             Fate::Throttled(wait) => {
                 let until = plus(now, signed(wait));
-                self.waits_since.get_or_insert(now);
+                self.throttled_since.get_or_insert(now);
                 if !self.is_closed(now) {
-                    self.n_told = 0;
+                    self.n_coming_back = 0;
                 }
                 self.closed = match self.closed {
-                    Closed::Held(before) => Closed::Held(before.max(until)),
-                    _ => Closed::Held(until),
+                    Closed::Throttled(before) => Closed::Throttled(before.max(until)),
+                    _ => Closed::Throttled(until),
                 };
-                Learnt::Held
+                Learnt::Throttled
             }
             Fate::Failed if number.is_some_and(|number| self.is_outdated(number)) => Learnt::Nothing,
             Fate::Failed => {
@@ -225,7 +163,7 @@ impl Gate {
                 let breaks = match self.closed {
                     Closed::Trying => !self.broken_for.is_zero() || self.n_failed >= FAILURES_MAX,
                     Closed::No => self.n_failed >= FAILURES_MAX,
-                    Closed::Held(_) | Closed::Broken(_) => false,
+                    Closed::Throttled(_) | Closed::Broken(_) => false,
                 };
                 if !breaks {
                     if self.closed == Closed::Trying {
@@ -234,7 +172,7 @@ impl Gate {
                     }
                     return Learnt::Nothing;
                 }
-                self.n_told = 0;
+                self.n_coming_back = 0;
                 self.broken_for = (self.broken_for * 2).clamp(BROKEN_MIN, BROKEN_MAX);
                 self.closed = Closed::Broken(plus(now, signed(self.broken_for)));
                 Learnt::Broken
@@ -251,8 +189,8 @@ impl Gate {
     /// A moment to come back at, for one that is told to when the gate opens at `until`: not all at the same one, or each
     /// opening would bring back everything that waits.
     pub(crate) fn come_back_at(&mut self, until: Timestamp) -> Timestamp {
-        let apart = COME_BACK_APART * self.n_told;
-        self.n_told = self.n_told.saturating_add(1);
+        let apart = COME_BACK_APART * self.n_coming_back;
+        self.n_coming_back = self.n_coming_back.saturating_add(1);
         plus(until, signed(apart))
     }
 
@@ -260,18 +198,18 @@ impl Gate {
     /// one must.
     pub(crate) fn not_tried(&mut self, number: Option<u64>, now: Timestamp) {
         if self.closed == Closed::Trying && number.is_none_or(|number| number >= self.tried) {
-            self.closed = Closed::Held(now);
+            self.closed = Closed::Throttled(now);
         }
     }
 
     /// Since when it has done nothing but ask to wait.
-    pub(crate) fn waits_since(&self) -> Option<Timestamp> {
-        self.waits_since
+    pub(crate) fn throttled_since(&self) -> Option<Timestamp> {
+        self.throttled_since
     }
 
     /// Whether it is closed at `now`.
     pub(crate) fn is_closed(&self, now: Timestamp) -> bool {
-        matches!(self.closed, Closed::Held(until) | Closed::Broken(until) if until > now)
+        matches!(self.closed, Closed::Throttled(until) | Closed::Broken(until) if until > now)
     }
 
     pub(crate) fn closed(&self) -> Closed {
@@ -290,20 +228,20 @@ impl Gate {
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         let is_open = match self.closed {
             Closed::No => true,
-            Closed::Held(until) | Closed::Broken(until) => plus(until, signed(BROKEN_MAX * 2)) < now,
-            // Whoever tries holds its lane; without that, it was withdrawn, and nothing is known.
+            Closed::Throttled(until) | Closed::Broken(until) => plus(until, signed(BROKEN_MAX * 2)) < now,
+            // The flight that tries keeps its lane; without one, it was withdrawn, and nothing is known.
             Closed::Trying => true,
         };
         is_open && self.n_failed == 0 && self.pace.as_ref().is_none_or(|pace| pace.is_idle(now))
     }
 }
 
-/// What a gate learnt.
+/// Whether a gate has closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Learnt {
     Nothing,
-    /// It is closed because the platform asked to wait.
-    Held,
+    /// It is closed because it asked to be left alone.
+    Throttled,
     /// It is closed because too much failed.
     Broken,
 }
@@ -329,7 +267,7 @@ mod tests {
             match gate.admit(at(now)) {
                 Admit::Go => sent.push(now),
                 Admit::Wait(until) => assert!(until > at(now)),
-                Admit::Held(_) | Admit::Broken(_) => unreachable!(),
+                Admit::Throttled(_) | Admit::Broken(_) => unreachable!(),
             }
             now += 70;
         }
@@ -340,27 +278,16 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_kept_for_one_alone() {
-        let mut pace = Pace::new(Rate::per_second(2));
-        pace.note(at(0));
-        pace.note(at(0));
-        let promised: Vec<i64> = (0..4).map(|_| pace.promise(at(100)).as_millisecond()).collect();
-        assert_eq!(promised, [1000, 1500, 2000, 2500]);
-        assert_eq!(pace.within(Duration::from_secs(10)), 20);
-        assert!(!pace.is_idle(at(2000)) && pace.is_idle(at(9000)));
-    }
-
-    #[test]
     fn a_wait_holds_back_everything_and_then_one_is_tried() {
         let mut gate = Gate::default();
         assert_eq!((gate.admit(at(0)), is_tried(&gate)), (Admit::Go, false));
-        assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), None, at(0)), Learnt::Held);
+        assert_eq!(gate.learn(Fate::Throttled(Duration::from_secs(2)), None, at(0)), Learnt::Throttled);
         // Another that was under way is answered, which changes nothing about the wait.
         gate.learn(Fate::Answered, None, at(10));
-        assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
+        assert_eq!(gate.admit(at(1999)), Admit::Throttled(at(2000)));
         // A shorter wait does not shorten a longer one.
         gate.learn(Fate::Throttled(Duration::from_millis(10)), None, at(20));
-        assert_eq!(gate.admit(at(1999)), Admit::Held(at(2000)));
+        assert_eq!(gate.admit(at(1999)), Admit::Throttled(at(2000)));
         assert_eq!((gate.admit(at(2000)), is_tried(&gate)), (Admit::Go, true));
         gate.learn(Fate::Answered, None, at(2100));
         assert!(!is_tried(&gate));
@@ -390,7 +317,7 @@ mod tests {
         assert_eq!(gate.admit(at(now)), Admit::Go);
         gate.learn(Fate::Answered, None, at(now));
         assert_eq!((is_tried(&gate), gate.is_idle(at(now))), (false, true));
-        // What was under way when it broke and is answered all the same shows that it works.
+        // A send that was under way when the gate broke and is answered all the same shows that the receiver works.
         for _ in 0..FAILURES_MAX {
             gate.learn(Fate::Failed, None, at(now));
         }
@@ -409,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hung_before_says_nothing_about_what_was_tried_since() {
+    fn a_send_that_hung_before_says_nothing_about_one_that_was_tried_since() {
         let mut gate = Gate::default();
         let begin = |gate: &mut Gate, now| {
             assert_eq!(gate.admit(at(now)), Admit::Go);
@@ -464,26 +391,15 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_is_missed_by_a_moment_is_not_lost() {
-        let mut pace = Pace::new(Rate::per_second(1));
-        pace.note(at(0));
-        assert_eq!([pace.promise(at(1)), pace.promise(at(1))], [at(1000), at(2000)]);
-        // The first began three milliseconds late, so the second comes two too soon.
-        pace.note(at(1003));
-        assert_eq!(pace.promise(at(2001)), at(2003));
-        assert_eq!(pace.promise(at(1500)), at(3000), "who comes much too soon gets a turn of its own");
-    }
-
-    #[test]
-    fn those_that_are_told_to_come_back_do_not_all_come_at_once() {
+    fn flights_that_come_back_do_not_all_come_at_once() {
         let mut gate = Gate::default();
         gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(0));
         let told: Vec<i64> = (0..3).map(|_| gate.come_back_at(at(1000)).as_millisecond()).collect();
         assert_eq!(told, [1000, 1001, 1002]);
         gate.learn(Fate::Throttled(Duration::from_secs(1)), None, at(1000));
         assert_eq!(gate.come_back_at(at(2000)), at(2000), "and the next time it begins anew");
-        assert_eq!(gate.waits_since(), Some(at(0)));
+        assert_eq!(gate.throttled_since(), Some(at(0)));
         gate.learn(Fate::Answered, None, at(86_400_000));
-        assert_eq!(gate.waits_since(), None);
+        assert_eq!(gate.throttled_since(), None);
     }
 }

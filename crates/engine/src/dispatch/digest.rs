@@ -1,4 +1,4 @@
-//! What waited through somebody's quiet hours goes out as one message, if they asked for that.
+//! Digests: the runs that waited through somebody's quiet hours go out as one message, if they asked for that.
 //!
 //! One flight leads and takes the others along. Each stays a flight of its own: until the send begins, any of them can be
 //! withdrawn and the others go on without it.
@@ -11,7 +11,7 @@ use punctual_core::occurrence::State;
 use punctual_core::quiet;
 use punctual_core::reminder::Address;
 
-use crate::command::Inner;
+use super::Channels;
 use crate::flight::Flight;
 
 /// How many characters the heading of a digest takes at most.
@@ -19,20 +19,20 @@ const HEADING: usize = 50;
 /// And what stands around an entry: its mark, and that it is late.
 const ENTRY_MORE: usize = 40;
 
-/// Lets one flight lead those that belong together; returns all that nobody leads.
-pub(crate) fn gather(inner: &Inner, flights: Vec<Arc<Flight>>) -> Vec<Arc<Flight>> {
+/// Lets one flight lead those that belong into one digest; returns the flights that nobody leads.
+pub(super) fn group(channels: &Channels, flights: Vec<Arc<Flight>>) -> Vec<Arc<Flight>> {
     let mut alone = Vec::with_capacity(flights.len());
-    let mut gathered = Vec::new();
+    let mut grouped = Vec::new();
     for flight in flights {
-        match room_of(inner, &flight) {
-            Some(room) => gathered.push((flight, room)),
+        match room_of(channels, &flight) {
+            Some(room) => grouped.push((flight, room)),
             None => alone.push(flight),
         }
     }
     // The same ones in the same order at every attempt, so that what is sent again is the same message.
-    gathered.sort_by_key(|(flight, _)| flight.claimed.before.id);
+    grouped.sort_by_key(|(flight, _)| flight.claimed.before.id);
     let mut leaders: BTreeMap<(String, Address, Timestamp), (Arc<Flight>, usize)> = BTreeMap::new();
-    for (flight, room) in gathered {
+    for (flight, room) in grouped {
         let claimed = &flight.claimed;
         let together = (claimed.reminder.user.clone(), claimed.to().clone(), flight.instant());
         let length = entry_length(&claimed.reminder.message);
@@ -56,9 +56,9 @@ fn entry_length(message: &str) -> usize {
     message.chars().count() + 2 * message.lines().count() + ENTRY_MORE
 }
 
-/// How much goes into the message that it belongs to: it waited through quiet hours that end in one. What wants an answer goes
-/// alone, with its own buttons.
-fn room_of(inner: &Inner, flight: &Flight) -> Option<usize> {
+/// How many characters the digest may have that a flight belongs to, because it waited through quiet hours that end in one. A reminder
+/// that wants an answer goes alone, with its own buttons.
+fn room_of(channels: &Channels, flight: &Flight) -> Option<usize> {
     let claimed = &flight.claimed;
     let quiet = claimed.person.quiet.as_ref().filter(|quiet| quiet.digest)?;
     let waited = match &claimed.before.state {
@@ -71,6 +71,6 @@ fn room_of(inner: &Inner, flight: &Flight) -> Option<usize> {
         && claimed.noted.is_none()
         && claimed.reminder.ack.is_none()
         && quiet::is_end(quiet, quiet::zone_of(&claimed.person, &claimed.reminder), claimed.before.due_at);
-    let room = inner.channels.get(&claimed.to().channel)?.gathers()?;
+    let room = channels.get(&claimed.to().channel)?.gathers()?;
     is_one_of_them.then(|| room.saturating_sub(HEADING))
 }

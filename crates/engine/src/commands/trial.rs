@@ -9,20 +9,21 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
-use punctual_core::store::{ChannelTest, StoreError};
+use punctual_core::store::{ChannelTest, DeadAddress, StoreError};
 use punctual_core::zone::Zone;
 
-use crate::command::Engine;
-use crate::deliver::{fate, follow, within_time};
-use crate::lanes::{self, Sent};
+use crate::Engine;
+use crate::dispatch::lanes::Sent;
+use crate::dispatch::send::fate;
+use crate::parts::Wired;
 
 /// How long it is asked what became of a message that a platform took.
 const FOLLOW_FOR: SignedDuration = SignedDuration::from_mins(3);
 
-/// What became of a trial.
+/// The result of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trial {
-    /// What the channel said.
+    /// The channel's answer.
     pub said: Result<Receipt, SendError>,
     /// How long it took.
     pub took: Duration,
@@ -34,7 +35,7 @@ impl Engine {
     /// Sends one message for `user` to `to`, at once and once, and writes down that `actor` asked for it. It is held back by what
     /// holds back others: the channel's limits, here and on other nodes, and a wait that the platform asked for.
     pub async fn try_send(&self, user: &str, text: &str, to: Address, actor: &str) -> Result<Trial, Invalid> {
-        let Some(channel) = self.inner.channels.get(&to.channel).cloned() else {
+        let Some(channel) = self.parts.channels.get(&to.channel).cloned() else {
             return Err(self.no_channel("channel", &to.channel));
         };
         channel.check_address(&to.address)?;
@@ -48,45 +49,50 @@ impl Engine {
     }
 
     async fn try_message(&self, channel: &dyn Channel, message: Message, actor: String) -> Result<Trial, StoreError> {
-        let inner = &self.inner;
-        let begun_at = inner.clock.now();
+        let Wired { node, dispatcher, dead, .. } = &*self.parts;
+        let begun_at = node.now();
         let sent = Sent { to: &message.to, user: &message.reminder.user, number: None };
-        let said = match lanes::take_turn(inner, sent, begun_at).await {
+        let said = match dispatcher.take_turn(sent, begun_at).await {
             Ok(()) => {
-                let said = within_time(inner, channel.send(&message)).await;
+                let sender = dispatcher.sender();
+                let said = sender.send(channel, &message).await;
                 let fate = fate(&said);
                 let said = match said {
                     // It keeps its place until it is known what became of it.
                     Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
-                        follow(inner, channel, id, FOLLOW_FOR).await
+                        sender.follow(channel, id, FOLLOW_FOR).await
                     }
                     said => said,
                 };
-                lanes::end_turn(inner, sent, fate);
+                dispatcher.end_turn(sent, Some(fate));
                 said
             }
             Err(error) => Err(error),
         };
+        let now = node.now();
         if let Err(SendError::Gone(reason)) = &said {
-            self.bury(&message.to, reason).await;
+            let found = DeadAddress { address: message.to.clone(), since: now, reason: reason.clone() };
+            dead.add(found.clone());
+            if let Err(error) = node.store.mark_dead(found).await {
+                node.health.failed(&error);
+            }
         }
-        let now = inner.clock.now();
         let became = match &said {
             Ok(_) => "sent".to_owned(),
             Err(error) => error.to_string(),
         };
         let (user, name) = (&message.reminder.user, &message.to.channel);
         let detail = format!("{name} for {user}: {became}");
-        inner.store.record_test(ChannelTest { message: message.reminder.id, actor, detail, at: now }).await?;
-        let is_dead = inner.dead.get(&message.to).is_some();
+        node.store.record_test(ChannelTest { message: message.reminder.id, actor, detail, at: now }).await?;
+        let is_dead = dead.get(&message.to).is_some();
         Ok(Trial { said, took: now.duration_since(begun_at).unsigned_abs(), is_dead })
     }
 }
 
 fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
-    let inner = &engine.inner;
-    let now = inner.clock.now();
-    let id = ReminderId::new(now, inner.random.ten());
+    let node = &engine.parts.node;
+    let now = node.now();
+    let id = ReminderId::new(now, engine.parts.random.ten());
     let occurrence = OccurrenceId { reminder: id, run: 1 };
     let reminder = Reminder {
         id,
@@ -116,7 +122,7 @@ fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
         idempotency_key: occurrence.idempotency_key(&to, 0),
         attempt_key: occurrence.attempt_key(&to, 1),
         text: text.to_owned(),
-        language: inner.settings.language,
+        language: node.settings.language,
         to,
         reminder: Arc::new(reminder),
         due_at: now,

@@ -1,0 +1,111 @@
+//! Changing one reminder.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_core::change::{Change, Refused};
+use punctual_core::id::ReminderId;
+use punctual_core::store::{By, ChangeError, Changed, StoreError};
+
+use crate::Engine;
+use crate::alarm::Alarms;
+use crate::flight::{Fired, Flights};
+use crate::log::Kind;
+use crate::node::Node;
+use crate::peers::Peers;
+use crate::settle::{Settlements, give_back};
+use crate::timer::Timer;
+
+/// How often a command looks again for a claim that it can withdraw, here or by asking the node that has it.
+const WITHDRAW_TRIES: u32 = 20;
+/// How long it waits in between.
+const WITHDRAW_AGAIN_AFTER: Duration = Duration::from_millis(5);
+
+impl Engine {
+    /// Applies one command to one reminder.
+    ///
+    /// A run that is claimed but not yet being sent is withdrawn first, so that a command succeeds until the very instant.
+    pub async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        if let Change::Update(patch) = &change
+            && (patch.to.is_some() || patch.only.is_some())
+        {
+            self.check_addresses(patch.to.as_deref().unwrap_or_default()).map_err(Refused::Invalid)?;
+            // The store refuses a reminder that is not there or another user's.
+            let view = self.parts.node.store.reminder(id).await?;
+            if let Some(view) = view.filter(|view| by.user.as_ref().is_none_or(|user| *user == view.reminder.user)) {
+                let mut reminder = view.reminder;
+                patch.apply(&mut reminder);
+                let addresses = self.addresses_of(std::slice::from_ref(&reminder)).await?;
+                self.check_reach(&reminder, &addresses).map_err(Refused::Invalid)?;
+            }
+        }
+        let parts = self.parts.clone();
+        // A caller that goes away must not leave a flight withdrawn and unsettled.
+        self.finish(async move { parts.changer.change(id, change, by).await }).await
+    }
+}
+
+/// Changes reminders, also those with runs on their way.
+pub(crate) struct Changer {
+    pub(crate) node: Node,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) settlements: Arc<Settlements>,
+    pub(crate) fired: Arc<Fired>,
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) alarms: Arc<Alarms>,
+}
+
+impl Changer {
+    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+        let Self { node, timer, flights, settlements, .. } = self;
+        // An answer is about a run that has been sent; every other command is about runs to come.
+        let is_answer = matches!(change.plain(), Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
+        let mut tries_left = WITHDRAW_TRIES;
+        loop {
+            let mut back_at = Vec::new();
+            if !is_answer {
+                let given_back;
+                (back_at, given_back) = give_back(node, flights, settlements, id).await;
+                if let Err(error) = given_back {
+                    timer.wake_at(back_at);
+                    return Err(error.into());
+                }
+            }
+            let changed = node.store.change(id, change.clone(), by.clone()).await;
+            // Only now, so that the timer is in no hurry to claim it again before the change.
+            timer.wake_at(back_at);
+            match changed {
+                // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
+                Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !flights.has_begun(id) => {
+                    if tries_left == WITHDRAW_TRIES
+                        && self.peers.is_shared()
+                        && let Err(error) = node.store.recall(id).await
+                    {
+                        tracing::debug!(%error, "could not ask for it back");
+                    }
+                    tries_left -= 1;
+                    node.clock.pause(WITHDRAW_AGAIN_AFTER).await;
+                }
+                Ok(changed) => {
+                    if let (Change::Fire, Some(occurrence)) = (&change, &changed.occurrence) {
+                        self.fired.add(occurrence.id);
+                    }
+                    timer.wake_at(changed.wakes.iter().copied());
+                    self.alarms.changed(&changed.view);
+                    if matches!(change, Change::Cancel) && node.says(Kind::Cancelled) {
+                        tracing::info!(reminder = %id, by = %by.actor, "cancelled");
+                    }
+                    return Ok(changed);
+                }
+                Err(error) => {
+                    if matches!(error, ChangeError::Store(StoreError::Unavailable(_))) {
+                        // It may be written all the same, and the runs that it planned are not known here.
+                        timer.reset();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

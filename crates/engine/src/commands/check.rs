@@ -1,0 +1,108 @@
+//! Checking reminders before they are written.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use punctual_core::alert;
+use punctual_core::invalid::Invalid;
+use punctual_core::reach;
+use punctual_core::reminder::{Address, Reminder};
+use punctual_core::store::StoreError;
+
+use crate::Engine;
+
+/// How many reminders of a batch are checked before others go on: finding the first run of each may take a while.
+const CHECKED_AT_ONCE: usize = 32;
+
+/// Lets other tasks that are ready go on.
+async fn breathe() {
+    let mut has_waited = false;
+    std::future::poll_fn(|context| {
+        if has_waited {
+            return std::task::Poll::Ready(());
+        }
+        has_waited = true;
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
+}
+
+impl Engine {
+    /// Checks reminders as [`Engine::create`] does; returns of each when it is first due.
+    pub async fn check(
+        &self,
+        reminders: &[Reminder],
+        now: Timestamp,
+    ) -> Result<Vec<Result<Timestamp, Invalid>>, StoreError> {
+        let addresses = self.addresses_of(reminders).await?;
+        let check = |reminder: &Reminder| {
+            let first_due_at = self.check_one(reminder, now)?;
+            self.check_reach(reminder, &addresses)?;
+            Ok(first_due_at)
+        };
+        let mut checked = Vec::with_capacity(reminders.len());
+        for some in reminders.chunks(CHECKED_AT_ONCE) {
+            if !checked.is_empty() {
+                breathe().await;
+            }
+            checked.extend(some.iter().map(check));
+        }
+        Ok(checked)
+    }
+
+    /// The problems of a reminder's addresses that did not keep it from being made.
+    pub fn warnings(&self, reminder: &Reminder) -> Vec<Invalid> {
+        reach::warnings(reminder, |address| self.parts.dead.get(address))
+    }
+
+    /// The addresses of the users that decide whether anybody can receive `reminders`.
+    pub(super) async fn addresses_of(
+        &self,
+        reminders: &[Reminder],
+    ) -> Result<HashMap<String, Vec<Address>>, StoreError> {
+        let depends = |reminder: &&Reminder| reach::depends_on_user(reminder, |address| self.parts.dead.get(address));
+        let users: BTreeSet<&String> = reminders.iter().filter(depends).map(|reminder| &reminder.user).collect();
+        if users.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let found = self.parts.node.store.users_of(users.into_iter().cloned().collect()).await?;
+        Ok(found.into_iter().map(|user| (user.id, user.addresses)).collect())
+    }
+
+    pub(super) fn check_reach(
+        &self,
+        reminder: &Reminder,
+        addresses: &HashMap<String, Vec<Address>>,
+    ) -> Result<(), Invalid> {
+        let users = addresses.get(&reminder.user).map(Vec::as_slice).unwrap_or_default();
+        reach::check(reminder, users, &self.parts.node.settings.fallback, |address| self.parts.dead.get(address))
+    }
+
+    fn check_one(&self, reminder: &Reminder, now: Timestamp) -> Result<Timestamp, Invalid> {
+        reminder.validate()?;
+        if reminder.created_via == alert::VIA {
+            // It would raise no alert of its own.
+            let problem = format!("`{}` is what punctual says of its own alerts; write another word", alert::VIA);
+            return Err(Invalid::new("created_via", problem));
+        }
+        self.check_addresses(&reminder.to)?;
+        let first = reminder.schedule.first_after(&reminder.timezone, now);
+        first.ok_or_else(|| Invalid::new("schedule", "is never due: every instant of it has passed"))
+    }
+
+    pub(super) fn check_addresses(&self, to: &[Address]) -> Result<(), Invalid> {
+        for (index, address) in to.iter().enumerate() {
+            let Some(channel) = self.parts.channels.get(&address.channel) else {
+                return Err(self.no_channel(&format!("to[{index}].channel"), &address.channel));
+            };
+            channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn no_channel(&self, field: &str, name: &str) -> Invalid {
+        let known: Vec<_> = self.parts.channels.keys().map(String::as_str).collect();
+        Invalid::new(field, format!("there is no channel named `{name}`; there is {}", known.join(", ")))
+    }
+}

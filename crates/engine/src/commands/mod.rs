@@ -1,0 +1,42 @@
+//! The commands: what every front door calls, one verb a file.
+
+/// Writing new reminders.
+mod create;
+
+/// Checking reminders before they are written.
+mod check;
+
+/// Changing one reminder.
+pub(crate) mod change;
+
+/// Changing the people reminders are for.
+mod user;
+
+/// Taking a dead address to be alive again.
+mod revive;
+
+/// Sending a message that is no reminder's.
+mod trial;
+
+use punctual_core::store::StoreError;
+use tokio::sync::oneshot;
+
+pub use self::create::CreateError;
+pub use self::trial::Trial;
+use crate::Engine;
+
+impl Engine {
+    /// Runs `work` to its end, also when the caller stops waiting for it.
+    pub(crate) async fn finish<T, E>(&self, work: impl Future<Output = Result<T, E>> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.parts.runtime.spawn(Box::pin(async move {
+            // Nobody waits any more when the caller was dropped; the work is done all the same.
+            let _ = sender.send(work.await);
+        }));
+        receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into()).into()))
+    }
+}

@@ -1,0 +1,43 @@
+//! Changing the people reminders are for.
+//!
+//! A run that waits for the end of somebody's quiet hours or pause is looked at again when those change, so the timer must know.
+
+use jiff::Timestamp;
+use punctual_core::store::StoreError;
+use punctual_core::user::User;
+
+use crate::Engine;
+use crate::timer::Timer;
+
+impl Engine {
+    /// Writes or replaces a user.
+    pub async fn put_user(&self, user: User) -> Result<(), StoreError> {
+        let parts = self.parts.clone();
+        self.finish(async move {
+            let wakes = parts.node.store.put_user(user).await;
+            look_again(&parts.timer, wakes)
+        })
+        .await
+    }
+
+    /// Removes a user's entry; their reminders stay. Returns whether there was one.
+    pub async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
+        let (parts, id) = (self.parts.clone(), id.to_owned());
+        self.finish(async move {
+            let wakes = parts.node.store.delete_user(&id, parts.node.now()).await;
+            let existed = matches!(wakes, Ok(Some(_)));
+            look_again(&parts.timer, wakes.map(Option::unwrap_or_default))?;
+            Ok(existed)
+        })
+        .await
+    }
+}
+
+fn look_again(timer: &Timer, wakes: Result<Vec<Timestamp>, StoreError>) -> Result<(), StoreError> {
+    if matches!(wakes, Err(StoreError::Unavailable(_))) {
+        // It may be written all the same, and the runs that it woke are not known here.
+        timer.reset();
+    }
+    timer.wake_at(wakes?);
+    Ok(())
+}

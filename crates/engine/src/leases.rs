@@ -1,0 +1,87 @@
+//! Keeping this node's leases.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use punctual_core::store::StoreError;
+
+use crate::flight::Flights;
+use crate::instant::{plus, signed};
+use crate::node::{Node, Phase};
+use crate::outage::OTHERS_FIRST;
+use crate::peers::Peers;
+use crate::settle::Settlements;
+
+/// A lease that ends sooner than this is not used any more: the store's clock may run a little ahead of ours.
+pub(crate) const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
+/// How often, as a part of a lease, it is looked at.
+const LOOK: u32 = 6;
+/// How many looks a lease lives through without being renewed. A run that is claimed a moment ahead and sent at once is settled by
+/// then, also where there are ten thousand: renewing it would be as much work as settling it, at the very moment of the burst.
+const LEFT_ALONE: u32 = 2;
+
+/// Prolongs the leases of the flights.
+pub(crate) struct Leases {
+    pub(crate) node: Node,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) settlements: Arc<Settlements>,
+    pub(crate) peers: Arc<Peers>,
+}
+
+impl Leases {
+    /// Renews each lease that has two thirds left or less, every sixth of a lease: three renewals may fail before one is lost.
+    pub(crate) async fn run(self: Arc<Self>) {
+        let node = &self.node;
+        loop {
+            tokio::select! { biased;
+                () = node.stop.reached(Phase::Landed) => return,
+                () = node.clock.pause(node.settings.lease_for / LOOK) => {}
+            }
+            if let Err(error) = self.renew().await {
+                node.health.failed(&error);
+            }
+        }
+    }
+
+    /// Renews all leases that are worth it, also those that have run out, if nobody has taken them.
+    async fn renew(&self) -> Result<(), StoreError> {
+        let node = &self.node;
+        let lease_for = node.settings.lease_for;
+        // A lease that ends later than this is left alone.
+        let worth = lease_for * (LOOK - LEFT_ALONE) / LOOK;
+        let leases = self.flights.leases(plus(node.now(), signed(worth)));
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let until = plus(node.now(), signed(lease_for));
+        let lost = node.store.renew(leases.clone(), until).await?;
+        self.flights.renewed(&leases, &lost, until);
+        Ok(())
+    }
+
+    /// Makes sure that a claim does not take what this node itself has under way. A node that is stopping does not wait for that, and
+    /// must not claim after this.
+    pub(crate) async fn keep_own(&self) -> Result<(), StoreError> {
+        let node = &self.node;
+        if let Some(outage) = node.health.outage() {
+            // From now on, the time that the other nodes need to come back is counted.
+            node.store.probe().await?;
+            let concerns_others = outage.concerns_others(node.settings.lease_for, node.now());
+            tokio::select! { biased;
+                () = node.stopped() => return Ok(()),
+                () = self.settlements.caught_up() => {}
+            }
+            self.renew().await?;
+            let has_others = outage.had_peers || self.peers.count() > 1;
+            if has_others && concerns_others && !node.pause(OTHERS_FIRST).await {
+                return Ok(());
+            }
+            node.health.end(&outage);
+        }
+        // Or this machine slept.
+        if self.flights.end_by(plus(node.now(), LEASE_MARGIN)) {
+            self.renew().await?;
+        }
+        Ok(())
+    }
+}

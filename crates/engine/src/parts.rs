@@ -1,0 +1,244 @@
+//! The parts of an engine, and how they are put together.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use punctual_core::alarm::Alarm;
+use punctual_core::channel::Channel;
+use punctual_core::clock::{BoxFuture, Clock, Random};
+use punctual_core::store::Store;
+
+use crate::alarm::{self, Alarms};
+use crate::claim::Claimer;
+use crate::commands::change::Changer;
+use crate::dispatch::dead::{self, Dead};
+use crate::dispatch::standing::ChannelStanding;
+use crate::dispatch::{Channels, Dispatcher};
+use crate::flight::{Fired, Flights};
+use crate::leases::Leases;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::node::{Node, Stop};
+use crate::outage::StoreHealth;
+use crate::peers::beat::Heartbeat;
+use crate::peers::listen::Listener;
+use crate::peers::{Peers, Standing};
+use crate::run::Landing;
+use crate::settings::Settings;
+use crate::settle::{Settlements, Settler};
+use crate::sweep::{overdue, prune};
+use crate::system::Runtime;
+use crate::timer::Timer;
+
+/// The parts that an engine is made of.
+pub struct Parts {
+    /// Where reminders live.
+    pub store: Arc<dyn Store>,
+    /// How they reach people, by name.
+    pub channels: BTreeMap<String, Arc<dyn Channel>>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+    /// Tasks.
+    pub runtime: Arc<dyn Runtime>,
+    /// Limits and delays.
+    pub settings: Settings,
+    /// A timer outside this process, if there is one.
+    pub alarm: Option<Arc<dyn Alarm>>,
+}
+
+/// The engine. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) parts: Arc<Wired>,
+}
+
+/// The parts that commands, the start and the stop use. Each task has its own.
+pub(crate) struct Wired {
+    pub(crate) node: Node,
+    pub(crate) channels: Arc<Channels>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) alarms: Arc<Alarms>,
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) dead: Arc<Dead>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) changer: Changer,
+    pub(crate) heartbeat: Arc<Heartbeat>,
+    pub(crate) landing: Landing,
+    /// The tasks, until they are started.
+    pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
+}
+
+/// How the engine is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// The store's last failure, until something works again.
+    pub store_error: Option<String>,
+    /// How it stands among other nodes, if there can be others.
+    pub standing: Option<Standing>,
+}
+
+impl Engine {
+    /// Puts an engine together. Nothing fires before [`Engine::start`].
+    pub fn new(parts: Parts) -> Self {
+        let Parts { store, channels, clock, random, runtime, settings, alarm } = parts;
+        let (channels, settings) = (Arc::new(channels), Arc::new(settings));
+        let (timer, peers) = (Arc::new(Timer::new()), Arc::new(Peers::none()));
+        let node = Node {
+            store,
+            health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
+            log: Arc::new(Log::new(clock.clone(), runtime.clone())),
+            metrics: Arc::default(),
+            stop: Stop::new(),
+            clock,
+            settings,
+        };
+        let (flights, fired) = (Arc::new(Flights::new(node.metrics.in_flight.clone())), Arc::new(Fired::default()));
+        let fallback = node.settings.fallback.address.channel.clone();
+        let alarms = Arc::new(Alarms::new(alarm, node.clock.clone(), fallback));
+        let (settlements, receiver) = Settlements::new(node.clone());
+        let (settlements, dead) = (Arc::new(settlements), Arc::new(Dead::default()));
+        let dispatcher = Arc::new(Dispatcher::new(
+            node.clone(),
+            channels.clone(),
+            runtime.clone(),
+            random.clone(),
+            settlements.clone(),
+            dead.clone(),
+            peers.clone(),
+        ));
+        let leases = Arc::new(Leases {
+            node: node.clone(),
+            flights: flights.clone(),
+            settlements: settlements.clone(),
+            peers: peers.clone(),
+        });
+        let heartbeat = Arc::new(Heartbeat {
+            node: node.clone(),
+            peers: peers.clone(),
+            timer: timer.clone(),
+            dispatcher: dispatcher.clone(),
+            random: random.clone(),
+        });
+        let listener = Arc::new(Listener {
+            node: node.clone(),
+            peers: peers.clone(),
+            timer: timer.clone(),
+            flights: flights.clone(),
+            settlements: settlements.clone(),
+            dispatcher: dispatcher.clone(),
+            runtime: runtime.clone(),
+        });
+        let settler = Settler {
+            node: node.clone(),
+            flights: flights.clone(),
+            timer: timer.clone(),
+            alarms: alarms.clone(),
+            dispatcher: dispatcher.clone(),
+            settlements: settlements.clone(),
+            receiver,
+        };
+        let holding = channels.iter().filter(|(_, channel)| channel.holds_unknown());
+        let claimer = Claimer {
+            node: node.clone(),
+            timer: timer.clone(),
+            flights: flights.clone(),
+            fired: fired.clone(),
+            peers: peers.clone(),
+            alarms: alarms.clone(),
+            leases: leases.clone(),
+            dispatcher: dispatcher.clone(),
+            holding: holding.map(|(name, _)| name.clone()).collect(),
+        };
+        let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
+        let tasks: Vec<BoxFuture<()>> = vec![
+            Box::pin(settler.run()),
+            Box::pin(dispatcher.clone().run()),
+            Box::pin(claimer.run()),
+            Box::pin(heartbeat.clone().run()),
+            Box::pin(listener.run()),
+            Box::pin(alarm::ring(node.clone(), alarms.clone(), flights.clone(), timer.clone())),
+            Box::pin(alarm::fill(node.clone(), alarms.clone())),
+            Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
+            Box::pin(leases.run()),
+            Box::pin(sweep.run()),
+            Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
+            Box::pin(prune::run(node.clone())),
+        ];
+        let landing = Landing { node: node.clone(), flights: flights.clone(), settlements: settlements.clone() };
+        let changer = Changer {
+            node: node.clone(),
+            timer: timer.clone(),
+            flights,
+            settlements,
+            fired,
+            peers: peers.clone(),
+            alarms: alarms.clone(),
+        };
+        let tasks = Mutex::new(tasks);
+        let parts = Wired {
+            node,
+            channels,
+            random,
+            runtime,
+            timer,
+            alarms,
+            peers,
+            dead,
+            dispatcher,
+            changer,
+            heartbeat,
+            landing,
+            tasks,
+        };
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// Where reminders live.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.node.store
+    }
+
+    /// Time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.parts.node.clock
+    }
+
+    /// Randomness.
+    pub fn random(&self) -> &Arc<dyn Random> {
+        &self.parts.random
+    }
+
+    /// How reminders reach people.
+    pub fn channels(&self) -> &BTreeMap<String, Arc<dyn Channel>> {
+        &self.parts.channels
+    }
+
+    /// Its counters.
+    pub fn metrics(&self) -> &Metrics {
+        &self.parts.node.metrics
+    }
+
+    /// Limits and delays.
+    pub fn settings(&self) -> &Settings {
+        &self.parts.node.settings
+    }
+
+    /// The timer outside this process, if there is one.
+    pub fn alarm(&self) -> Option<&Arc<dyn Alarm>> {
+        self.parts.alarms.alarm()
+    }
+
+    /// How it is.
+    pub fn health(&self) -> Health {
+        Health { store_error: self.parts.node.health.error(), standing: self.parts.peers.standing() }
+    }
+
+    /// How each channel stands, by name.
+    pub fn channel_standings(&self) -> Vec<ChannelStanding> {
+        self.parts.dispatcher.standings()
+    }
+}
