@@ -4,7 +4,7 @@
 //! handed in. The modules follow the life of a reminder, in reading order. Whatever knows only time is in `punctual-time`, and
 //! is found here under the same names.
 
-pub use punctual_time::{invalid, phrase, schedule, span, steps, zone};
+pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
 
 /// Names of things: reminders, occurrences, and the key that makes a send happen once.
 pub mod id;

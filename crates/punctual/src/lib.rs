@@ -26,11 +26,14 @@ mod logging;
 /// Everything wired together, from start to orderly stop.
 mod serve;
 
-/// What a text says about time, as both doors answer it.
-mod understood;
+/// What goes over the wire, as the server and its clients both know it.
+mod wire;
 
 /// The API.
 mod http;
+
+/// The server, from the outside.
+mod client;
 
 /// The command line.
 mod cli;

@@ -7,7 +7,7 @@
 pub mod invalid;
 
 /// Gives an enum the words in which doors and stores write it.
-mod words;
+pub mod words;
 
 /// Time zones by name, and the nearest names to a misspelt one.
 pub mod zone;
@@ -23,3 +23,6 @@ pub mod schedule;
 
 /// Time as people say it, and how they answer.
 pub mod phrase;
+
+/// What a sentence asks for: what to be reminded of, and when.
+pub mod sentence;

@@ -1,8 +1,21 @@
 //! Gives an enum the words in which doors and stores write it.
 
+use std::str::FromStr;
+
+use crate::invalid::Invalid;
+
+/// An enum whose values are written as words.
+pub trait Words: FromStr<Err = Invalid> + 'static {
+    /// All words there are.
+    const WORDS: &'static [&'static str];
+
+    /// The word of this value.
+    fn word(&self) -> &'static str;
+}
+
 /// Gives an enum its written words, both ways, so that every door and store spells it alike.
 ///
-/// The enum gets `as_str`, `Display` and `FromStr`; a word that it does not have is an [`Invalid`](crate::invalid::Invalid) of the
+/// The enum gets `as_str`, [`Words`](crate::words::Words), `Display` and `FromStr`; a word that it does not have is an [`Invalid`](crate::invalid::Invalid) of the
 /// field named after `as`.
 #[macro_export]
 macro_rules! words {
@@ -11,6 +24,14 @@ macro_rules! words {
             /// The word people and stores use.
             pub fn as_str(&self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl $crate::words::Words for $type {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn word(&self) -> &'static str {
+                self.as_str()
             }
         }
 

@@ -1,16 +1,18 @@
 //! Asking to be reminded.
 
-use jiff::{SignedDuration, Timestamp};
+use std::borrow::Cow;
+
+use jiff::Timestamp;
 use punctual_core::phrase::{self, Lang, Meaning};
 use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use reqwest::Method;
-use serde_json::{Map, Value, json};
 
 use super::schedule::{NO_TIME, When};
 use super::style::{Style, neutral};
 use super::{Context, Usage, User, asked_zone, find, print, print_json, texts, when};
+use crate::client::Failure;
+use crate::wire::{MisfireInput, Reminder, ReminderInput, Span, Understood, Word};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,9 +22,6 @@ Examples:
   punctual add \"call the bank\" --at 2026-03-02T09:30
   punctual add \"stand up\" --weekly weekdays --time 09:55
   punctual add \"rotate the logs\" --cron \"0 3 * * 0\" --to webhook:https://example.org/hook";
-
-/// How far the clocks of the server and of this machine may be apart, and how long a question may take.
-const SLACK: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -78,105 +77,70 @@ pub(super) struct Details {
 }
 
 impl Details {
-    /// The fields as the API takes them.
-    pub(super) fn fields(&self) -> Result<Map<String, Value>, Usage> {
-        let mut fields = Map::new();
-        if !self.to.is_empty() {
-            let addresses: Result<Vec<Address>, _> = self.to.iter().map(|to| to.parse::<Address>()).collect();
-            let addresses = addresses.map_err(|invalid| Usage(format!("--to: {}", invalid.problem)))?;
-            fields.insert("to".into(), json!(addresses));
-        }
-        if let Some(only) = self.only {
-            fields.insert("only".into(), only.into());
-        }
-        let texts = [
-            ("priority", &self.priority),
-            ("ack_timeout", &self.ack_timeout),
-            ("name", &self.name),
-            ("misfire", &self.misfire),
-        ];
-        for (field, text) in texts {
-            if let Some(text) = text {
-                fields.insert(field.into(), text.clone().into());
-            }
-        }
-        if let Some(prompt) = &self.ack {
-            fields.insert("require_ack".into(), true.into());
-            if !prompt.is_empty() {
-                fields.insert("ack_prompt".into(), prompt.clone().into());
-            }
-        }
-        if let Some(retries) = self.retries {
-            fields.insert("max_retries".into(), retries.into());
-        }
-        Ok(fields)
+    /// What it says about a reminder.
+    pub(super) fn input(&self) -> Result<ReminderInput, Usage> {
+        let to: Result<Vec<Address>, _> = self.to.iter().map(|to| to.parse::<Address>()).collect();
+        let to = to.map_err(|invalid| Usage(format!("--to: {}", invalid.problem)))?;
+        let prompt = self.ack.clone().filter(|prompt| !prompt.is_empty());
+        Ok(ReminderInput {
+            to: (!to.is_empty()).then(|| to.into_iter().map(Into::into).collect()),
+            only: self.only,
+            priority: self.priority.as_deref().map(Word::new),
+            ack_timeout: self.ack_timeout.clone().map(Span),
+            name: self.name.clone().map(Some),
+            misfire: self.misfire.as_deref().map(|policy| MisfireInput::Policy(Word::new(policy))),
+            require_ack: self.ack.as_ref().map(|_| true),
+            ack_prompt: prompt.map(Some),
+            max_retries: self.retries,
+            ..ReminderInput::default()
+        })
     }
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let text = args.text.join(" ");
     let lang = texts::lang(args.lang.as_deref())?;
-    let mut body = args.details.fields()?;
-    let user = args.user.named();
+    let mut input = args.details.input()?;
     // Only a zone that was asked for: without one the server knows the user's, and its own.
-    if let Some(zone) = asked_zone(args.details.tz.as_deref())? {
-        body.insert("timezone".into(), zone.name().into());
+    input.timezone = asked_zone(args.details.tz.as_deref())?.map(|zone| zone.name().to_owned());
+    input.user = args.user.named();
+    input.created_via = Some("cli".into());
+    match args.when.schedule(args.count)? {
+        Some(schedule) => (input.schedule, input.message) = (Some(schedule), Some(text.clone())),
+        None => (input.text, input.lang) = (Some(text.clone()), lang.map(|lang| lang.tag().to_owned())),
     }
-    if let Some(user) = user {
-        body.insert("user".into(), user.into());
-    }
-    body.insert("created_via".into(), "cli".into());
-    let note = match args.when.schedule(args.count)? {
-        Some(schedule) => {
-            body.insert("schedule".into(), schedule);
-            body.insert("message".into(), text.into());
-            None
-        }
-        None => {
-            let said = understood(&text, lang, &body, context).await?;
-            body.insert("schedule".into(), said.schedule);
-            body.insert("message".into(), said.message.into());
-            body.insert("original_text".into(), text.into());
-            said.note
+    let reminder = match context.client.create(&input).await {
+        Ok(reminder) => reminder,
+        Err(failure) => {
+            let usage = input.text.as_deref().and_then(|text| misunderstood(&failure, text, lang));
+            return Err(usage.map_or_else(|| failure.into(), anyhow::Error::from));
         }
     };
-    let reminder = context.client.send(Method::POST, "/v1/reminders", Some(Value::Object(body))).await?;
     warn(&reminder);
     if context.json {
         return print_json(&reminder);
     }
-    print(&confirmation_with("added", &reminder, note.as_deref(), context))
+    print(&confirmation("added", &reminder, context))
 }
 
-/// What a text asks for.
-#[derive(Debug, PartialEq)]
-struct Said {
-    schedule: Value,
-    message: String,
-    /// How the time in it was taken, where the next run does not say it.
-    note: Option<String>,
-}
-
-/// Asks the server, who knows the user's language and zone, what `text` says.
-async fn understood(
-    text: &str,
-    lang: Option<Lang>,
-    body: &Map<String, Value>,
-    context: &Context,
-) -> anyhow::Result<Said> {
-    if let Some(reason) = hopeless(text, lang, SystemClock::read()) {
-        return Err(no_time(&reason).into());
+/// What is wrong with a sentence, if that is why there is no reminder.
+fn misunderstood(failure: &Failure, text: &str, lang: Option<Lang>) -> Option<Usage> {
+    let problem = match failure {
+        Failure::Refused(refused) => {
+            refused.problem.as_ref().filter(|problem| problem.field.as_deref() == Some("text"))?
+        }
+        // No server is needed to say that there is no time in it.
+        Failure::Unreachable(_) => return hopeless(text, lang, SystemClock::read()).map(|reason| no_time(&reason)),
+        Failure::Stranger(_) => return None,
+    };
+    let detail = problem.errors.first().map_or(problem.detail.as_str(), |error| &error.detail);
+    match &*problem.code {
+        "not_understood" => Some(no_time(detail)),
+        _ => Some(Usage(detail.to_owned())),
     }
-    let mut question = Map::from_iter([("text".to_owned(), text.into())]);
-    question.extend(lang.map(|lang| ("lang".to_owned(), lang.tag().into())));
-    for (field, name) in [("timezone", "tz"), ("user", "user")] {
-        question.extend(body.get(field).map(|value| (name.to_owned(), value.clone())));
-    }
-    let answer = context.client.send(Method::POST, "/v1/parse", Some(Value::Object(question))).await?;
-    Ok(said(&answer, SystemClock::read())?)
 }
 
-/// Why `text` has no time in it, if that is so in every language: the server need not be asked then.
+/// Why `text` has no time in it, if that is so in every language.
 fn hopeless(text: &str, lang: Option<Lang>, now: Timestamp) -> Option<String> {
     let zone = Zone::utc();
     let reason = |lang| match phrase::parse(text, lang, &zone, now).meaning {
@@ -188,32 +152,6 @@ fn hopeless(text: &str, lang: Option<Lang>, now: Timestamp) -> Option<String> {
     others.iter().all(|lang| reason(Some(*lang)).is_some()).then_some(first)
 }
 
-/// What is asked for by a text that the server has understood like this.
-fn said(answer: &Value, now: Timestamp) -> Result<Said, Usage> {
-    let text = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
-    let summary = text("summary");
-    let once = |field: &str| json!({ "type": "once", "at": answer[field] });
-    let is_before = |field: &str, bound: Timestamp| when::instant(answer, field).is_some_and(|at| at < bound);
-    let (schedule, note) = match answer["kind"].as_str().unwrap_or_default() {
-        "recurring" => (answer["schedule"].clone(), Some(summary.clone())),
-        "instant" if is_before("at", now - SLACK) => {
-            return Err(Usage(format!("that is in the past: {summary}; say a time to come")));
-        }
-        "instant" | "duration" => (once("at"), None),
-        // `by friday` begins now; to be reminded now is not what it asks for.
-        "interval" if is_before("from", now + SLACK) => {
-            return Err(Usage(format!("that has begun already: {summary}; say at what time to be reminded")));
-        }
-        "interval" => (once("from"), Some(format!("{summary}; due when it begins"))),
-        _ => return Err(no_time(&text("reason"))),
-    };
-    let message = text("rest");
-    if message.is_empty() {
-        return Err(Usage(format!("say also what to be reminded of; the text says only when: {summary}")));
-    }
-    Ok(Said { schedule, message, note })
-}
-
 /// Why there is no time in a text, and how else it can be said.
 fn no_time(reason: &str) -> Usage {
     let options = NO_TIME.split(';').next().unwrap_or_default().trim_start_matches("say when: ");
@@ -221,85 +159,32 @@ fn no_time(reason: &str) -> Usage {
 }
 
 /// Says what is wrong with a reminder that was made or changed all the same.
-pub(super) fn warn(reminder: &Value) {
-    for warning in reminder["warnings"].as_array().into_iter().flatten() {
-        let text = |field: &str| neutral(warning[field].as_str().unwrap_or_default());
-        eprintln!("warning: {}: {}", text("field"), text("detail"));
+pub(super) fn warn(reminder: &Reminder<'_>) {
+    for warning in &reminder.warnings {
+        eprintln!("warning: {}: {}", neutral(&warning.field), neutral(&warning.detail));
     }
 }
 
 /// What was done to which reminder, and when it is due next.
-pub(super) fn confirmation(done: &str, reminder: &Value, context: &Context) -> String {
-    confirmation_with(done, reminder, None, context)
-}
-
-/// The same, with a note on how its time was taken.
-fn confirmation_with(done: &str, reminder: &Value, note: Option<&str>, context: &Context) -> String {
+pub(super) fn confirmation(done: &str, reminder: &Reminder<'_>, context: &Context) -> String {
     let paint = context.paint;
     let now = SystemClock::read();
     let id = paint.with(Style::Cyan, &find::short_id(reminder));
-    let message = neutral(reminder["message"].as_str().unwrap_or_default());
     let mark = paint.with(Style::Green, "✓");
-    let mut text = format!("{mark} {done} {id}  {}\n", paint.with(Style::Bold, &message));
-    let is_once = reminder["schedule"]["type"] == "once";
-    let rule = note.or_else(|| reminder["summary"].as_str().filter(|_| !is_once));
-    let rule = rule.map(|rule| paint.with(Style::Dim, &format!("   {}", neutral(rule)))).unwrap_or_default();
-    let zone = when::zone_of(reminder).unwrap_or_else(Zone::utc);
-    match when::instant(reminder, "next_run_at") {
-        Some(at) => text.push_str(&format!("  {}{rule}\n", when::both(at, &zone, now))),
-        None => text.push_str(&format!("  {}\n", reminder["status"].as_str().unwrap_or_default())),
+    let mut text = format!("{mark} {done} {id}  {}\n", paint.with(Style::Bold, &neutral(&reminder.message)));
+    let rule = rule(reminder).map(|rule| paint.with(Style::Dim, &format!("   {}", neutral(&rule)))).unwrap_or_default();
+    match reminder.next_run_at {
+        Some(at) => text.push_str(&format!("  {}{rule}\n", when::both(at, &when::zone_of(reminder), now))),
+        None => text.push_str(&format!("  {}\n", reminder.status)),
     }
     text
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::understood::Understood;
-
-    /// What `text` asks for at ten on a Sunday in Berlin.
-    fn asked(text: &str) -> Result<Said, Usage> {
-        let zone = Zone::named("Europe/Berlin").unwrap();
-        let now = "2026-03-01T10:00:00+01:00".parse().unwrap();
-        let answer = Understood::of(phrase::parse(text, Some(Lang::En), &zone, now), &zone, now);
-        said(&serde_json::to_value(answer).unwrap(), now)
-    }
-
-    #[test]
-    fn a_text_says_what_and_when() {
-        let once = |at: &str| json!({ "type": "once", "at": at });
-        for (text, message, schedule) in [
-            ("take my medicine in 5 minutes", "take my medicine", once("2026-03-01T10:05:00+01:00")),
-            ("in 5 minutes take my medicine", "take my medicine", once("2026-03-01T10:05:00+01:00")),
-            ("In 1h 30m to call mum", "call mum", once("2026-03-01T11:30:00+01:00")),
-            ("put the cake in the oven in 10m", "put the cake in the oven", once("2026-03-01T10:10:00+01:00")),
-            ("call mom tomorrow at 8", "call mom", once("2026-03-02T08:00:00+01:00")),
-            ("20 minutes pizza", "pizza", once("2026-03-01T10:20:00+01:00")),
-            (
-                "every weekday at 7:30 stand up",
-                "stand up",
-                json!({ "type": "weekly", "time": "07:30", "days": ["weekdays"] }),
-            ),
-        ] {
-            let said = asked(text).unwrap();
-            assert_eq!((said.message.as_str(), said.schedule), (message, schedule), "{text}");
-        }
-        let note = |text: &str| asked(text).unwrap().note;
-        assert_eq!(note("call mom tomorrow at 8"), None, "the next run says it");
-        assert_eq!(note("stand up every day at 8").unwrap(), "every day at 08:00, Europe/Berlin");
-    }
-
-    #[test]
-    fn what_cannot_be_asked_for_is_refused_with_the_reason() {
-        for (text, words) in [
-            ("put the cake in the oven", "or say it by an option: --in 5m"),
-            ("in 5 minutes", "what to be reminded of"),
-            ("call mom yesterday at 5", "in the past: Sat 28 Feb 2026"),
-            ("finish it by friday", "has begun already: from Sun 1 Mar 2026"),
-            ("", "no time was found"),
-        ] {
-            let Usage(error) = asked(text).unwrap_err();
-            assert!(error.contains(words), "{text}: {error}");
-        }
+/// How its time was taken, where the next run does not say it.
+fn rule<'a>(reminder: &'a Reminder<'_>) -> Option<Cow<'a, str>> {
+    match reminder.understood.as_deref() {
+        Some(Understood::Recurring { summary, .. }) => Some(summary.into()),
+        Some(Understood::Interval { summary, .. }) => Some(format!("{summary}; due when it begins").into()),
+        _ => Some(reminder.summary.as_str().into()).filter(|_| !reminder.schedule.is_once()),
     }
 }

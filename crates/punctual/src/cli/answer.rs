@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::texts::{Speaker, Texts};
 use super::{Global, print, when};
-use crate::understood::exact;
+use crate::wire::exact;
 
 const EXAMPLES: &str = "\
 Examples:

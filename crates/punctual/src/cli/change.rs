@@ -1,12 +1,12 @@
 //! The commands that are one word: cancel, pause, snooze and their kin.
 
-use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::add::confirmation;
-use super::find::{self, find};
+use super::find::find;
 use super::{Context, Said, User, complaint, print, print_json};
 use crate::cli::style::neutral;
+use crate::wire::{Answer, Reminder, UserQuery};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -37,14 +37,8 @@ struct Answered {
 }
 
 impl Answered {
-    fn body_with(&self, mut body: Value) -> Value {
-        if let Some(run) = self.run {
-            body["run"] = run.into();
-        }
-        if let Some(text) = &self.text {
-            body["text"] = text.as_str().into();
-        }
-        body
+    fn answer(&self) -> Answer {
+        Answer { run: self.run, text: self.text.clone(), ..Answer::default() }
     }
 }
 
@@ -102,7 +96,7 @@ impl Verb {
 
 /// Answers each of the reminders.
 pub(super) async fn answer(args: &AnswerArgs, verb: Verb, context: &Context) -> anyhow::Result<()> {
-    each(&args.which, verb, Some(args.said.body_with(json!({}))), context).await
+    each(&args.which, verb, Some(&args.said.answer()), context).await
 }
 
 /// Does it to each of the reminders.
@@ -111,12 +105,12 @@ pub(super) async fn run(args: &Args, verb: Verb, context: &Context) -> anyhow::R
 }
 
 /// One that fails does not stop the others.
-async fn each(args: &Args, verb: Verb, body: Option<Value>, context: &Context) -> anyhow::Result<()> {
+async fn each(args: &Args, verb: Verb, answer: Option<&Answer>, context: &Context) -> anyhow::Result<()> {
     let user = args.user.named();
     let mut done = Vec::new();
     let mut failed = false;
     for text in &args.reminders {
-        match one(text, verb, body.clone(), user.as_deref(), context).await {
+        match one(text, verb, answer, user.as_deref(), context).await {
             Ok(reminder) if context.json => done.push(reminder),
             Ok(reminder) => print(&confirmation(verb.done(), &reminder, context))?,
             Err(error) if args.reminders.len() == 1 => return Err(error),
@@ -129,7 +123,7 @@ async fn each(args: &Args, verb: Verb, body: Option<Value>, context: &Context) -
     if context.json {
         // One asked for, one answered; several asked for, a list.
         match args.reminders.len() {
-            1 => print_json(&done.pop().unwrap_or_default())?,
+            1 => print_json(&done.pop())?,
             _ => print_json(&json!({ "reminders": done }))?,
         }
     }
@@ -139,24 +133,24 @@ async fn each(args: &Args, verb: Verb, body: Option<Value>, context: &Context) -
 async fn one(
     text: &str,
     verb: Verb,
-    body: Option<Value>,
+    answer: Option<&Answer>,
     user: Option<&str>,
     context: &Context,
-) -> anyhow::Result<Value> {
-    let reminder = find(&context.client, text, user).await?;
-    let path = format!("/v1/reminders/{}", find::id(&reminder));
-    match verb {
-        Verb::Cancel => context.client.change(Method::DELETE, &path, user, None).await,
-        verb => context.client.change(Method::POST, &format!("{path}/{}", verb.word()), user, body).await,
-    }
+) -> anyhow::Result<Reminder<'static>> {
+    let client = &context.client;
+    let (id, user) = (find(client, text, user).await?.id, UserQuery::of(user));
+    Ok(match (verb, answer) {
+        (Verb::Cancel, _) => client.cancel(&id, &user).await?,
+        (verb, Some(answer)) => client.answer(&id, verb.word(), &user, answer).await?,
+        (verb, None) => client.command(&id, verb.word(), &user).await?,
+    })
 }
 
 pub(super) async fn snooze(args: &SnoozeArgs, context: &Context) -> anyhow::Result<()> {
     let user = args.user.named();
     let reminder = find(&context.client, &args.reminder, user.as_deref()).await?;
-    let path = format!("/v1/reminders/{}/snooze", find::id(&reminder));
-    let body = args.said.body_with(json!({ "until": args.until.join(" ") }));
-    let reminder = context.client.change(Method::POST, &path, user.as_deref(), Some(body)).await?;
+    let answer = Answer { until: Some(args.until.join(" ")), ..args.said.answer() };
+    let reminder = context.client.answer(&reminder.id, "snooze", &UserQuery::of(user.as_deref()), &answer).await?;
     if context.json {
         return print_json(&reminder);
     }

@@ -5,13 +5,11 @@ use std::fmt::Write;
 use anyhow::anyhow;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use reqwest::Method;
-use serde_json::{Value, json};
 
-use super::client::escaped;
 use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::{Context, print, print_json, when};
+use crate::wire::{Gate, PageQuery, Revive, Test};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -52,100 +50,91 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 }
 
 async fn list(context: &Context) -> anyhow::Result<()> {
-    let page = context.client.get("/v1/channels", &[]).await?;
+    let page = context.client.channels().await?;
     if context.json {
         return print_json(&page);
     }
     let mut table = Table::new(&["CHANNEL", "KIND", "AT ONCE", "RATE", "EACH ADDRESS", "SENDING", "WAITING", ""]);
     let mut closed = String::new();
     let zone = context.zone().await?;
-    let channels = || page["channels"].as_array().into_iter().flatten();
-    for channel in channels() {
-        let text = |field: &str| channel[field].as_str().unwrap_or("–").to_owned();
+    for channel in &page.channels {
         table.push(vec![
-            Cell::new(&text("name"), Style::Cyan),
-            Cell::plain(&text("kind")),
-            Cell::plain(&channel["concurrency"].to_string()),
-            Cell::plain(&text("rate")),
-            Cell::plain(&text("address_rate")),
-            Cell::plain(&channel["sending"].to_string()),
-            Cell::plain(&channel["waiting"].to_string()),
-            Cell::new(if channel["default"] == true { "used when nobody says where" } else { "" }, Style::Dim),
+            Cell::new(&channel.name, Style::Cyan),
+            Cell::plain(&channel.kind),
+            Cell::plain(&channel.concurrency.to_string()),
+            Cell::plain(channel.rate.as_deref().unwrap_or("–")),
+            Cell::plain(channel.address_rate.as_deref().unwrap_or("–")),
+            Cell::plain(&channel.sending.to_string()),
+            Cell::plain(&channel.waiting.to_string()),
+            Cell::new(if channel.default { "used when nobody says where" } else { "" }, Style::Dim),
         ]);
-        for gate in channel["closed"].as_array().into_iter().flatten() {
-            let _ = writeln!(closed, "{} {}", text("name"), gate_line(gate, &zone));
+        for gate in channel.closed.iter().flatten() {
+            let _ = writeln!(closed, "{} {}", channel.name, gate_line(gate, &zone));
         }
     }
     print(&table.render(context.paint))?;
-    for warning in page["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for warning in &page.warnings {
         print(&format!("\n{} {}\n", context.paint.with(Style::Yellow, "warning:"), neutral(warning)))?;
     }
     if closed.is_empty() { Ok(()) } else { print(&format!("\nLeft alone now:\n{closed}")) }
 }
 
 /// Such as `https://example.org:443: broken until Mon 2 Mar 08:00:05 Europe/Berlin  in 3 s (12 failures in a row)`.
-fn gate_line(gate: &Value, zone: &Zone) -> String {
-    let why = match gate["why"].as_str() {
-        Some("throttled") => "asked to wait",
-        Some("broken") => "only fails",
+fn gate_line(gate: &Gate, zone: &Zone) -> String {
+    let why = match &*gate.why {
+        "throttled" => "asked to wait",
+        "broken" => "only fails",
         _ => "is being tried again",
     };
-    let until = when::instant(gate, "until").map(|at| when::both(at, zone, SystemClock::read()));
+    let until = gate.until.map(|at| when::both(at, zone, SystemClock::read()));
     let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
-    let failures = match gate["failures"].as_u64() {
-        Some(n) if n > 0 => format!(" ({n} failures in a row)"),
-        _ => String::new(),
+    let failures = match gate.failures {
+        0 => String::new(),
+        n => format!(" ({n} failures in a row)"),
     };
-    format!("{}: {why}{until}{failures}", neutral(gate["to"].as_str().unwrap_or_default()))
+    format!("{}: {why}{until}{failures}", neutral(&gate.to))
 }
 
 async fn test(channel: &str, address: &str, context: &Context) -> anyhow::Result<()> {
-    let path = format!("/v1/channels/{}/test", escaped(channel));
-    let told = context.client.send(Method::POST, &path, Some(json!({ "address": address }))).await?;
+    let told = context.client.test_channel(channel, &Test { address: Some(address.to_owned()), message: None }).await?;
     if context.json {
         print_json(&told)?;
     }
-    let text = |field: &str| told[field].as_str().map(neutral);
-    let (outcome, meaning) = (text("outcome").unwrap_or_default(), text("meaning").unwrap_or_default());
-    let error = text("error").map(|error| format!(": {error}")).unwrap_or_default();
+    let (outcome, meaning) = (neutral(&told.outcome), neutral(&told.meaning));
+    let error = told.error.as_deref().map(|error| format!(": {}", neutral(error))).unwrap_or_default();
     if outcome != "sent" {
         return Err(anyhow!("{channel}: {outcome}{error}; {meaning}"));
     }
     if context.json {
         return Ok(());
     }
-    let id = text("message_id").map(|id| format!(", as {id}")).unwrap_or_default();
-    let took = told["took_ms"].as_f64().unwrap_or_default();
-    print(&format!("{}{id}, in {took:.0} ms: {meaning}\n", context.paint.with(Style::Green, "sent")))
+    let id = told.message_id.as_deref().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
+    print(&format!("{}{id}, in {:.0} ms: {meaning}\n", context.paint.with(Style::Green, "sent"), told.took_ms))
 }
 
 async fn dead(context: &Context) -> anyhow::Result<()> {
-    let page = context.client.get("/v1/dead-addresses", &[("limit", "500".into())]).await?;
+    let page = context.client.dead_addresses(&PageQuery { limit: Some(500), cursor: None }).await?;
     if context.json {
         return print_json(&page);
     }
-    let dead = page["dead_addresses"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if dead.is_empty() {
+    if page.dead_addresses.is_empty() {
         return print("No address is known to be dead.\n");
     }
     let zone = context.zone().await?;
     let mut table = Table::new(&["CHANNEL", "ADDRESS", "SINCE", "WHY"]);
-    for entry in dead {
-        let text = |field: &str| neutral(entry[field].as_str().unwrap_or_default());
-        let since = when::instant(entry, "since").map(|at| when::labelled(at, &zone, SystemClock::read()));
+    for dead in &page.dead_addresses {
         table.push(vec![
-            Cell::new(&text("channel"), Style::Cyan),
-            Cell::plain(&text("address")),
-            Cell::plain(&since.unwrap_or_default()),
-            Cell::plain(&text("reason")),
+            Cell::new(&neutral(&dead.channel), Style::Cyan),
+            Cell::plain(&neutral(&dead.address)),
+            Cell::plain(&when::labelled(dead.since, &zone, SystemClock::read())),
+            Cell::plain(&neutral(&dead.reason)),
         ]);
     }
     print(&table.render(context.paint))
 }
 
 async fn revive(channel: &str, address: &str, context: &Context) -> anyhow::Result<()> {
-    let path = format!("/v1/channels/{}/revive", escaped(channel));
-    let told = context.client.send(Method::POST, &path, Some(json!({ "address": address }))).await?;
+    let told = context.client.revive(channel, &Revive { address: Some(address.to_owned()) }).await?;
     match context.json {
         true => print_json(&told),
         false => print(&format!("{channel}:{} is used again\n", neutral(address))),

@@ -2,64 +2,60 @@
 
 use anyhow::anyhow;
 use punctual_core::id::ReminderId;
-use serde_json::Value;
+use punctual_core::reminder::ReminderStatus;
 
-use super::client::Client;
+use super::list;
 use super::style::{Paint, neutral};
-use super::{list, when};
+use crate::client::Client;
+use crate::wire::{Reminder, ReminderQuery, UserQuery};
 
 /// How many candidates are looked at.
 const CANDIDATES_MAX: usize = 20;
 
 /// The reminder that `text` names, among those of `user`, or of whom the key means.
-pub(super) async fn find(client: &Client, text: &str, user: Option<&str>) -> anyhow::Result<Value> {
+pub(super) async fn find(client: &Client, text: &str, user: Option<&str>) -> anyhow::Result<Reminder<'static>> {
     if let Ok(id) = text.parse::<ReminderId>() {
-        return client.get(&format!("/v1/reminders/{id}"), &of(user)).await;
+        return Ok(client.reminder(&id.to_string(), &UserQuery::of(user)).await?);
     }
-    let mut candidates = matching(client, text, Some(user)).await?;
+    let whose =
+        ReminderQuery { user: user.map(str::to_owned), mine: user.is_none().then_some(true), ..Default::default() };
+    let mut candidates = matching(client, text, whose).await?;
     // The end of an id is unique enough to be looked for among everybody's.
     let is_id_end = text.len() >= 8 && text.chars().all(|c| c.is_ascii_hexdigit());
     if candidates.is_empty() && user.is_none() && is_id_end {
-        candidates = matching(client, text, None).await?;
+        candidates = matching(client, text, ReminderQuery::default()).await?;
     }
     choose(candidates, text)
 }
 
-async fn matching(client: &Client, text: &str, whose: Option<Option<&str>>) -> anyhow::Result<Vec<Value>> {
-    let mut query = vec![("match", text.to_owned()), ("limit", CANDIDATES_MAX.to_string())];
-    match whose {
-        Some(Some(user)) => query.push(("user", user.to_owned())),
-        Some(None) => query.push(("mine", "true".to_owned())),
-        None => {}
-    }
-    let mut page = client.get("/v1/reminders", &query).await?;
-    match page.get_mut("reminders").map(Value::take) {
-        Some(Value::Array(reminders)) => Ok(reminders),
-        _ => Err(anyhow!("the server's list has no reminders in it")),
-    }
+async fn matching(client: &Client, text: &str, whose: ReminderQuery) -> anyhow::Result<Vec<Reminder<'static>>> {
+    let query = ReminderQuery { matching: Some(text.to_owned()), limit: Some(CANDIDATES_MAX), ..whose };
+    Ok(client.reminders(&query).await?.reminders)
 }
 
 /// A text that means several reminders, which are listed so that one of them can be named.
 #[derive(Debug, thiserror::Error)]
-#[error("`{text}` means {} reminders; name one by its id:\n{table}", candidates.len())]
+#[error("`{text}` means {n_candidates} reminders; name one by its id:\n{table}")]
 pub(super) struct Ambiguous {
     text: String,
-    candidates: Vec<Value>,
+    n_candidates: usize,
     table: String,
 }
 
 impl Ambiguous {
-    fn new(text: &str, mut candidates: Vec<Value>) -> Self {
-        candidates.sort_by_key(|reminder| when::instant(reminder, "next_run_at"));
-        let table = list::table(&candidates.iter().collect::<Vec<_>>(), false).render(Paint::none());
-        Self { text: neutral(text), candidates, table: table.trim_end().to_owned() }
+    fn new(text: &str, mut candidates: Vec<Reminder<'_>>) -> Self {
+        candidates.sort_by_key(|reminder| reminder.next_run_at);
+        let table = list::table(&candidates, false).render(Paint::none());
+        Self { text: neutral(text), n_candidates: candidates.len(), table: table.trim_end().to_owned() }
     }
 }
 
 /// The candidate that is meant: one that is not over before one that is, then one of that name before one that says so.
-fn choose(candidates: Vec<Value>, text: &str) -> anyhow::Result<Value> {
-    let is_open = |reminder: &Value| matches!(reminder["status"].as_str(), Some("active" | "paused"));
-    let is_named = |reminder: &Value| reminder["name"].as_str() == Some(text);
+fn choose(candidates: Vec<Reminder<'static>>, text: &str) -> anyhow::Result<Reminder<'static>> {
+    let is_open = |reminder: &Reminder<'_>| {
+        reminder.status == ReminderStatus::Active || reminder.status == ReminderStatus::Paused
+    };
+    let is_named = |reminder: &Reminder<'_>| reminder.name.as_deref() == Some(text);
     let mut left = preferred(preferred(candidates, is_open), is_named);
     match (left.len(), left.pop()) {
         (1, Some(reminder)) => Ok(reminder),
@@ -74,7 +70,7 @@ fn choose(candidates: Vec<Value>, text: &str) -> anyhow::Result<Value> {
 }
 
 /// Those that `wanted` is true of, or all if it is true of none.
-fn preferred(candidates: Vec<Value>, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+fn preferred<T>(candidates: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
     match candidates.iter().any(&wanted) {
         true => candidates.into_iter().filter(wanted).collect(),
         false => candidates,
@@ -82,19 +78,8 @@ fn preferred(candidates: Vec<Value>, wanted: impl Fn(&Value) -> bool) -> Vec<Val
 }
 
 /// The end of a reminder's id, as tables show it.
-pub(super) fn short_id(reminder: &Value) -> String {
-    let id = reminder["id"].as_str().unwrap_or_default();
-    id.parse::<ReminderId>().map_or_else(|_| id.to_owned(), |id| id.short())
-}
-
-/// The query that says for whom this is done, so that another's reminder is not touched.
-pub(super) fn of(user: Option<&str>) -> Vec<(&'static str, String)> {
-    user.map(|user| ("user", user.to_owned())).into_iter().collect()
-}
-
-/// The reminder's id in full.
-pub(super) fn id(reminder: &Value) -> &str {
-    reminder["id"].as_str().unwrap_or_default()
+pub(super) fn short_id(reminder: &Reminder<'_>) -> String {
+    reminder.id.parse::<ReminderId>().map_or_else(|_| reminder.id.clone(), |id| id.short())
 }
 
 #[cfg(test)]
@@ -103,8 +88,19 @@ mod tests {
 
     use super::*;
 
-    fn candidate(n: u8, status: &str) -> Value {
-        json!({"id": format!("0198c0de-0000-7000-8000-00000000000{n}"), "status": status, "message": "m"})
+    fn candidate(n: u8, status: &str) -> Reminder<'static> {
+        named(n, status, None)
+    }
+
+    fn named(n: u8, status: &str, name: Option<&str>) -> Reminder<'static> {
+        let reminder = json!({
+            "id": format!("0198c0de-0000-7000-8000-00000000000{n}"), "user": "me", "name": name, "message": "m",
+            "schedule": { "type": "daily", "time": "08:00" }, "timezone": "UTC", "priority": "normal", "to": [], "only": false,
+            "require_ack": false, "snooze_allowed": true, "max_retries": 3, "misfire": { "policy": "latest", "within": "24h" },
+            "on_unknown": "auto", "created_via": "api", "metadata": {}, "status": status, "summary": "every day at 08:00, UTC",
+            "total_runs": 0, "consecutive_errors": 0, "created_at": "2026-03-01T10:00:00Z", "updated_at": "2026-03-01T10:00:00Z",
+        });
+        serde_json::from_value(reminder).unwrap()
     }
 
     #[test]
@@ -116,8 +112,7 @@ mod tests {
 
     #[test]
     fn a_name_goes_before_a_message() {
-        let named =
-            json!({"id": "0198c0de-0000-7000-8000-000000000009", "status": "active", "name": "m", "message": "other"});
+        let named = named(9, "active", Some("m"));
         let chosen = choose(vec![candidate(1, "active"), named.clone(), candidate(2, "active")], "m").unwrap();
         assert_eq!(short_id(&chosen), "00000009");
         assert!(choose(vec![named.clone(), named], "m").is_err(), "two of one name");

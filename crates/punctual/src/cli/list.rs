@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use punctual_core::reminder::Priority;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use serde_json::Value;
 
 use super::style::{Style, of_status};
 use super::table::{Cell, Table, line_width};
 use super::{Context, User, find, print, print_json, when};
+use crate::wire::{Reminder, ReminderQuery, Reminders};
 
 /// The most a server lists at once.
-const LIMIT_MAX: u16 = 500;
+const LIMIT_MAX: usize = 500;
 /// The columns that a message has at least, where a line has a width: enough to read it by.
 const MESSAGE_WIDTH: usize = 32;
 
@@ -43,60 +44,53 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     // The server lists the newest first and people want to see the soonest, so as many are read as it gives.
-    let mut query = vec![("limit", LIMIT_MAX.to_string())];
-    match (args.user.named(), args.everybody) {
-        (_, true) => {}
-        (Some(user), false) => query.push(("user", user)),
-        (None, false) => query.push(("mine", "true".into())),
-    }
-    let filters = [("status", &args.status), ("from", &args.from), ("to", &args.to)];
-    query.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+    let user = args.user.named().filter(|_| !args.everybody);
+    let query = ReminderQuery {
+        mine: (user.is_none() && !args.everybody).then_some(true),
+        user,
+        status: args.status.clone(),
+        from: args.from.clone(),
+        to: args.to.clone(),
+        ..ReminderQuery::default()
+    };
 
     let page = match args.status.is_some() || args.all {
         true => read(context, query).await?,
         // What is still to come is what is active or paused.
         false => {
-            let of = |status: &str| query.iter().cloned().chain([("status", status.to_owned())]).collect::<Vec<_>>();
+            let of = |status: &str| ReminderQuery { status: Some(status.to_owned()), ..query.clone() };
             let mut page = read(context, of("active")).await?;
-            let mut paused = read(context, of("paused")).await?;
-            if let (Some(active), Some(paused)) = (page["reminders"].as_array_mut(), paused["reminders"].as_array_mut())
-            {
-                active.append(paused);
-            }
-            if page["next_cursor"].is_null() {
-                page["next_cursor"] = paused["next_cursor"].take();
-            }
+            let paused = read(context, of("paused")).await?;
+            page.reminders.extend(paused.reminders);
+            page.next_cursor = page.next_cursor.or(paused.next_cursor);
             page
         }
     };
     if context.json {
         return print_json(&page);
     }
-    print(&render(&page, args, context))
+    print(&render(page, args, context))
 }
 
 /// Reads up to [`LIMIT_MAX`] reminders: the server ends a page sooner where they are large.
-async fn read(context: &Context, mut query: Vec<(&'static str, String)>) -> anyhow::Result<Value> {
-    let mut whole = context.client.get("/v1/reminders", &query).await?;
-    while let Some(cursor) = whole["next_cursor"].as_str().map(str::to_owned) {
-        let n_read = whole["reminders"].as_array().map_or(0, Vec::len);
-        let n_left = usize::from(LIMIT_MAX).saturating_sub(n_read);
+async fn read(context: &Context, query: ReminderQuery) -> anyhow::Result<Reminders<'static>> {
+    let mut query = ReminderQuery { limit: Some(LIMIT_MAX), ..query };
+    let mut whole = context.client.reminders(&query).await?;
+    while whole.next_cursor.is_some() {
+        let n_left = LIMIT_MAX.saturating_sub(whole.reminders.len());
         if n_left == 0 {
             break;
         }
-        query.retain(|(name, _)| !["limit", "cursor"].contains(name));
-        query.extend([("limit", n_left.to_string()), ("cursor", cursor)]);
-        let mut page = context.client.get("/v1/reminders", &query).await?;
-        if let (Some(read), Some(more)) = (whole["reminders"].as_array_mut(), page["reminders"].as_array_mut()) {
-            read.append(more);
-        }
-        whole["next_cursor"] = page["next_cursor"].take();
+        (query.limit, query.cursor) = (Some(n_left), whole.next_cursor);
+        let page = context.client.reminders(&query).await?;
+        whole.reminders.extend(page.reminders);
+        whole.next_cursor = page.next_cursor;
     }
     Ok(whole)
 }
 
-fn render(page: &Value, args: &Args, context: &Context) -> String {
-    let mut reminders: Vec<&Value> = page["reminders"].as_array().map(|list| list.iter().collect()).unwrap_or_default();
+fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
+    let Reminders { mut reminders, next_cursor } = page;
     if reminders.is_empty() {
         return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() {
             true => "No such reminders.\n".into(),
@@ -104,14 +98,11 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
         };
     }
     // What comes first stands first; what comes no more stands last.
-    reminders.sort_by_key(|reminder| {
-        let next = when::instant(reminder, "next_run_at");
-        (next.is_none(), next)
-    });
+    reminders.sort_by_key(|reminder| (reminder.next_run_at.is_none(), reminder.next_run_at));
     let n_more = reminders.len().saturating_sub(usize::from(args.limit));
     reminders.truncate(usize::from(args.limit));
     let mut text = table(&reminders, args.everybody).render(context.paint);
-    if page["next_cursor"].is_string() {
+    if next_cursor.is_some() {
         text.push_str(&format!(
             "There are more than {LIMIT_MAX}, and these are the first of the newest; --from and --to narrow it down.\n"
         ));
@@ -122,13 +113,13 @@ fn render(page: &Value, args: &Args, context: &Context) -> String {
 }
 
 /// The reminders as a list shows them, and whose they are if `users` asks for that.
-pub(super) fn table(reminders: &[&Value], users: bool) -> Table {
+pub(super) fn table(reminders: &[Reminder<'_>], users: bool) -> Table {
     Rows { reminders, usual: usual_zone(reminders), users, now: SystemClock::read() }.table()
 }
 
 /// The reminders of a list, ready to be laid out.
 struct Rows<'a> {
-    reminders: &'a [&'a Value],
+    reminders: &'a [Reminder<'a>],
     usual: Zone,
     /// Whether to say whose they are.
     users: bool,
@@ -175,19 +166,18 @@ impl Rows<'_> {
         table
     }
 
-    fn row(&self, reminder: &Value, layout: Layout) -> Vec<Cell> {
-        let text = |field: &str| reminder[field].as_str().unwrap_or_default();
-        let next = when::instant(reminder, "next_run_at");
+    fn row(&self, reminder: &Reminder<'_>, layout: Layout) -> Vec<Cell> {
+        let next = reminder.next_run_at;
         let local = next.map_or_else(|| "–".into(), |at| local(at, reminder, &self.usual, self.now));
         let status = status(reminder);
-        let message = match reminder["name"].as_str() {
-            Some(name) => format!("{name}: {}", text("message")),
-            None => text("message").to_owned(),
+        let message = match &reminder.name {
+            Some(name) => format!("{name}: {}", reminder.message),
+            None => reminder.message.to_string(),
         };
-        let urgent = if text("priority") == "critical" { Style::Red } else { Style::Plain };
+        let urgent = if reminder.priority == Priority::Critical { Style::Red } else { Style::Plain };
         let mut message = Cell::new(&message, urgent);
         let mut row = vec![Cell::new(&find::short_id(reminder), Style::Cyan)];
-        row.extend(self.users.then(|| Cell::plain(text("user"))));
+        row.extend(self.users.then(|| Cell::plain(&reminder.user)));
         row.push(Cell::plain(&local));
         if layout != Layout::Narrowest {
             let relative = next.map(|at| when::relative(at, self.now)).unwrap_or_default();
@@ -197,7 +187,7 @@ impl Rows<'_> {
             (Layout::Wide, rule) => row.push(Cell::new(rule.unwrap_or("once"), Style::Dim)),
             // The next run says which zone it is.
             (_, Some(rule)) => {
-                let zone = format!(", {}", text("timezone"));
+                let zone = format!(", {}", reminder.timezone);
                 message = message.with_below(rule.strip_suffix(&zone).unwrap_or(rule));
             }
             (_, None) => {}
@@ -208,14 +198,14 @@ impl Rows<'_> {
 }
 
 /// The word that says most about where a reminder stands.
-fn status(reminder: &Value) -> &str {
-    let last = reminder["last_status"].as_str().unwrap_or_default();
-    let next = &reminder["next_run_at"];
-    match reminder["status"].as_str().unwrap_or_default() {
+fn status<'a>(reminder: &'a Reminder<'_>) -> &'a str {
+    let last = reminder.last_status.as_ref().map_or("", |last| last.as_str());
+    let next = reminder.next_run_at;
+    match reminder.status.as_str() {
         // One that is active with nothing planned waits for something, and one that is over may not have arrived: its last run
         // says so.
-        "active" if next.is_null() && !last.is_empty() => last,
-        "active" if reminder["snoozed_until"].is_string() && reminder["snoozed_until"] == *next => "snoozed",
+        "active" if next.is_none() && !last.is_empty() => last,
+        "active" if reminder.snoozed_until.is_some() && reminder.snoozed_until == next => "snoozed",
         "active" if last == "failed" => "last failed",
         "completed" if matches!(last, "failed" | "missed" | "unanswered" | "dismissed") => last,
         status => status,
@@ -223,24 +213,24 @@ fn status(reminder: &Value) -> &str {
 }
 
 /// The zone that most of these are meant in: it stands in the header, and beside a time only where that is another.
-fn usual_zone(reminders: &[&Value]) -> Zone {
+fn usual_zone(reminders: &[Reminder<'_>]) -> Zone {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in reminders.iter().filter_map(|reminder| reminder["timezone"].as_str()) {
-        *counts.entry(name).or_default() += 1;
+    for reminder in reminders {
+        *counts.entry(&reminder.timezone).or_default() += 1;
     }
     let usual = counts.into_iter().max_by_key(|(_, count)| *count);
     usual.and_then(|(name, _)| Zone::named(name).ok()).unwrap_or_else(Zone::utc)
 }
 
 /// A time of `reminder` in its own zone, which is named where it is not the `usual` one.
-fn local(at: Timestamp, reminder: &Value, usual: &Zone, now: Timestamp) -> String {
-    match when::zone_of(reminder).filter(|zone| zone.name() != usual.name()) {
-        Some(zone) => when::labelled(at, &zone, now),
-        None => when::local(at, usual, now),
+fn local(at: Timestamp, reminder: &Reminder<'_>, usual: &Zone, now: Timestamp) -> String {
+    match reminder.timezone == usual.name() {
+        true => when::local(at, usual, now),
+        false => when::labelled(at, &when::zone_of(reminder), now),
     }
 }
 
 /// The rule in words; a single instant is its own next run already.
-fn rule(reminder: &Value) -> Option<&str> {
-    reminder["summary"].as_str().filter(|_| reminder["schedule"]["type"] != "once")
+fn rule<'a>(reminder: &'a Reminder<'_>) -> Option<&'a str> {
+    Some(reminder.summary.as_str()).filter(|_| !reminder.schedule.is_once())
 }

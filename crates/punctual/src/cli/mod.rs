@@ -6,9 +6,6 @@
 /// Flags that say when.
 mod schedule;
 
-/// The server, from the outside.
-mod client;
-
 /// Finding the reminder somebody means.
 mod find;
 
@@ -49,8 +46,8 @@ use clap::{Args, Parser, Subcommand};
 use punctual_bench as bench;
 use punctual_core::zone::Zone;
 
-use self::client::Client;
 use self::style::Paint;
+use crate::client::{BadUrl, Client};
 use crate::config::{Config, ConfigError, Flags, process_env};
 
 const EXAMPLES: &str = "\
@@ -176,7 +173,7 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if error.is::<Said>() => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {}", complaint(&error));
-            let usage = error.is::<Usage>() || error.is::<ConfigError>();
+            let usage = error.is::<Usage>() || error.is::<ConfigError>() || error.is::<BadUrl>();
             ExitCode::from(if usage { 2 } else { 1 })
         }
     }
@@ -252,8 +249,10 @@ impl Context {
         if let Some(zone) = asked_zone(None)? {
             return Ok(zone);
         }
-        let settings = self.client.get("/v1/settings", &[]).await.unwrap_or_default();
-        Ok(when::zone_of(&settings).unwrap_or_else(|| self.configured_zone.clone()))
+        let settings = self.client.settings().await.ok();
+        Ok(settings
+            .and_then(|settings| Zone::named(&settings.timezone).ok())
+            .unwrap_or_else(|| self.configured_zone.clone()))
     }
 }
 
@@ -318,7 +317,8 @@ fn print(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let value = serde_json::to_value(value)?;
     print(&style::neutral_json(&format!("{value:#}\n")))
 }
 

@@ -65,7 +65,8 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
         ))
         .into());
     };
-    let schedule = Schedule::from_input(&input, &zone, from).map_err(|invalid| Usage(format!("schedule.{invalid}")))?;
+    let schedule =
+        Schedule::from_input(&input.0, &zone, from).map_err(|invalid| Usage(format!("schedule.{invalid}")))?;
     if args.ical {
         let lines = schedule.to_ical(&zone, from).map_err(|reason| Usage(format!("--ical: {reason}")))?;
         return print(&format!("{lines}\n"));

@@ -7,7 +7,7 @@ use punctual_core::phrase::{self, Meaning, Parsed};
 use super::style::{neutral, neutral_json};
 use super::texts::{Speaker, Texts};
 use super::{Global, print, when};
-use crate::understood::{Understood, exact, runs};
+use crate::wire::{Understood, exact, runs};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Usage;
+use crate::wire::Schedule;
 
 /// When it is due.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -54,7 +55,7 @@ pub(super) const NO_TIME: &str = "say when: --in 5m, --at 08:00, --every 2h, --d
 
 impl When {
     /// The schedule as the API takes it. `count` is how many runs there are at most.
-    pub(super) fn schedule(&self, count: Option<u32>) -> Result<Option<Value>, Usage> {
+    pub(super) fn schedule(&self, count: Option<u32>) -> Result<Option<Schedule>, Usage> {
         let Some(Value::Object(mut schedule)) = self.rule() else { return Ok(None) };
         if self.time.is_some() && !self.daily && self.weekly.is_empty() {
             return Err(Usage("--time goes with --daily or --weekly".into()));
@@ -71,7 +72,7 @@ impl When {
         if let Some(count) = count {
             schedule.insert("count".into(), count.into());
         }
-        Ok(Some(Value::Object(schedule)))
+        Ok(Some(Schedule(Value::Object(schedule))))
     }
 
     fn rule(&self) -> Option<Value> {

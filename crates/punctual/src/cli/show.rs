@@ -4,14 +4,16 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
+use punctual_core::reminder::Priority;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::find::{self, find};
+use super::find::find;
 use super::style::{Paint, Style, neutral, of_status, width, wrap};
 use super::table::line_width;
 use super::{Context, User, print, print_json, when};
+use crate::wire::{Attempt, Occurrence, PageQuery, Reminder, UserQuery};
 
 /// Where values begin.
 const LABEL_WIDTH: usize = 10;
@@ -30,61 +32,68 @@ pub(super) struct Args {
     user: User,
 }
 
+/// A reminder with its runs, for programs.
+#[derive(Debug, Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    reminder: Reminder<'static>,
+    occurrences: Vec<Occurrence>,
+}
+
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
-    let (mut reminder, runs) = match args.reminder.parse::<OccurrenceId>() {
+    let client = &context.client;
+    let (reminder, occurrences) = match args.reminder.parse::<OccurrenceId>() {
         Ok(id) => {
-            let user = find::of(args.user.named().as_deref());
-            let run = context.client.get(&format!("/v1/occurrences/{id}"), &user).await?;
-            (context.client.get(&format!("/v1/reminders/{}", id.reminder), &user).await?, json!([run]))
+            let user = UserQuery::of(args.user.named().as_deref());
+            let run = client.occurrence(&id.to_string(), &user).await?;
+            (client.reminder(&id.reminder.to_string(), &user).await?, vec![run])
         }
         Err(_) => {
-            let reminder = find(&context.client, &args.reminder, args.user.named().as_deref()).await?;
-            let path = format!("/v1/reminders/{}/occurrences", find::id(&reminder));
-            let mut runs = context.client.get(&path, &[("limit", args.runs.to_string())]).await?;
-            (reminder, runs["occurrences"].take())
+            let reminder = find(client, &args.reminder, args.user.named().as_deref()).await?;
+            let page = PageQuery { limit: Some(args.runs.into()), cursor: None };
+            let runs = client.occurrences(&reminder.id, &page).await?;
+            (reminder, runs.occurrences)
         }
     };
     if context.json {
-        reminder["occurrences"] = runs;
-        return print_json(&reminder);
+        return print_json(&Shown { reminder, occurrences });
     }
-    print(&render(&reminder, &runs, context, SystemClock::read()))
+    print(&render(&reminder, &occurrences, context, SystemClock::read()))
 }
 
-fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> String {
+fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: Timestamp) -> String {
     let paint = context.paint;
-    let text = |field: &str| reminder[field].as_str().map(neutral);
-    let zone = &when::zone_of(reminder).unwrap_or_else(Zone::utc);
-    let time = |field: &str| when::instant(reminder, field).map(|at| when::both(at, zone, now));
-    let to: Vec<String> = reminder["to"].as_array().into_iter().flatten().map(address).collect();
-    let ack =
-        text("ack_prompt").or_else(|| reminder["require_ack"].as_bool().filter(|wanted| *wanted).map(|_| "yes".into()));
-    let status = text("status").unwrap_or_default();
-    let shown_status = match time("snoozed_until") {
+    let zone = &when::zone_of(reminder);
+    let time = |at: Option<Timestamp>| at.map(|at| when::both(at, zone, now));
+    let to: Vec<String> = reminder.to.iter().map(|to| address(&to.channel, &to.address)).collect();
+    let ack = reminder.ack_prompt.as_deref().map(neutral).or_else(|| reminder.require_ack.then(|| "yes".into()));
+    let status = reminder.status.as_str();
+    let shown_status = match time(reminder.snoozed_until) {
         Some(until) => format!("{status}, snoozed until {until}"),
-        None => status.clone(),
+        None => status.to_owned(),
     };
+    let last_status = reminder.last_status.as_ref().map_or("", |status| status.as_str());
     let rows = [
-        ("id", text("id")),
-        ("name", text("name")),
-        ("user", text("user")),
-        ("message", text("message")),
-        ("schedule", text("summary")),
-        ("next", time("next_run_at")),
-        ("status", Some(shown_status)),
-        ("priority", text("priority").filter(|priority| priority != "normal")),
+        ("id", Some(neutral(&reminder.id))),
+        ("name", reminder.name.as_deref().map(neutral)),
+        ("user", Some(neutral(&reminder.user))),
+        ("message", Some(neutral(&reminder.message))),
+        ("schedule", Some(neutral(&reminder.summary))),
+        ("next", time(reminder.next_run_at)),
+        ("status", Some(neutral(&shown_status))),
+        ("priority", (reminder.priority != Priority::Normal).then(|| neutral(reminder.priority.as_str()))),
         ("to", (!to.is_empty()).then(|| to.join(", "))),
         ("answer", ack),
-        ("last run", time("last_run_at").map(|at| format!("{at}  {}", text("last_status").unwrap_or_default()))),
-        ("runs", reminder["total_runs"].as_u64().filter(|runs| *runs > 0).map(|runs| runs.to_string())),
-        ("created", time("created_at")),
+        ("last run", time(reminder.last_run_at).map(|at| format!("{at}  {}", neutral(last_status)))),
+        ("runs", (reminder.total_runs > 0).then(|| reminder.total_runs.to_string())),
+        ("created", time(Some(reminder.created_at))),
     ];
     let mut out = String::new();
     for (label, value) in rows {
         if let Some(value) = value {
             let style = match label {
                 "message" => Style::Bold,
-                "status" => of_status(&status),
+                "status" => of_status(status),
                 _ => Style::Plain,
             };
             let max = line_width().map_or(usize::MAX, |max| max.saturating_sub(LABEL_WIDTH).max(VALUE_WIDTH_MIN));
@@ -96,11 +105,10 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
             let _ = writeln!(out, "{}{fill}{value}", paint.with(Style::Dim, label));
         }
     }
-    for run in runs.as_array().into_iter().flatten() {
-        let state = run["state"].as_str().unwrap_or_default();
-        let due = when::instant(run, "due_at").map(|at| when::both(at, zone, now)).unwrap_or_default();
-        let number = run["run_number"].as_u64().unwrap_or_default();
-        let why = match run["why"].as_str() {
+    for run in runs {
+        let (state, number) = (run.state.as_str(), run.run_number);
+        let due = when::both(run.due_at, zone, now);
+        let why = match run.why.as_ref().map(|why| why.as_str()) {
             Some("quiet") => " for the end of quiet hours",
             Some("paused") => " for the end of a pause",
             _ => "",
@@ -115,49 +123,44 @@ fn render(reminder: &Value, runs: &Value, context: &Context, now: Timestamp) -> 
 }
 
 /// What happened to one run, in the order in which it happened.
-fn story(run: &Value, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<String> {
-    let list = |field: &str| run[field].as_array().into_iter().flatten();
-    let word = |value: &Value, field: &str| neutral(value[field].as_str().unwrap_or_default());
+fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<String> {
     let mut lines = Vec::new();
-    for attempt in list("attempts") {
-        lines.push((when::instant(attempt, "started_at"), attempt_line(attempt, paint)));
+    for attempt in &run.attempts {
+        lines.push((attempt.started_at, attempt_line(attempt, paint)));
     }
-    for response in list("responses") {
-        let line = format!("{} by {}", word(response, "response"), word(response, "by"));
-        lines.push((when::instant(response, "at"), line));
+    for response in &run.responses {
+        lines.push((response.at, format!("{} by {}", neutral(&response.response), neutral(&response.by))));
     }
     // Answers are in the audit trail as well.
-    for entry in list("audit").filter(|entry| !matches!(entry["action"].as_str(), Some("ack" | "snooze" | "dismiss"))) {
-        let detail = entry["detail"].as_str().map(|detail| format!(": {}", neutral(detail))).unwrap_or_default();
-        lines.push((when::instant(entry, "at"), format!("{}{detail}", word(entry, "action"))));
+    for entry in run.audit.iter().filter(|entry| !matches!(entry.action.as_str(), "ack" | "snooze" | "dismiss")) {
+        lines.push((entry.at, format!("{}{}", neutral(&entry.action), after_colon(entry.detail.as_deref()))));
     }
-    if let Some(at) = when::instant(run, "retry_at") {
+    if let Some(at) = run.retry_at {
         // What an attempt has said is there already.
-        let said = list("attempts").any(|attempt| attempt["error"] == run["error"]);
-        let why = run["error"].as_str().filter(|_| !said).map(|why| format!(": {}", neutral(why))).unwrap_or_default();
-        lines.push((Some(at), paint.with(Style::Dim, &format!("to be tried again{why}"))));
+        let said = run.attempts.iter().any(|attempt| attempt.error == run.error);
+        let why = after_colon(run.error.as_deref().filter(|_| !said));
+        lines.push((at, paint.with(Style::Dim, &format!("to be tried again{why}"))));
     }
     lines.sort_by_key(|(at, _)| *at);
-    let show = |(at, line): (Option<Timestamp>, String)| {
-        let at = at.map(|at| when::local(at, zone, now)).unwrap_or_default();
-        format!("{at}  {line}")
-    };
-    lines.into_iter().map(show).collect()
+    lines.into_iter().map(|(at, line)| format!("{}  {line}", when::local(at, zone, now))).collect()
 }
 
-fn attempt_line(attempt: &Value, paint: Paint) -> String {
-    let status = attempt["status"].as_str().unwrap_or_default();
+fn attempt_line(attempt: &Attempt, paint: Paint) -> String {
+    let status = attempt.status.as_str();
     let status = paint.with(of_status(status), status);
-    let id = attempt["message_id"].as_str().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
-    let together = if attempt["digest"].as_bool() == Some(true) { " in one message with others" } else { "" };
-    let error = attempt["error"].as_str().map(|error| format!(": {}", neutral(error))).unwrap_or_default();
-    format!("{status} to {}{id}{together}{error}", address(attempt))
+    let id = attempt.message_id.as_deref().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
+    let together = if attempt.digest { " in one message with others" } else { "" };
+    let error = after_colon(attempt.error.as_deref());
+    format!("{status} to {}{id}{together}{error}", address(&attempt.channel, &attempt.address))
 }
 
-fn address(value: &Value) -> String {
-    let part = |field: &str| neutral(value[field].as_str().unwrap_or_default());
-    match part("address") {
-        address if address.is_empty() => part("channel"),
-        address => format!("{}:{address}", part("channel")),
+fn after_colon(text: Option<&str>) -> String {
+    text.map(|text| format!(": {}", neutral(text))).unwrap_or_default()
+}
+
+fn address(channel: &str, address: &str) -> String {
+    match address {
+        "" => neutral(channel),
+        address => format!("{}:{}", neutral(channel), neutral(address)),
     }
 }

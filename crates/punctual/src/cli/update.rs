@@ -1,12 +1,10 @@
 //! Changing a reminder.
 
-use reqwest::Method;
-use serde_json::Value;
-
 use super::add::{Details, confirmation, warn};
-use super::find::{self, find};
+use super::find::find;
 use super::schedule::When;
 use super::{Context, Usage, User, asked_zone, print, print_json};
+use crate::wire::{ReminderInput, UserQuery};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -31,30 +29,25 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
-    let mut body = args.details.fields()?;
-    if let Some(message) = &args.message {
-        body.insert("message".into(), message.clone().into());
-    }
-    if let Some(schedule) = args.when.schedule(args.count)? {
-        body.insert("schedule".into(), schedule);
-    }
+    let mut input = args.details.input()?;
+    input.message = args.message.clone();
+    input.schedule = args.when.schedule(args.count)?;
     if args.no_ack {
-        body.insert("require_ack".into(), false.into());
+        input.require_ack = Some(false);
     }
     // Here only a zone that was asked for: a changed message must not move a reminder to where its
     // writer sits.
     if let Some(zone) = args.details.tz.as_deref().map(|name| asked_zone(Some(name))).transpose()?.flatten() {
-        body.insert("timezone".into(), zone.name().into());
+        input.timezone = Some(zone.name().to_owned());
     }
-    if body.is_empty() {
+    if input == ReminderInput::default() {
         return Err(
             Usage("nothing to change; say what, such as --message TEXT, --at TIME or --priority high".into()).into()
         );
     }
     let user = args.user.named();
     let before = find(&context.client, &args.reminder, user.as_deref()).await?;
-    let path = format!("/v1/reminders/{}", find::id(&before));
-    let reminder = context.client.change(Method::PATCH, &path, user.as_deref(), Some(Value::Object(body))).await?;
+    let reminder = context.client.update(&before.id, &UserQuery::of(user.as_deref()), &input).await?;
     warn(&reminder);
     if context.json {
         return print_json(&reminder);

@@ -1,15 +1,16 @@
 //! The people reminders are for.
 
 use punctual_core::reminder::Address;
+use punctual_core::user::Except;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use reqwest::{Method, StatusCode};
-use serde_json::{Value, json};
+use reqwest::StatusCode;
+use serde_json::json;
 
-use super::client::Refused;
 use super::style::Style;
 use super::table::{Cell, Table};
 use super::{Context, Usage, print, print_json, when};
+use crate::wire::{self, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -83,10 +84,10 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         Command::List => list(context).await,
         Command::Show { user } => show(user, context).await,
         Command::Set(set) => put(set, context).await,
-        Command::Pause { user, until } => pause(user, until.join(" ").into(), context).await,
-        Command::Resume { user } => pause(user, Value::Null, context).await,
+        Command::Pause { user, until } => pause(user, Some(until.join(" ")), context).await,
+        Command::Resume { user } => pause(user, None, context).await,
         Command::Delete { user } => {
-            context.client.send(Method::DELETE, &path(user), None).await?;
+            context.client.delete_user(user).await?;
             match context.json {
                 true => print_json(&json!({ "deleted": user })),
                 false => print(&format!("removed {user}; their reminders stay\n")),
@@ -96,21 +97,20 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 }
 
 async fn list(context: &Context) -> anyhow::Result<()> {
-    let page = context.client.get("/v1/users", &[("limit", "500".into())]).await?;
+    let page = context.client.users(&PageQuery { limit: Some(500), cursor: None }).await?;
     if context.json {
         return print_json(&page);
     }
-    let users = page["users"].as_array().map(Vec::as_slice).unwrap_or_default();
-    match users.is_empty() {
+    match page.users.is_empty() {
         true => {
             print("No users yet. Add one:  punctual users set alice --timezone Europe/Berlin --to webhook:https://…\n")
         }
-        false => print(&table(users, context).await?.render(context.paint)),
+        false => print(&table(&page.users, context).await?.render(context.paint)),
     }
 }
 
 async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
-    let user = context.client.get(&path(user), &[]).await?;
+    let user = context.client.user(user).await?;
     match context.json {
         true => print_json(&user),
         false => print(&table(&[user], context).await?.render(context.paint)),
@@ -118,121 +118,101 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
 }
 
 /// What a user is now, as the API takes it; empty for one who is not known.
-async fn known(user: &str, context: &Context) -> anyhow::Result<Value> {
-    let mut body = match context.client.get(&path(user), &[]).await {
-        Ok(user) => user,
-        Err(error) => match error.downcast_ref::<Refused>() {
-            Some(refused) if refused.status == StatusCode::NOT_FOUND => json!({}),
-            _ => return Err(error),
-        },
-    };
-    if let Some(fields) = body.as_object_mut() {
-        for made_by_the_server in ["id", "created_at", "updated_at"] {
-            fields.remove(made_by_the_server);
+async fn known(user: &str, context: &Context) -> anyhow::Result<UserInput> {
+    match context.client.user(user).await {
+        Ok(user) => Ok(user.into()),
+        Err(failure) if failure.refused().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND) => {
+            Ok(UserInput::default())
         }
+        Err(failure) => Err(failure.into()),
     }
-    Ok(body)
 }
 
 async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {
-    let mut body = known(&set.user, context).await?;
-    if let Some(timezone) = &set.timezone {
-        body["timezone"] = timezone.clone().into();
-    }
-    if let Some(language) = &set.language {
-        body["language"] = language.clone().into();
-    }
-    if !set.to.is_empty() {
-        let addresses: Result<Vec<Address>, _> = set.to.iter().map(|to| to.parse::<Address>()).collect();
-        body["addresses"] = json!(addresses.map_err(|invalid| Usage(format!("--to: {}", invalid.problem)))?);
-    }
-    quiet(set, &mut body)?;
-    if let Some(admin) = set.admin {
-        body["admin"] = admin.into();
-    }
-    let user = context.client.send(Method::PUT, &path(&set.user), Some(body)).await?;
+    let before = known(&set.user, context).await?;
+    let to: Result<Vec<Address>, _> = set.to.iter().map(|to| to.parse::<Address>()).collect();
+    let to = to.map_err(|invalid| Usage(format!("--to: {}", invalid.problem)))?;
+    let to = (!to.is_empty()).then(|| to.into_iter().map(Into::into).collect());
+    let input = UserInput {
+        timezone: set.timezone.clone().or(before.timezone),
+        language: set.language.clone().or(before.language),
+        addresses: to.or(before.addresses),
+        quiet_hours: quiet(set, before.quiet_hours)?,
+        paused_until: before.paused_until,
+        admin: set.admin.or(before.admin),
+    };
+    let user = context.client.put_user(&set.user, &input).await?;
     match context.json {
         true => print_json(&user),
         false => print(&table(&[user], context).await?.render(context.paint)),
     }
 }
 
-/// Puts the quiet hours into `body`. What is not given of them stays as it is.
-fn quiet(set: &Set, body: &mut Value) -> Result<(), Usage> {
-    match set.quiet.as_deref() {
-        None => {}
-        Some("none") => body["quiet_hours"] = Value::Null,
+/// The quiet hours that `set` asks for. What is not given of them stays as it is.
+fn quiet(set: &Set, before: Option<QuietHoursInput>) -> Result<Option<QuietHoursInput>, Usage> {
+    let hours = match set.quiet.as_deref() {
+        None => before,
+        Some("none") => None,
         Some(quiet) => {
             let (from, to) = quiet
                 .split_once('-')
                 .ok_or_else(|| Usage(format!("--quiet: `{quiet}` is no stretch of time; write 22:00-07:00")))?;
-            if !body["quiet_hours"].is_object() {
-                body["quiet_hours"] = json!({});
-            }
-            body["quiet_hours"]["from"] = from.trim().into();
-            body["quiet_hours"]["to"] = to.trim().into();
+            let (from, to) = (Some(from.trim().to_owned()), Some(to.trim().to_owned()));
+            Some(QuietHoursInput { from, to, ..before.unwrap_or_default() })
         }
-    }
-    if (set.quiet_except.is_some() || set.digest.is_some()) && !body["quiet_hours"].is_object() {
-        let option = if set.digest.is_some() { "--digest" } else { "--quiet-except" };
-        return Err(Usage(format!("{option}: there are no quiet hours; say when, with --quiet 22:00-07:00")));
-    }
-    if let Some(except) = &set.quiet_except {
-        body["quiet_hours"]["except"] = except.clone().into();
-    }
-    if let Some(digest) = set.digest {
-        body["quiet_hours"]["digest"] = digest.into();
-    }
-    Ok(())
+    };
+    let Some(hours) = hours else {
+        let option = set.digest.map(|_| "--digest").or(set.quiet_except.as_ref().map(|_| "--quiet-except"));
+        return match option {
+            Some(option) => {
+                Err(Usage(format!("{option}: there are no quiet hours; say when, with --quiet 22:00-07:00")))
+            }
+            None => Ok(None),
+        };
+    };
+    let except = set.quiet_except.as_deref().map(Word::new).or(hours.except);
+    Ok(Some(QuietHoursInput { except, digest: set.digest.or(hours.digest), ..hours }))
 }
 
 /// Pauses a user until then, or ends the pause.
-async fn pause(user: &str, until: Value, context: &Context) -> anyhow::Result<()> {
-    let mut body = known(user, context).await?;
-    body["paused_until"] = until;
-    let shown = context.client.send(Method::PUT, &path(user), Some(body)).await?;
+async fn pause(user: &str, until: Option<String>, context: &Context) -> anyhow::Result<()> {
+    let input = UserInput { paused_until: until, ..known(user, context).await? };
+    let shown = context.client.put_user(user, &input).await?;
     if context.json {
         return print_json(&shown);
     }
     let now = SystemClock::read();
     let zone = zone_of(&shown, context).await?;
-    print(&match when::instant(&shown, "paused_until") {
+    print(&match shown.paused_until {
         Some(until) => format!("nothing is sent to {user} until {}\n", when::both(until, &zone, now)),
         None => format!("{user} is told again\n"),
     })
 }
 
 /// The user's zone, else the server's.
-async fn zone_of(user: &Value, context: &Context) -> anyhow::Result<Zone> {
-    match when::zone_of(user) {
+async fn zone_of(user: &wire::User, context: &Context) -> anyhow::Result<Zone> {
+    match user.timezone.as_deref().and_then(|name| Zone::named(name).ok()) {
         Some(zone) => Ok(zone),
         None => context.zone().await,
     }
 }
 
-async fn table(users: &[Value], context: &Context) -> anyhow::Result<Table> {
+async fn table(users: &[wire::User], context: &Context) -> anyhow::Result<Table> {
     let mut table = Table::new(&["USER", "ZONE", "LANGUAGE", "QUIET", "PAUSED UNTIL", "ADMIN", "ADDRESSES"]);
     let now = SystemClock::read();
     for user in users {
-        let text = |field: &str| user[field].as_str().unwrap_or("–").to_owned();
-        let paused = match when::instant(user, "paused_until") {
+        let paused = match user.paused_until {
             Some(until) => Some(when::labelled(until, &zone_of(user, context).await?, now)),
             None => None,
         };
-        let addresses: Vec<String> = user["addresses"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|address| serde_json::from_value::<Address>(address.clone()).ok())
-            .map(|address| address.to_string())
-            .collect();
+        let addresses: Vec<String> = user.addresses.iter().map(Address::to_string).collect();
         table.push(vec![
-            Cell::new(&text("id"), Style::Cyan),
-            Cell::plain(&text("timezone")),
-            Cell::plain(&text("language")),
-            Cell::plain(&quiet_words(&user["quiet_hours"])),
+            Cell::new(&user.id, Style::Cyan),
+            Cell::plain(user.timezone.as_deref().unwrap_or("–")),
+            Cell::plain(user.language.as_deref().unwrap_or("–")),
+            Cell::plain(&user.quiet_hours.as_ref().map_or_else(|| "–".to_owned(), quiet_words)),
             Cell::plain(paused.as_deref().unwrap_or("–")),
-            Cell::plain(if user["admin"] == true { "yes" } else { "–" }),
+            Cell::plain(if user.admin { "yes" } else { "–" }),
             Cell::plain(&addresses.join(", ")),
         ]);
     }
@@ -240,14 +220,8 @@ async fn table(users: &[Value], context: &Context) -> anyhow::Result<Table> {
 }
 
 /// `22:00-07:00 but high, digest`.
-fn quiet_words(hours: &Value) -> String {
-    let (Some(from), Some(to)) = (hours["from"].as_str(), hours["to"].as_str()) else { return "–".into() };
-    let except = if hours["except"] == "high" { " but high" } else { "" };
-    let digest = if hours["digest"] == true { ", digest" } else { "" };
-    format!("{from}-{to}{except}{digest}")
-}
-
-/// The path of a user whose id may have any characters.
-fn path(user: &str) -> String {
-    format!("/v1/users/{}", super::client::escaped(user))
+fn quiet_words(hours: &QuietHours) -> String {
+    let except = if hours.except == Except::High { " but high" } else { "" };
+    let digest = if hours.digest { ", digest" } else { "" };
+    format!("{}-{}{except}{digest}", hours.from, hours.to)
 }

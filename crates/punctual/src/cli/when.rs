@@ -3,14 +3,9 @@
 use jiff::Timestamp;
 use punctual_core::span;
 use punctual_core::zone::Zone;
-use serde_json::Value;
 
-pub(super) use crate::understood::exact;
-
-/// An instant in a JSON document.
-pub(super) fn instant(value: &Value, field: &str) -> Option<Timestamp> {
-    value.get(field)?.as_str()?.parse().ok()
-}
+use crate::wire::Reminder;
+pub(super) use crate::wire::exact;
 
 /// Local time, such as `Mon 2 Mar 08:00`; with the year when it is another one.
 pub(super) fn local(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
@@ -41,9 +36,9 @@ pub(super) fn both(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
     format!("{}  {}", labelled(at, zone, now), relative(at, now))
 }
 
-/// The zone that a JSON document says its times are meant in.
-pub(super) fn zone_of(value: &Value) -> Option<Zone> {
-    Zone::named(value.get("timezone")?.as_str()?).ok()
+/// The zone that a reminder's times are meant in.
+pub(super) fn zone_of(reminder: &Reminder<'_>) -> Zone {
+    Zone::named(&reminder.timezone).unwrap_or_else(|_| Zone::utc())
 }
 
 #[cfg(test)]

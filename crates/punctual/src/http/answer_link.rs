@@ -20,13 +20,13 @@ use punctual_core::occurrence::{Attempt, AttemptStatus};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{self, By, ChangeError};
-use serde_json::json;
 
 use self::page::{Said, page};
 use super::App;
 use super::input::InPath;
 use super::problem::Problem;
-use super::wire;
+use super::shown;
+use crate::wire::LinkAnswer;
 
 /// What a link's "later" means; its label says so, too.
 const SNOOZE_MINUTES: u64 = 10;
@@ -55,14 +55,15 @@ pub(super) async fn ask(State(app): State<Arc<App>>, InPath(token): InPath<Strin
         return refuse(Said::Over, &headers, asked.lang);
     }
     if wants_json(&headers) {
-        let body = json!({
-            "answered": false,
-            "response": asked.verb.as_str(),
-            "reminder_id": asked.reminder.id.to_string(),
-            "occurrence_id": asked.occurrence.to_string(),
-            "hint": "POST here to answer",
-        });
-        return wire::answer(StatusCode::OK, &body);
+        let body = LinkAnswer {
+            answered: false,
+            response: asked.verb.as_str().into(),
+            reminder_id: asked.reminder.id.to_string(),
+            occurrence_id: asked.occurrence.to_string(),
+            hint: Some("POST here to answer".into()),
+            until: None,
+        };
+        return shown::answer(StatusCode::OK, &body);
     }
     page(StatusCode::OK, asked.lang, &Said::Ask(asked.verb, &asked.reminder.message))
 }
@@ -92,14 +93,15 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
         Err(ChangeError::Store(_)) => return refuse(Said::Trouble, &headers, lang),
     }
     if wants_json(&headers) {
-        let body = json!({
-            "answered": true,
-            "response": verb.as_str(),
-            "reminder_id": reminder.id.to_string(),
-            "occurrence_id": occurrence.to_string(),
-            "until": until.map(|until| until.to_string()),
-        });
-        return wire::answer(StatusCode::OK, &body);
+        let body = LinkAnswer {
+            answered: true,
+            response: verb.as_str().into(),
+            reminder_id: reminder.id.to_string(),
+            occurrence_id: occurrence.to_string(),
+            hint: None,
+            until: Some(until),
+        };
+        return shown::answer(StatusCode::OK, &body);
     }
     let time =
         until.map(|until: Timestamp| until.to_zoned(reminder.timezone.rules().clone()).strftime("%H:%M").to_string());

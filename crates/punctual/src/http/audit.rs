@@ -6,20 +6,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_core::store::AuditQuery;
-use serde::Serialize;
 
 use super::App;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
 use super::reminders::{id_from, seen};
-use super::wire::{self, AuditJson};
-
-#[derive(Serialize)]
-struct Page {
-    entries: Vec<AuditJson>,
-    next_cursor: Option<String>,
-}
+use super::shown;
+use crate::wire::Audit;
 
 /// Entries about one reminder, or about all. A key bound to a user sees only those of that user's
 /// reminders.
@@ -40,6 +34,6 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let limit = params.limit()?;
     let before = params.cursor(|text| text.parse().ok())?;
     let mut entries = app.engine.store().audit(AuditQuery { reminder, before, limit: limit + 1 }).await?;
-    let next_cursor = wire::cut(&mut entries, limit, |entry| entry.number.to_string());
-    Ok(wire::answer(StatusCode::OK, &Page { entries: entries.iter().map(AuditJson::from).collect(), next_cursor }))
+    let next_cursor = shown::cut(&mut entries, limit, |entry| entry.number.to_string());
+    Ok(shown::answer(StatusCode::OK, &Audit { entries: entries.iter().map(shown::entry).collect(), next_cursor }))
 }

@@ -9,16 +9,15 @@ use punctual_core::invalid::Invalid;
 use punctual_core::steps::Steps;
 use punctual_core::store::ReminderView;
 use punctual_engine::CreateError;
-use serde::Serialize;
 
 use super::App;
 use super::auth::Writer;
-use super::fields::Fields;
 use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, Input};
-use super::problem::{Problem, WHOLE};
-use super::reminders::reminder_from;
-use super::wire::{self, ReminderJson};
+use super::problem::Problem;
+use super::reminders::made_from;
+use super::shown;
+use crate::wire::{Created, Understood, read};
 
 /// The most reminders in one batch.
 const BATCH_MAX: usize = 10_000;
@@ -31,9 +30,8 @@ pub(super) async fn create(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     let _turn = app.batch_turn(body.weight()).await;
-    let mut fields = Fields::of(body.json()?, WHOLE, &["reminders"], &[])?;
+    let items = read::list(body.json()?, "reminders")?;
     drop(body);
-    let items = fields.list("reminders")?.ok_or_else(|| Invalid::new("reminders", "is missing; send a list"))?;
     if items.len() > BATCH_MAX {
         let problem = format!("has {} items; at most {BATCH_MAX} fit in one batch", items.len());
         return Err(Invalid::new("reminders", problem).into());
@@ -43,37 +41,30 @@ pub(super) async fn create(
     }
     let now = app.now();
     let steps = Arc::new(Steps::of_request(items.len()));
-    let mut reminders = Vec::with_capacity(items.len());
+    let (mut reminders, mut understood) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for (index, item) in items.into_iter().enumerate() {
-        let reminder = reminder_from(item, &app, &caller, now, &steps).await;
-        reminders.push(reminder.map_err(|problem| problem.in_batch(index))?);
+        let made = made_from(item, &app, &caller, now, &steps).await.map_err(|problem| problem.in_batch(index))?;
+        reminders.push(made.reminder);
+        understood.push(made.understood);
     }
     let Some(repeatable) = repeatable else {
         let views = app.create(reminders, &caller, None).await.map_err(named)?;
-        return Ok(wire::answer(StatusCode::CREATED, &Created::of(&app, &views).await));
+        return Ok(shown::answer(StatusCode::CREATED, &created(&app, &views, understood).await));
     };
     let views = app.first_views(reminders, now).await.map_err(named)?;
-    let answer = serde_json::to_string(&Created::of(&app, &views).await).expect("reminders always become JSON");
+    let answer = serde_json::to_string(&created(&app, &views, understood).await).expect("reminders always become JSON");
     let reminders = views.into_iter().map(|view| view.reminder).collect();
     let answered = repeatable.with(StatusCode::CREATED, &answer);
     app.create(reminders, &caller, Some(answered)).await.map_err(named)?;
-    Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
+    Ok(shown::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
 }
 
-#[derive(Serialize)]
-struct Created<'a> {
-    created: usize,
-    reminders: Vec<ReminderJson<'a>>,
-}
-
-impl<'a> Created<'a> {
-    async fn of(app: &App, views: &'a [ReminderView]) -> Self {
-        let mut reminders = Vec::with_capacity(views.len());
-        for view in views {
-            reminders.push(app.shown_new(view).await);
-        }
-        Self { created: views.len(), reminders }
+async fn created<'a>(app: &App, views: &'a [ReminderView], understood: Vec<Option<Box<Understood>>>) -> Created<'a> {
+    let mut reminders = Vec::with_capacity(views.len());
+    for (view, understood) in views.iter().zip(understood) {
+        reminders.push(app.shown_new(view, understood).await);
     }
+    Created { created: views.len(), reminders }
 }
 
 /// The problem with the item it was met at.

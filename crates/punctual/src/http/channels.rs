@@ -8,15 +8,15 @@ use axum::response::Response;
 use punctual_core::channel::SendError;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Address;
-use punctual_engine::{ChannelStanding, Trial};
-use serde_json::{Value, json};
+use punctual_engine::{ChannelStanding, ClosedGate, Trial};
 
 use super::App;
 use super::auth::{Admin, Caller, Writer};
-use super::fields::Fields;
 use super::input::{InPath, Input, Params};
 use super::problem::Problem;
-use super::wire;
+use super::shown;
+use crate::wire::read;
+use crate::wire::{self, Channels, DeadAddresses, Revive, Revived, Test, Tested};
 
 /// What a test says, if nothing else was asked for.
 const TEST_TEXT: &str = "This is a test from punctual.";
@@ -26,29 +26,28 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let default = &app.engine.settings().fallback.address.channel;
     let show = |channel: ChannelStanding| {
         let rate = |rate: Option<punctual_core::channel::Rate>| rate.map(|rate| rate.to_string());
-        let closed = channel
-            .closed
-            .iter()
-            .map(|gate| json!({ "to": gate.to, "why": gate.why, "until": gate.until, "failures": gate.n_failed }));
-        let mut shown = json!({
-            "name": channel.name,
-            "kind": channel.kind,
-            "default": channel.name == *default,
-            "concurrency": channel.limits.concurrency,
-            "rate": rate(channel.limits.rate),
-            "address_rate": rate(channel.limits.address_rate),
-            "sending": channel.n_sending,
-            "waiting": channel.n_waiting,
-        });
-        // Addresses are somebody's: a key of one person does not see them.
-        if caller.bound_to().is_none() {
-            shown["closed"] = closed.collect();
+        let gate = |gate: ClosedGate| wire::Gate {
+            to: gate.to,
+            why: gate.why.into(),
+            until: gate.until,
+            failures: gate.n_failed,
+        };
+        wire::Channel {
+            default: channel.name == *default,
+            name: channel.name,
+            kind: channel.kind.into(),
+            concurrency: channel.limits.concurrency,
+            rate: rate(channel.limits.rate),
+            address_rate: rate(channel.limits.address_rate),
+            sending: channel.n_sending,
+            waiting: channel.n_waiting,
+            // Addresses are somebody's: a key of one person does not see them.
+            closed: caller.bound_to().is_none().then(|| channel.closed.into_iter().map(gate).collect()),
         }
-        shown
     };
-    let channels: Vec<Value> = app.engine.channel_standings().into_iter().map(show).collect();
-    let warnings: Vec<&str> = app.local_links.iter().map(|links| links.warning.as_str()).collect();
-    Ok(wire::answer(StatusCode::OK, &json!({ "channels": channels, "warnings": warnings, "next_cursor": null })))
+    let channels = app.engine.channel_standings().into_iter().map(show).collect();
+    let warnings = app.local_links.iter().map(|links| links.warning.clone()).collect();
+    Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, next_cursor: None }))
 }
 
 /// Sends a real message, and says what became of it.
@@ -58,9 +57,9 @@ pub(super) async fn test(
     InPath(name): InPath<String>,
     body: Input,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::of(body.json_or_nothing()?, "the test", &["address", "message"], &[])?;
-    let to = Address::new(name, fields.text("address")?.unwrap_or_default());
-    let text = fields.text("message")?.unwrap_or_else(|| TEST_TEXT.to_owned());
+    let asked: Test = read::read(body.json_or_nothing()?, "the test", &[])?;
+    let to = Address::new(name, asked.address.unwrap_or_default());
+    let text = asked.message.unwrap_or_else(|| TEST_TEXT.to_owned());
     if text.trim().is_empty() || text.len() > 4096 {
         return Err(Invalid::new("message", "must be 1 to 4096 bytes long").into());
     }
@@ -76,10 +75,10 @@ pub(super) async fn test(
         Err(invalid) if invalid.field == "channel" => return Err(Problem::not_found(invalid.problem)),
         Err(invalid) => return Err(invalid.into()),
     };
-    Ok(wire::answer(StatusCode::OK, &told(&trial, &to)))
+    Ok(shown::answer(StatusCode::OK, &told(&trial, to)))
 }
 
-fn told(trial: &Trial, to: &Address) -> Value {
+fn told(trial: &Trial, to: Address) -> Tested {
     let (outcome, meaning) = match &trial.said {
         Ok(_) if trial.is_dead => (
             "sent",
@@ -104,19 +103,19 @@ fn told(trial: &Trial, to: &Address) -> Value {
             ("unknown", "it may have arrived; whether a reminder is sent again is its on_unknown".to_owned())
         }
     };
-    json!({
-        "channel": to.channel,
-        "address": to.address,
-        "outcome": outcome,
-        "meaning": meaning,
-        "error": trial.said.as_ref().err().map(|error| match error {
+    Tested {
+        channel: to.channel,
+        address: to.address,
+        outcome: outcome.into(),
+        meaning,
+        error: trial.said.as_ref().err().map(|error| match error {
             // The outcome says it already.
             SendError::Gone(why) => why.clone(),
             error => error.to_string(),
         }),
-        "message_id": trial.said.as_ref().ok().and_then(|receipt| receipt.message_id.clone()),
-        "took_ms": trial.took.as_secs_f64() * 1000.0,
-    })
+        message_id: trial.said.as_ref().ok().and_then(|receipt| receipt.message_id.clone()),
+        took_ms: trial.took.as_secs_f64() * 1000.0,
+    }
 }
 
 /// Addresses that their platform calls dead.
@@ -125,12 +124,14 @@ pub(super) async fn dead(State(app): State<Arc<App>>, _: Admin, params: Params) 
     let limit = params.limit()?;
     let after = params.cursor(|text| text.parse::<Address>().ok())?;
     let mut found = app.engine.store().dead_addresses(after, limit + 1).await?;
-    let next_cursor = wire::cut(&mut found, limit, |dead| format!("{}:{}", dead.address.channel, dead.address.address));
-    let show = |dead: &punctual_core::store::DeadAddress| {
-        let Address { channel, address, .. } = &dead.address;
-        json!({ "channel": channel, "address": address, "since": dead.since, "reason": dead.reason })
+    let next_cursor =
+        shown::cut(&mut found, limit, |dead| format!("{}:{}", dead.address.channel, dead.address.address));
+    let show = |dead: punctual_core::store::DeadAddress| {
+        let Address { channel, address } = dead.address;
+        wire::DeadAddress { channel, address, since: dead.since, reason: dead.reason }
     };
-    Ok(wire::page("dead_addresses", found.iter().map(show).collect(), next_cursor))
+    let dead_addresses = found.into_iter().map(show).collect();
+    Ok(shown::answer(StatusCode::OK, &DeadAddresses { dead_addresses, next_cursor }))
 }
 
 /// Takes an address to be alive again.
@@ -140,8 +141,8 @@ pub(super) async fn revive(
     InPath(name): InPath<String>,
     body: Input,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::of(body.json()?, "the address", &["address"], &[])?;
-    let Some(address) = fields.text("address")? else {
+    let asked: Revive = read::read(body.json()?, "the address", &[])?;
+    let Some(address) = asked.address else {
         return Err(Invalid::new("address", "is missing; write the address that lives again").into());
     };
     let to = Address::new(name, address);
@@ -150,5 +151,6 @@ pub(super) async fn revive(
             "there is no such dead address; `punctual channels dead` lists them, as does GET /v1/dead-addresses",
         ));
     }
-    Ok(wire::answer(StatusCode::OK, &json!({ "channel": to.channel, "address": to.address, "revived": true })))
+    let Address { channel, address } = to;
+    Ok(shown::answer(StatusCode::OK, &Revived { channel, address, revived: true }))
 }

@@ -8,11 +8,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
-use serde_json::json;
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::{App, wire};
+use super::{App, shown};
 use crate::disk::free_bytes;
+use crate::wire::{Alive, Ready};
 
 /// How long a probe's result is believed, so that nobody can keep the disk busy by asking.
 const PROBE_BELIEVED_FOR_MILLIS: i64 = 1000;
@@ -73,7 +73,7 @@ impl Refusal {
 
 /// The process answers.
 pub(super) async fn alive() -> Response {
-    wire::answer(StatusCode::OK, &json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+    shown::answer(StatusCode::OK, &Alive { status: "ok".into(), version: env!("CARGO_PKG_VERSION").into() })
 }
 
 /// The process can do its work: the database takes writes, there is room, and the engine meets no
@@ -91,27 +91,29 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
             reasons.push(reason);
         }
     }
-    let mut body = match reasons.is_empty() {
-        true => json!({ "status": "ready", "now": app.now() }),
-        false => json!({ "status": "not ready", "detail": reasons.join("; "), "reasons": reasons }),
-    };
-    body["shadow"] = app.shadow.into();
-    if let Some(standing) = app.engine.health().standing {
-        body["nodes"] = standing.nodes.into();
-        body["shards"] = standing.shards.into();
+    let is_ready = reasons.is_empty();
+    let standing = app.engine.health().standing;
+    let standing = standing.as_ref();
+    let body = Ready {
+        status: if is_ready { "ready" } else { "not ready" }.into(),
+        now: is_ready.then(|| app.now()),
+        detail: (!is_ready).then(|| reasons.join("; ")),
+        reasons: (!is_ready).then_some(reasons),
+        shadow: app.shadow,
+        nodes: standing.map(|standing| standing.nodes),
+        shards: standing.map(|standing| standing.shards),
         // Nothing is lost without it; what others plan may be noticed up to a second or two late.
-        body["wake_ups"] = if standing.hears { "listen" } else { "poll" }.into();
-        if !standing.disagrees.is_empty() {
-            // Everything is sent; what receives it may not believe it.
-            body["disagrees"] = standing.disagrees.into();
-        }
-    }
-    if let Some(alarm) = app.engine.alarm() {
+        wake_ups: standing.map(|standing| if standing.hears { "listen" } else { "poll" }.into()),
+        // Everything is sent; what receives it may not believe it.
+        disagrees: standing.map(|standing| &standing.disagrees).filter(|names| !names.is_empty()).cloned(),
         // It is a second way to be woken: without it everything works.
-        body["redis"] = alarm.health().problem.map_or("up".into(), |problem| format!("down: {problem}")).into();
-    }
-    let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    wire::answer(status, &body)
+        redis: app
+            .engine
+            .alarm()
+            .map(|alarm| alarm.health().problem.map_or("up".into(), |problem| format!("down: {problem}"))),
+    };
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    shown::answer(status, &body)
 }
 
 fn no_room(database: &Path) -> Option<String> {

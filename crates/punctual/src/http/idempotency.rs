@@ -18,9 +18,9 @@ use sha2::{Digest, Sha256};
 
 use super::App;
 use super::auth::{Caller, hash};
-use super::input::{BATCH_BYTES_MAX, SINGLE_BYTES_MAX, Taken, read};
+use super::input::{BATCH_BYTES_MAX, SINGLE_BYTES_MAX, Taken, take};
 use super::problem::Problem;
-use super::wire;
+use super::shown;
 
 /// Routes whose handlers keep the answer in the transaction of what they do.
 const IN_ONE_TRANSACTION: [&str; 3] = ["/v1/reminders", "/v1/reminders/batch", "/v1/reminders/{id}/{verb}"];
@@ -71,7 +71,7 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
         false => Caller::from_request_parts(&mut parts, &app).await?.id.to_string(),
     };
     let max = if LARGE.contains(&path.as_str()) { BATCH_BYTES_MAX } else { SINGLE_BYTES_MAX };
-    let (body, part) = read(body, max, &parts.headers, &app.bodies).await?;
+    let (body, part) = take(body, max, &parts.headers, &app.bodies).await?;
     let repeatable = Repeatable { key: format!("{caller}:{key}"), request: digest(&parts, &body) };
     parts.extensions.insert(Taken::new(body, part));
     if let Some(response) = repeatable.answered(&app).await? {
@@ -157,7 +157,7 @@ impl Repeatable {
         }
         let Some(answer) = answered.answer else { return Err(in_progress()) };
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
-        let mut response = wire::answer_bytes(status, answer.body.into_bytes());
+        let mut response = shown::answer_bytes(status, answer.body.into_bytes());
         let headers = response.headers_mut();
         if status.is_client_error() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

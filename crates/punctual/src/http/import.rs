@@ -4,6 +4,7 @@
 //! that is sent again is found there and not created twice: whoever imports needs no memory, and may stop and begin anew at
 //! any moment.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,15 +19,16 @@ use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::steps::Steps;
 use punctual_core::store::{ReminderView, StoreError};
 use punctual_engine::CreateError;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::App;
+use super::asked::{Asked, NewReminder};
 use super::auth::{Caller, Writer};
-use super::fields::Fields;
 use super::input::{BATCH_BYTES_MAX, Input};
-use super::problem::{Problem, WHOLE};
-use super::wire::{self, Asked, NewReminder};
+use super::problem::Problem;
+use super::shown;
+use crate::wire::read::{self, WHOLE};
+use crate::wire::{Import, ImportItem, ImportOutcome as Outcome, Imported, ImportedItem as Done};
 
 /// The most items in one request.
 const ITEMS_MAX: usize = 1000;
@@ -35,53 +37,14 @@ const ITEM_STEPS: u64 = 50_000;
 /// The longest name of a source, and the longest key.
 const NAME_BYTES_MAX: usize = 256;
 
-/// What became of one item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Outcome {
-    /// It is a reminder now.
-    Created,
-    /// It would become one, if this were no dry run.
-    New,
-    /// It was imported before.
-    Exists,
-    /// It cannot be a reminder.
-    Refused,
-    /// It was asked about, and nothing of it is known.
-    Absent,
-    /// It was asked about; it was imported, and is over.
-    Over,
-    /// It was asked about; it was imported, and is not over.
-    Active,
+fn done(key: String, outcome: Outcome, id: ReminderId) -> Done {
+    let id = Some(id.to_string());
+    Done { key, outcome, id, status: None, differs: Vec::new(), field: None, detail: None }
 }
 
-#[derive(Serialize)]
-struct Done {
-    key: String,
-    outcome: Outcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-    /// Fields that have another value here than there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    differs: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<String>,
-}
-
-impl Done {
-    fn new(key: String, outcome: Outcome, id: ReminderId) -> Self {
-        let id = Some(id.to_string());
-        Self { key, outcome, id, status: None, differs: Vec::new(), field: None, detail: None }
-    }
-
-    fn refused(key: String, invalid: Invalid) -> Self {
-        let (field, detail) = (Some(invalid.field), Some(invalid.problem));
-        Self { key, outcome: Outcome::Refused, id: None, status: None, differs: Vec::new(), field, detail }
-    }
+fn refused(key: String, invalid: Invalid) -> Done {
+    let (field, detail) = (Some(invalid.field), Some(invalid.problem));
+    Done { key, outcome: Outcome::Refused, id: None, status: None, differs: Vec::new(), field, detail }
 }
 
 /// One item, as far as it could be understood.
@@ -100,11 +63,11 @@ pub(super) async fn take(
     caller.must_be_unbound()?;
     let _turn = app.batch_turn(body.weight()).await;
     // One bad item stops no other, so each is looked at by itself.
-    let mut fields = Fields::of(body.json_with_nul()?, WHOLE, &["source", "dry_run", "items"], &[])?;
+    let asked: Import<Value> = read::read(body.json_with_nul()?, WHOLE, &[])?;
     drop(body);
-    let source = name(&mut fields, "source", "name where it comes from, such as v2_reminders@bot")?;
-    let dry_run = fields.boolean("dry_run")?.unwrap_or(false);
-    let values = fields.list("items")?.ok_or_else(|| Invalid::new("items", "is missing; send a list"))?;
+    let source = name(asked.source, "source", "name where it comes from, such as v2_reminders@bot")?;
+    let dry_run = asked.dry_run.unwrap_or(false);
+    let values = asked.items.ok_or_else(|| Invalid::new("items", "is missing; send a list"))?;
     if values.len() > ITEMS_MAX {
         let problem = format!("has {} items; at most {ITEMS_MAX} fit in one request", values.len());
         return Err(Invalid::new("items", problem).into());
@@ -114,21 +77,28 @@ pub(super) async fn take(
     let mut items: Vec<(usize, Item)> = Vec::with_capacity(values.len());
     let mut seen = HashSet::new();
     for (index, value) in values.into_iter().enumerate() {
-        let mut fields = Fields::of(value, WHOLE, &["key", "created_at", "paused", "reminder"], &[])
-            .map_err(|invalid| invalid.within(&format!("items[{index}]")))?;
-        let key = name(&mut fields, "key", "name it as the other system does")
-            .map_err(|invalid| invalid.within(&format!("items[{index}]")))?;
+        let within = |invalid: Invalid| invalid.within(&format!("items[{index}]"));
+        let known_as = value["key"].as_str().map(str::to_owned);
+        let mut given: ImportItem<Value> = match (read::read(value, WHOLE, &[]), known_as) {
+            (Ok(given), _) => given,
+            (Err(invalid), Some(key)) if matches!(invalid.field.as_str(), "created_at" | "paused") => {
+                done.push(Some(refused(key, invalid)));
+                continue;
+            }
+            (Err(invalid), _) => return Err(within(invalid).into()),
+        };
+        let key = name(given.key.take(), "key", "name it as the other system does").map_err(within)?;
         let steps = Arc::new(Steps::new(ITEM_STEPS));
-        match item(fields, &key, &source, &app, now, &steps).await? {
+        match item(given, &key, &source, &app, now, &steps).await? {
             Ok(item) if !seen.insert(item.id) => {
                 let invalid = Invalid::new("key", "is the key of an earlier item of this request");
-                done.push(Some(Done::refused(key, invalid)));
+                done.push(Some(refused(key, invalid)));
             }
             Ok(item) => {
                 done.push(None);
                 items.push((index, item));
             }
-            Err(invalid) => done.push(Some(Done::refused(key, invalid))),
+            Err(invalid) => done.push(Some(refused(key, invalid))),
         }
     }
     let finished = write(&app, &caller, items, dry_run).await?;
@@ -137,19 +107,19 @@ pub(super) async fn take(
     }
     let done: Vec<Done> = done.into_iter().flatten().collect();
     let count = |outcome: Outcome| done.iter().filter(|one| one.outcome == outcome).count();
-    let body = json!({
-        "source": source,
-        "dry_run": dry_run,
-        "created": count(Outcome::Created),
-        "exists": count(Outcome::Exists),
-        "refused": count(Outcome::Refused),
-        "items": done,
-    });
-    Ok(wire::answer(StatusCode::OK, &body))
+    let body = Imported {
+        dry_run,
+        created: count(Outcome::Created),
+        exists: count(Outcome::Exists),
+        refused: count(Outcome::Refused),
+        source,
+        items: done,
+    };
+    Ok(shown::answer(StatusCode::OK, &body))
 }
 
-fn name(fields: &mut Fields, field: &str, hint: &str) -> Result<String, Invalid> {
-    let text = fields.text(field)?.unwrap_or_default();
+fn name(text: Option<String>, field: &str, hint: &str) -> Result<String, Invalid> {
+    let text = text.unwrap_or_default();
     match text.len() {
         0 => Err(Invalid::new(field, format!("is missing; {hint}"))),
         1..=NAME_BYTES_MAX if text.contains('\0') => Err(Invalid::new(field, "contains a NUL character")),
@@ -160,7 +130,7 @@ fn name(fields: &mut Fields, field: &str, hint: &str) -> Result<String, Invalid>
 
 /// Reads one item. What is wrong with it is its own business and stops no other.
 async fn item(
-    mut fields: Fields,
+    given: ImportItem<Value>,
     key: &str,
     source: &str,
     app: &App,
@@ -175,12 +145,12 @@ async fn item(
             }
         };
     }
-    let created_at = check!(created_at(&mut fields));
+    let created_at = check!(created_at(given.created_at));
     // What has no beginning is as old as can be; it must be the same every time.
     let known_since = created_at.unwrap_or(Timestamp::UNIX_EPOCH);
     let id = ReminderId::imported(source, key, known_since);
-    let paused = check!(fields.boolean("paused")).unwrap_or(false);
-    let Some(mut value) = fields.take("reminder") else {
+    let paused = given.paused.unwrap_or(false);
+    let Some(mut value) = given.reminder else {
         return Ok(Ok(Item { key: key.to_owned(), id, reminder: None }));
     };
     let read_at = check!(read_at(&value, known_since));
@@ -188,6 +158,9 @@ async fn item(
         fields.entry("created_via").or_insert_with(|| "import".into());
     }
     let mut asked = check!(Asked::read(value));
+    if asked.is_sentence() {
+        return Ok(Err(Invalid::new("text", "cannot be imported; give `message` and `schedule`")));
+    }
     let user = check!(asked.user.take().ok_or_else(|| Invalid::new("user", "is missing; say whose it is")));
     if user.contains('\0') {
         // PostgreSQL cannot even be asked about such a user, and the error would be everybody's.
@@ -203,7 +176,7 @@ async fn item(
         true => app.aside(move || asked.reminder(new)).await?,
         false => asked.reminder(new),
     };
-    let mut reminder = check!(read);
+    let mut reminder = check!(read).reminder;
     reminder.created_at = created_at.filter(|at| *at <= now).unwrap_or(now);
     reminder.updated_at = now;
     reminder.metadata = with_origin(&reminder.metadata, source, key, now);
@@ -216,8 +189,8 @@ async fn item(
     Ok(Ok(Item { key: key.to_owned(), id, reminder: Some(reminder) }))
 }
 
-fn created_at(fields: &mut Fields) -> Result<Option<Timestamp>, Invalid> {
-    let Some(text) = fields.text("created_at")? else { return Ok(None) };
+fn created_at(text: Option<String>) -> Result<Option<Timestamp>, Invalid> {
+    let Some(text) = text else { return Ok(None) };
     let wrong = || Invalid::new("created_at", format!("`{text}` is no instant; write 2026-03-02T08:00:00Z"));
     text.parse().map(Some).map_err(|_| wrong())
 }
@@ -307,9 +280,9 @@ fn finished(item: Item, there: &HashMap<ReminderId, ReminderView>, is_new: bool,
         (None, Some(view)) if is_over(view) => Outcome::Over,
         (None, Some(_)) => Outcome::Active,
     };
-    let mut done = Done::new(key, outcome, id);
+    let mut done = done(key, outcome, id);
     if let Some(view) = view {
-        done.status = Some(view.reminder.status.as_str());
+        done.status = Some(view.reminder.status.into());
         if let Some(wanted) = &reminder {
             done.differs = differences(wanted, &view.reminder);
         }
@@ -322,7 +295,7 @@ fn is_over(view: &ReminderView) -> bool {
     matches!(view.reminder.status, ReminderStatus::Completed | ReminderStatus::Cancelled)
 }
 
-fn differences(there: &Reminder, here: &Reminder) -> Vec<&'static str> {
+fn differences(there: &Reminder, here: &Reminder) -> Vec<Cow<'static, str>> {
     let fields = [
         ("user", there.user == here.user),
         ("message", there.message == here.message),
@@ -330,7 +303,7 @@ fn differences(there: &Reminder, here: &Reminder) -> Vec<&'static str> {
         ("timezone", there.timezone.name() == here.timezone.name()),
         ("priority", there.priority == here.priority),
     ];
-    fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field).collect()
+    fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field.into()).collect()
 }
 
 /// The schedule without where it began: there a series goes on while it runs here.

@@ -15,9 +15,10 @@ use serde_json::Value;
 
 use super::App;
 use super::bodies::{Bodies, Part};
-use super::problem::{Problem, WHOLE};
+use super::problem::Problem;
 use super::weight::weight;
 use crate::config::keys::nearest;
+use crate::wire::read::{self, WHOLE};
 
 /// The largest body of a request about one thing.
 pub(super) const SINGLE_BYTES_MAX: usize = 1024 * 1024;
@@ -61,7 +62,7 @@ impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
         let taken = parts.extensions.get::<Taken>().and_then(Taken::take);
         let (bytes, mut part) = match taken {
             Some(taken) => taken,
-            None => read(body, MAX, &parts.headers, &app.bodies).await?,
+            None => take(body, MAX, &parts.headers, &app.bodies).await?,
         };
         if !bytes.is_empty() {
             must_be_json(&parts.headers)?;
@@ -96,6 +97,11 @@ impl<const MAX: usize> Input<MAX> {
             Some(field) => Err(Invalid::new(field, "contains a NUL character").into()),
             None => Ok(value),
         }
+    }
+
+    /// The body as one of the wire's requests. `made_here` are fields that only the server sets.
+    pub(super) fn read<T: DeserializeOwned>(&self, made_here: &[&str]) -> Result<T, Problem> {
+        Ok(read::read(self.json()?, WHOLE, made_here)?)
     }
 
     /// The same, for whoever looks for NUL characters itself.
@@ -148,7 +154,7 @@ pub(super) async fn no_nul(request: Request, next: Next) -> Result<Response, Pro
 }
 
 /// Reads a body of at most `max` bytes.
-pub(super) async fn read(
+pub(super) async fn take(
     body: Body,
     max: usize,
     headers: &HeaderMap,

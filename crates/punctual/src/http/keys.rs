@@ -1,62 +1,45 @@
 //! Keys that may use the API.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use jiff::Timestamp;
 use punctual_core::clock::Random;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::parse_instant;
 use punctual_core::user::ApiKey;
-use serde::Serialize;
-use serde_json::Value;
 
 use super::App;
 use super::auth::{self, Admin};
-use super::fields::Fields;
 use super::input::{InPath, Input, Params};
-use super::problem::{Problem, WHOLE};
-use super::wire;
+use super::problem::Problem;
+use super::shown;
+use crate::wire::{Key, KeyInput, Keys};
 
-/// A key as it is shown. The key itself is there only when it was just made.
-#[derive(Serialize)]
-struct KeyJson<'a> {
-    id: &'a str,
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<&'a str>,
-    user: Option<&'a str>,
-    scopes: &'static [&'static str],
-    expires_at: Option<Timestamp>,
-    created_at: Timestamp,
-}
-
-impl<'a> KeyJson<'a> {
-    fn new(key: &'a ApiKey, secret: Option<&'a str>) -> Self {
-        Self {
-            id: &key.id,
-            name: &key.name,
-            key: secret,
-            user: key.user.as_deref(),
-            scopes: if key.write { &["read", "write"] } else { &["read"] },
-            expires_at: key.expires_at,
-            created_at: key.created_at,
-        }
+/// A key as it is shown, with its secret when it was just made.
+fn shown_key(key: &ApiKey, secret: Option<String>) -> Key {
+    let scopes = if key.write { &["read", "write"][..] } else { &["read"] };
+    Key {
+        id: key.id.clone(),
+        name: key.name.clone(),
+        key: secret,
+        user: key.user.clone(),
+        scopes: scopes.iter().map(|scope| Cow::Borrowed(*scope)).collect(),
+        expires_at: key.expires_at,
+        created_at: key.created_at,
     }
 }
 
 pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -> Result<Response, Problem> {
-    let mut fields =
-        Fields::of(body.json()?, WHOLE, &["name", "user", "scopes", "expires_at"], &["id", "key", "created_at"])?;
+    let KeyInput { name, user, scopes, expires_at } = body.read(KeyInput::MADE_HERE)?;
     let now = app.now();
-    let name = bounded("name", fields.text("name")?)?
-        .ok_or_else(|| Invalid::new("name", "is missing; say what the key is for"))?;
-    let user = bounded("user", fields.text("user")?)?;
-    let write = scopes(&mut fields)?;
-    let expires_at = match fields.text("expires_at")? {
+    let name = bounded("name", name)?.ok_or_else(|| Invalid::new("name", "is missing; say what the key is for"))?;
+    let user = bounded("user", user)?;
+    let write = scopes.map(may_write).transpose()?.unwrap_or(true);
+    let expires_at = match expires_at {
         Some(text) => {
             let at = parse_instant(&text, &app.zone, now).map_err(|problem| Invalid::new("expires_at", problem))?;
             if at <= now {
@@ -72,7 +55,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
     let key = ApiKey { id, name, hash: auth::hash(&secret), user, write, expires_at, created_at: now };
     app.engine.store().put_key(key.clone()).await?;
     app.auth.forget();
-    let mut response = wire::answer(StatusCode::CREATED, &KeyJson::new(&key, Some(&secret)));
+    let mut response = shown::answer(StatusCode::CREATED, &shown_key(&key, Some(secret)));
     // What is kept so that a repeat is answered the same would keep the key.
     let again = Problem::conflict(
         "shown_once",
@@ -85,8 +68,8 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
 pub(super) async fn list(State(app): State<Arc<App>>, _: Admin, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     let keys = app.engine.store().keys().await?;
-    let to_value = |key| serde_json::to_value(KeyJson::new(key, None)).expect("a key always becomes JSON");
-    Ok(wire::page("keys", keys.iter().map(to_value).collect(), None))
+    let keys = keys.iter().map(|key| shown_key(key, None)).collect();
+    Ok(shown::answer(StatusCode::OK, &Keys { keys, next_cursor: None }))
 }
 
 pub(super) async fn delete(
@@ -118,21 +101,18 @@ fn hex<const N: usize>(random: &dyn Random) -> String {
 }
 
 /// Whether the key may write. Every key may read.
-fn scopes(fields: &mut Fields) -> Result<bool, Invalid> {
-    let Some(items) = fields.list("scopes")? else { return Ok(true) };
-    if items.is_empty() {
+fn may_write(scopes: Vec<String>) -> Result<bool, Invalid> {
+    if scopes.is_empty() {
         return Err(Invalid::new("scopes", "is empty; write [\"read\"] or [\"read\",\"write\"]"));
     }
     let mut write = false;
-    for (index, item) in items.iter().enumerate() {
-        match item {
-            Value::String(word) if word == "read" => {}
-            Value::String(word) if word == "write" => write = true,
+    for (index, scope) in scopes.iter().enumerate() {
+        match scope.as_str() {
+            "read" => {}
+            "write" => write = true,
             other => {
-                return Err(Invalid::new(
-                    format!("scopes[{index}]"),
-                    format!("{other} is not one of \"read\", \"write\""),
-                ));
+                let problem = format!("\"{other}\" is not one of \"read\", \"write\"");
+                return Err(Invalid::new(format!("scopes[{index}]"), problem));
             }
         }
     }

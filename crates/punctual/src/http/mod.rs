@@ -1,7 +1,7 @@
 //! The API: parse, call the engine or the store, render.
 //!
 //! Every handler is short. What a caller may do is decided by the extractors of [`auth`]; what a
-//! body means is decided in [`wire`]; every failure becomes a [`problem::Problem`].
+//! body means is decided in [`asked`]; every failure becomes a [`problem::Problem`].
 
 /// Who asks, and what they may do.
 mod auth;
@@ -18,11 +18,11 @@ mod weight;
 /// Pages of a list, bounded in bytes.
 mod pages;
 
-/// Fields of a JSON object, each checked by hand.
-mod fields;
+/// Requests turned into what they ask for.
+mod asked;
 
-/// Reminders, users and occurrences as JSON, both ways.
-mod wire;
+/// What the store knows turned into what is shown.
+mod shown;
 
 /// What went wrong, as RFC 9457 has it.
 mod problem;
@@ -84,6 +84,7 @@ use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
 use crate::serve::links::LocalLinks;
+use crate::wire;
 
 /// How long a user's zone and language or a count is believed without asking again, in seconds.
 const BELIEVED_FOR_SECONDS: i64 = 10;
@@ -255,13 +256,19 @@ impl App {
     }
 
     /// The reminder, with the language that its user is answered in.
-    async fn shown<'a>(&self, view: &'a ReminderView) -> wire::ReminderJson<'a> {
-        wire::ReminderJson { view, lang: self.lang_of(&view.reminder.user).await, warnings: Vec::new() }
+    async fn shown<'a>(&self, view: &'a ReminderView) -> wire::Reminder<'a> {
+        shown::reminder(view, self.lang_of(&view.reminder.user).await, Vec::new())
     }
 
-    /// The same, of one that has just been made or changed: with what is wrong with its addresses.
-    async fn shown_new<'a>(&self, view: &'a ReminderView) -> wire::ReminderJson<'a> {
-        wire::ReminderJson { warnings: self.engine.warnings(&view.reminder), ..self.shown(view).await }
+    /// The same, of one that has just been made or changed: with what is wrong with its addresses, and with what was understood of the
+    /// sentence that it was made of.
+    async fn shown_new<'a>(
+        &self,
+        view: &'a ReminderView,
+        understood: Option<Box<wire::Understood>>,
+    ) -> wire::Reminder<'a> {
+        let lang = self.lang_of(&view.reminder.user).await;
+        wire::Reminder { understood, ..shown::reminder(view, lang, self.engine.warnings(&view.reminder)) }
     }
 
     /// What is needed to understand `user`; nothing is known of one without an entry.

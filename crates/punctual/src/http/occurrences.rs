@@ -7,25 +7,17 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::{AuditEntry, AuditQuery};
-use serde::Serialize;
 
 use super::App;
 use super::auth::Caller;
 use super::input::{InPath, Params};
 use super::problem::Problem;
 use super::reminders::{id_from, seen};
-use super::wire::{self, AuditJson, OccurrenceJson};
+use super::shown;
+use crate::wire::Occurrences;
 
 /// How many audit entries are shown beside occurrences; `/v1/audit` has them all.
 const AUDIT_MAX: usize = 500;
-
-#[derive(Serialize)]
-struct Page {
-    occurrences: Vec<OccurrenceJson>,
-    /// Entries about the reminder itself, such as its creation.
-    audit: Vec<AuditJson>,
-    next_cursor: Option<String>,
-}
 
 pub(super) async fn of_reminder(
     State(app): State<Arc<App>>,
@@ -39,14 +31,14 @@ pub(super) async fn of_reminder(
     let limit = params.limit()?;
     let before = params.cursor(|text| text.parse().ok())?;
     let mut trails = app.engine.store().occurrences(id, before, limit + 1).await?;
-    let next_cursor = wire::cut(&mut trails, limit, |trail| trail.occurrence.id.run.to_string());
+    let next_cursor = shown::cut(&mut trails, limit, |trail| trail.occurrence.id.run.to_string());
     let audit = audit_of(&app, id).await?;
-    let page = Page {
-        occurrences: trails.into_iter().map(|trail| OccurrenceJson::new(trail, &audit)).collect(),
-        audit: audit.iter().filter(|entry| entry.run.is_none()).map(AuditJson::from).collect(),
+    let page = Occurrences {
+        occurrences: trails.into_iter().map(|trail| shown::occurrence(trail, &audit)).collect(),
+        audit: audit.iter().filter(|entry| entry.run.is_none()).map(shown::entry).collect(),
         next_cursor,
     };
-    Ok(wire::answer(StatusCode::OK, &page))
+    Ok(shown::answer(StatusCode::OK, &page))
 }
 
 pub(super) async fn show(
@@ -60,7 +52,7 @@ pub(super) async fn show(
     match app.engine.store().occurrence(id).await? {
         Some(trail) => {
             let audit = audit_of(&app, id.reminder).await?;
-            Ok(wire::answer(StatusCode::OK, &OccurrenceJson::new(trail, &audit)))
+            Ok(shown::answer(StatusCode::OK, &shown::occurrence(trail, &audit)))
         }
         None => Err(Problem::not_found("no such occurrence")),
     }

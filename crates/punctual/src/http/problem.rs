@@ -9,60 +9,34 @@ use punctual_core::change::Refused;
 use punctual_core::invalid::Invalid;
 use punctual_core::store::{Answer, ChangeError, StoreError};
 use punctual_engine::CreateError;
-use serde::Serialize;
 
 use super::idempotency::Instead;
-
-/// The field that stands for the whole body.
-pub(super) const WHOLE: &str = "body";
+use crate::wire::read::WHOLE;
+use crate::wire::{self, FieldProblem};
 
 /// A refused request. Nothing was changed by it.
 #[derive(Debug)]
 pub(super) struct Problem(Box<Inner>);
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Inner {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    title: &'static str,
-    #[serde(serialize_with = "as_number")]
-    status: StatusCode,
-    /// What kind of problem it is, for programs.
-    code: &'static str,
-    detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<usize>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<FieldProblem>,
-    #[serde(skip)]
+    document: wire::Problem,
     retry_after_seconds: Option<u32>,
-}
-
-#[derive(Debug, Serialize)]
-struct FieldProblem {
-    field: String,
-    detail: String,
-}
-
-fn as_number<S: serde::Serializer>(status: &StatusCode, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u16(status.as_u16())
 }
 
 impl Problem {
     pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            kind: "about:blank",
-            title: status.canonical_reason().unwrap_or("Problem"),
-            status,
-            code,
+        let document = wire::Problem {
+            kind: "about:blank".into(),
+            title: status.canonical_reason().unwrap_or("Problem").into(),
+            status: status.as_u16(),
+            code: code.into(),
             detail: detail.into(),
             field: None,
             index: None,
             errors: Vec::new(),
-            retry_after_seconds: None,
-        }))
+        };
+        Self(Box::new(Inner { document, retry_after_seconds: None }))
     }
 
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
@@ -89,15 +63,24 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// A sentence in which no time was found.
+    pub(super) fn not_understood(invalid: Invalid) -> Self {
+        let mut this = Self::from(invalid);
+        let document = &mut this.0.document;
+        document.code = "not_understood".into();
+        document.detail.push_str("; or send `message` and a `schedule` such as {\"type\":\"once\",\"at\":\"5m\"}");
+        this
+    }
+
     /// What is answered when a request whose answer cannot be kept comes again.
     pub(super) fn instead(&self) -> Instead {
-        let body = serde_json::to_string(&self.0).expect("texts and numbers always become JSON");
-        Instead(Answer { status: self.0.status.as_u16(), body })
+        let body = serde_json::to_string(&self.0.document).expect("texts and numbers always become JSON");
+        Instead(Answer { status: self.0.document.status, body })
     }
 
     /// Names the field that is to blame.
     pub(super) fn at_field(mut self, field: impl Into<String>) -> Self {
-        self.0.field = Some(field.into());
+        self.0.document.field = Some(field.into());
         self
     }
 
@@ -110,27 +93,29 @@ impl Problem {
     /// The same problem, met at one item of a batch.
     pub(super) fn in_batch(mut self, index: usize) -> Self {
         let item = format!("reminders[{index}]");
-        self.0.index = Some(index);
-        let field = match self.0.field.take() {
+        let document = &mut self.0.document;
+        document.index = Some(index);
+        let field = match document.field.take() {
             Some(field) if field != WHOLE => format!("{item}.{field}"),
             _ => item,
         };
-        for error in &mut self.0.errors {
+        for error in &mut document.errors {
             error.field.clone_from(&field);
         }
-        self.0.detail = format!("item {index} of the batch: {}; nothing was created", self.0.detail);
-        self.0.field = Some(field);
+        document.detail = format!("item {index} of the batch: {}; nothing was created", document.detail);
+        document.field = Some(field);
         self
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self.0).expect("texts and numbers always become JSON");
-        let mut response = (self.0.status, body).into_response();
+        let body = serde_json::to_vec(&self.0.document).expect("texts and numbers always become JSON");
+        let status = StatusCode::from_u16(self.0.document.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if self.0.status == StatusCode::UNAUTHORIZED {
+        if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"punctual\""));
         }
         if let Some(seconds) = self.0.retry_after_seconds {
@@ -145,7 +130,7 @@ impl From<Invalid> for Problem {
         let Invalid { field, problem } = invalid;
         let mut this =
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", format!("{field}: {problem}")).at_field(&field);
-        this.0.errors.push(FieldProblem { field, detail: problem });
+        this.0.document.errors.push(FieldProblem { field, detail: problem });
         this
     }
 }

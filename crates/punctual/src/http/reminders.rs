@@ -9,20 +9,21 @@ use jiff::Timestamp;
 use punctual_core::change::{Change, snooze_until};
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
-use punctual_core::reminder::Reminder;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
 use punctual_core::store::{By, ReminderQuery, ReminderView, Said};
 use serde_json::Value;
 
-use super::App;
+use super::asked::{self, Asked, Made, NewReminder, Speaker};
 use super::auth::{Caller, Writer};
-use super::fields::Fields;
 use super::idempotency::Repeated;
 use super::input::{InPath, Input, Params};
 use super::pages;
-use super::problem::{Problem, WHOLE};
-use super::wire::{self, Asked, NewReminder, ReminderJson};
+use super::problem::Problem;
+use super::shown;
+use super::{App, Person};
+use crate::wire::read::{self, WHOLE};
+use crate::wire::{Answer, Reminders};
 
 /// How long a snooze lasts that does not say.
 const SNOOZE_MINUTES: u32 = 10;
@@ -38,11 +39,11 @@ pub(super) async fn create(
     body: Input,
 ) -> Result<Response, Problem> {
     let steps = Arc::new(Steps::of_request(1));
-    let reminder = reminder_from(body.json()?, &app, &caller, app.now(), &steps).await?;
+    let Made { reminder, understood } = made_from(body.json()?, &app, &caller, app.now(), &steps).await?;
     let Some(repeatable) = repeatable else {
         let views = app.create(vec![reminder], &caller, None).await?;
         return match views.first() {
-            Some(view) => Ok(wire::answer(StatusCode::CREATED, &app.shown_new(view).await)),
+            Some(view) => Ok(shown::answer(StatusCode::CREATED, &app.shown_new(view, understood).await)),
             None => Err(Problem::internal("the reminder was made and cannot be shown")),
         };
     };
@@ -50,34 +51,37 @@ pub(super) async fn create(
     let Some(view) = app.first_views(vec![reminder], now).await?.pop() else {
         return Err(Problem::internal("the reminder was read and cannot be shown"));
     };
-    let answer = serde_json::to_string(&app.shown_new(&view).await).expect("a reminder always becomes JSON");
+    let answer =
+        serde_json::to_string(&app.shown_new(&view, understood).await).expect("a reminder always becomes JSON");
     let answered = Some(repeatable.with(StatusCode::CREATED, &answer));
     app.create(vec![view.reminder], &caller, answered).await?;
-    Ok(wire::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
+    Ok(shown::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
 }
 
 /// The reminder that `value` asks for.
-pub(super) async fn reminder_from(
+pub(super) async fn made_from(
     value: Value,
     app: &App,
     caller: &Caller,
     now: Timestamp,
     steps: &Arc<Steps>,
-) -> Result<Reminder, Problem> {
+) -> Result<Made, Problem> {
     let mut asked = Asked::read(value)?;
     let user = asked.user.take().unwrap_or_else(|| caller.default_user().to_owned());
     caller.must_be(&user)?;
-    let timezone = match asked.timezone.take() {
-        Some(zone) => zone,
-        None => app.zone_of(&user, now).await?,
+    let person = match asked.timezone.is_none() || asked.is_sentence() {
+        true => app.person(&user, now).await?,
+        false => Person::default(),
     };
+    let timezone = asked.timezone.take().or(person.zone).unwrap_or_else(|| app.zone.clone());
     let id = ReminderId::new(now, app.engine.random().ten());
-    let steps = Arc::clone(steps);
+    let (is_heavy, steps) = (asked.is_heavy(), Arc::clone(steps));
     let new = NewReminder { id, user, timezone, retries_max: app.retries_max, now, steps };
-    match asked.is_heavy() {
-        true => Ok(app.aside(move || asked.reminder(new)).await??),
-        false => Ok(asked.reminder(new)?),
-    }
+    let make = move || {
+        asked.understand(&Speaker { lang: person.lang, zone: &new.timezone, now, steps: &new.steps })?;
+        Ok(asked.reminder(new)?)
+    };
+    if is_heavy { app.aside(make).await? } else { make() }
 }
 
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
@@ -113,16 +117,11 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
     let (views, next) = pages::gather(limit, before, read, bytes_of, |view| view.reminder.id).await?;
     let next_cursor = next.map(|id| id.to_string());
-    #[derive(serde::Serialize)]
-    struct Page<'a> {
-        reminders: Vec<ReminderJson<'a>>,
-        next_cursor: Option<String>,
-    }
     let mut reminders = Vec::with_capacity(views.len());
     for view in &views {
         reminders.push(app.shown(view).await);
     }
-    Ok(wire::answer(StatusCode::OK, &Page { reminders, next_cursor }))
+    Ok(shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor }))
 }
 
 pub(super) async fn show(
@@ -143,12 +142,12 @@ pub(super) async fn update(
     let id = id_from(&id)?;
     let before = seen(&app, &caller, id).await?;
     let (value, now, steps) = (body.json()?, app.now(), Steps::of_request(1));
-    let patch = match wire::is_heavy(&value["schedule"]) {
-        true => app.aside(move || wire::patch(value, &before.reminder, now, &steps)).await??,
-        false => wire::patch(value, &before.reminder, now, &steps)?,
+    let patch = match asked::is_heavy(&value["schedule"]) {
+        true => app.aside(move || asked::patch(value, &before.reminder, now, &steps)).await??,
+        false => asked::patch(value, &before.reminder, now, &steps)?,
     };
     let changed = app.change(id, Change::Update(Box::new(patch)), caller.by(app.now())).await?;
-    Ok(wire::answer(StatusCode::OK, &app.shown_new(&changed.view).await))
+    Ok(shown::answer(StatusCode::OK, &app.shown_new(&changed.view, None).await))
 }
 
 pub(super) async fn cancel(
@@ -172,17 +171,17 @@ pub(super) async fn command(
     let mut by = caller.by(app.now());
     let wanted = match verb.as_str() {
         verb @ ("ack" | "snooze" | "dismiss") => {
-            let known: &[&str] = match verb {
-                "snooze" => &["minutes", "until", "run", "text", "channel"],
-                _ => &["run", "text", "channel"],
-            };
-            let mut fields = Fields::of(value, WHOLE, known, &[])?;
-            let run = fields.number("run")?;
-            by.said = said(&mut fields)?;
+            let answer: Answer = read::read(value, WHOLE, &[])?;
+            let (run, minutes, until) = (answer.run, answer.minutes, answer.until);
+            let length = minutes.map(|_| "minutes").or(until.as_ref().map(|_| "until"));
+            if let Some(field) = length.filter(|_| verb != "snooze") {
+                return Err(read::unknown(field, &["run", "text", "channel"]).into());
+            }
+            by.said = said(answer.text, answer.channel)?;
             let plain = match verb {
                 "ack" => Change::Ack,
                 "dismiss" => Change::Dismiss,
-                _ => Change::Snooze { until: snooze(fields, &app, &caller, id).await? },
+                _ => Change::Snooze { until: snooze(minutes, until, &app, &caller, id).await? },
             };
             match run {
                 Some(run) => Change::AnswerRun { run, answer: Box::new(plain) },
@@ -209,8 +208,7 @@ pub(super) async fn command(
     if let Some(repeatable) = repeatable {
         let lang = app.lang_of(&seen(&app, &caller, id).await?.reminder.user).await;
         let show = move |view: &ReminderView| {
-            serde_json::to_string(&ReminderJson { view, lang, warnings: Vec::new() })
-                .expect("a reminder always becomes JSON")
+            serde_json::to_string(&shown::reminder(view, lang, Vec::new())).expect("a reminder always becomes JSON")
         };
         by.repeat = Some(repeatable.of_change(show));
     }
@@ -218,21 +216,27 @@ pub(super) async fn command(
 }
 
 /// The person's own words, and where they said them.
-fn said(fields: &mut Fields) -> Result<Said, Invalid> {
+fn said(text: Option<String>, channel: Option<String>) -> Result<Said, Invalid> {
     let bounded = |field: &str, text: Option<String>, max: usize| match text {
         Some(text) if text.len() > max => {
             Err(Invalid::new(field, format!("is {} bytes long; at most {max} are accepted", text.len())))
         }
         text => Ok(text.filter(|text| !text.trim().is_empty())),
     };
-    let text = bounded("text", fields.text("text")?, WORDS_BYTES_MAX)?;
-    let channel = bounded("channel", fields.text("channel")?, CHANNEL_BYTES_MAX)?;
+    let text = bounded("text", text, WORDS_BYTES_MAX)?;
+    let channel = bounded("channel", channel, CHANNEL_BYTES_MAX)?;
     Ok(Said { text, channel })
 }
 
-async fn snooze(mut fields: Fields, app: &App, caller: &Caller, id: ReminderId) -> Result<Timestamp, Problem> {
+async fn snooze(
+    minutes: Option<u32>,
+    until: Option<String>,
+    app: &App,
+    caller: &Caller,
+    id: ReminderId,
+) -> Result<Timestamp, Problem> {
     let now = app.now();
-    match (fields.number("minutes")?, fields.text("until")?) {
+    match (minutes, until) {
         (Some(_), Some(_)) => Err(Invalid::new("until", "give either `minutes` or `until`, not both").into()),
         (Some(0), None) => Err(Invalid::new("minutes", "must be a whole number from 1 up").into()),
         (minutes, None) => Ok(snooze_until(now, u64::from(minutes.unwrap_or(SNOOZE_MINUTES)))),
@@ -252,7 +256,7 @@ async fn change(app: &App, id: ReminderId, change: Change, by: By) -> Result<Res
 }
 
 async fn answer(app: &App, status: StatusCode, view: &ReminderView) -> Response {
-    wire::answer(status, &app.shown(view).await)
+    shown::answer(status, &app.shown(view).await)
 }
 
 /// A reminder the caller may see; another's is not found.

@@ -10,36 +10,12 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::parse_instant;
 use punctual_core::store::{Imported, ImportedQuery};
-use serde::Serialize;
 
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
-use super::{App, pages, wire};
-
-#[derive(Serialize)]
-struct Page {
-    reminders: Vec<Shown>,
-    next_cursor: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Shown {
-    id: String,
-    /// What the other system calls it.
-    key: String,
-    status: &'static str,
-    imported_at: Option<String>,
-    runs: Vec<Run>,
-}
-
-#[derive(Serialize)]
-struct Run {
-    run_number: u32,
-    due_at: Timestamp,
-    state: &'static str,
-    sent_at: Option<Timestamp>,
-}
+use super::{App, pages, shown};
+use crate::wire::{ImportedRun, Send, Sends};
 
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
@@ -64,23 +40,23 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let bytes_of = |one: &Imported| pages::bytes_of(&one.reminder) + one.runs.len() * 128;
     let (found, next) = pages::gather(limit, after, read, bytes_of, |one| one.reminder.id).await?;
     let next_cursor = next.map(|id| id.to_string());
-    let page = Page { reminders: found.into_iter().map(shown).collect(), next_cursor };
-    Ok(wire::answer(StatusCode::OK, &page))
+    let page = Sends { reminders: found.into_iter().map(send).collect(), next_cursor };
+    Ok(shown::answer(StatusCode::OK, &page))
 }
 
-fn shown(one: Imported) -> Shown {
+fn send(one: Imported) -> Send {
     let metadata = one.reminder.metadata.to_value();
     let said = |field: &str| metadata["imported"][field].as_str().map(str::to_owned);
-    let run = |run: punctual_core::store::ImportedRun| Run {
+    let run = |run: punctual_core::store::ImportedRun| ImportedRun {
         run_number: run.run,
         due_at: run.due_at,
-        state: run.state.as_str(),
+        state: run.state.into(),
         sent_at: run.sent_at,
     };
-    Shown {
+    Send {
         id: one.reminder.id.to_string(),
         key: said("id").unwrap_or_default(),
-        status: one.reminder.status.as_str(),
+        status: one.reminder.status.into(),
         imported_at: said("at"),
         runs: one.runs.into_iter().map(run).collect(),
     }

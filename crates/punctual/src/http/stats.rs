@@ -8,13 +8,13 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
 use punctual_core::store::{StoreError, StoreStats};
-use serde_json::json;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
-use super::{App, BELIEVED_FOR_SECONDS, wire};
+use super::{App, BELIEVED_FOR_SECONDS, shown};
+use crate::wire::Stats;
 
 /// How long whoever must not be kept waiting waits for new counts.
 const LATEST_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -97,21 +97,19 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
     caller.must_be_unbound()?;
     let counted = app.stats.get(&app).await?;
     let (stats, now) = (&counted.stats, app.now());
-    let reminders: serde_json::Map<_, _> =
-        stats.reminders.iter().map(|(status, count)| (status.as_str().to_owned(), (*count).into())).collect();
     let metrics = app.engine.metrics();
-    let body = json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "now": now,
-        "shadow": app.shadow,
-        "timezone": app.zone.name(),
-        "pending": stats.pending,
-        "oldest_at": stats.oldest_at,
-        "oldest_due_seconds": counted.oldest_due_seconds(),
-        "reminders": reminders,
-        "in_flight": metrics.in_flight.get(),
-        "retries": metrics.retries.get(),
-        "queries": app.engine.store().queries(),
-    });
-    Ok(wire::answer(StatusCode::OK, &body))
+    let body = Stats {
+        version: env!("CARGO_PKG_VERSION").into(),
+        now,
+        shadow: app.shadow,
+        timezone: app.zone.name().to_owned(),
+        pending: stats.pending,
+        oldest_at: stats.oldest_at,
+        oldest_due_seconds: counted.oldest_due_seconds(),
+        reminders: stats.reminders.iter().map(|(status, count)| (status.as_str().to_owned(), *count)).collect(),
+        in_flight: metrics.in_flight.get(),
+        retries: metrics.retries.get(),
+        queries: app.engine.store().queries(),
+    };
+    Ok(shown::answer(StatusCode::OK, &body))
 }

@@ -12,7 +12,8 @@ use super::auth::{Caller, Writer};
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
-use super::wire::{self, UserJson};
+use super::{asked, shown};
+use crate::wire::{UserInput, Users};
 
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params = params.only(&["limit", "cursor"])?;
@@ -27,8 +28,8 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         }
     };
     let now = app.now();
-    let to_value = |user| serde_json::to_value(UserJson::new(user, now)).expect("a user always becomes JSON");
-    Ok(wire::page("users", users.iter().map(to_value).collect(), next_cursor))
+    let users = users.into_iter().map(|user| shown::user(user, now)).collect();
+    Ok(shown::answer(StatusCode::OK, &Users { users, next_cursor }))
 }
 
 pub(super) async fn show(
@@ -38,7 +39,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
     match app.engine.store().user(&id).await? {
-        Some(user) => Ok(wire::answer(StatusCode::OK, &UserJson::new(&user, app.now()))),
+        Some(user) => Ok(shown::answer(StatusCode::OK, &shown::user(user, app.now()))),
         None => Err(no_such_user()),
     }
 }
@@ -51,8 +52,8 @@ pub(super) async fn put(
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    let mut user = wire::user(body.json()?, id, &app.zone, app.now())?;
-    wire::check_addresses(&user.addresses, "addresses", app.engine.channels())?;
+    let mut user = asked::user(body.read::<UserInput>(UserInput::MADE_HERE)?, id, &app.zone, app.now())?;
+    asked::check_addresses(&user.addresses, "addresses", app.engine.channels())?;
     let before = app.engine.store().user(&user.id).await?;
     let was_admin = before.as_ref().is_some_and(|before| before.admin);
     if user.admin && !was_admin && caller.bound_to().is_some() {
@@ -65,7 +66,8 @@ pub(super) async fn put(
     app.engine.put_user(user.clone()).await?;
     app.people.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(wire::answer(status, &UserJson::new(&user, user.updated_at)))
+    let now = user.updated_at;
+    Ok(shown::answer(status, &shown::user(user, now)))
 }
 
 /// Removes a user's entry; their reminders stay.

@@ -29,6 +29,7 @@ mod reach;
 mod readme;
 mod redis_timer;
 mod reminders;
+mod sentences;
 mod settings;
 mod shadow;
 mod shared;

@@ -7,9 +7,9 @@ mod system;
 
 use serde_json::json;
 
-use super::client::Client;
 use super::style::{Paint, Style, neutral};
 use super::{Global, Said, print, print_json};
+use crate::client::Client;
 use crate::config::Flags;
 
 #[derive(Debug, clap::Args)]

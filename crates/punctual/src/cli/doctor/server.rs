@@ -2,11 +2,10 @@
 
 use jiff::Timestamp;
 use punctual_engine::SystemClock;
-use serde_json::Value;
 
 use super::Check;
-use crate::cli::client::{Client, Refused};
-use crate::cli::when;
+use crate::client::{Client, Failure};
+use crate::wire::Ready;
 
 /// More than this between two clocks makes "in 5 minutes" mean two things.
 const DRIFT_SECONDS_MAX: f64 = 2.0;
@@ -14,25 +13,24 @@ const DRIFT_SECONDS_MAX: f64 = 2.0;
 /// `asked` says whether a server was named: then it must be there.
 pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
     let before = SystemClock::read();
-    let ready = client.get("/readyz", &[]).await;
+    let ready = client.ready().await;
     let after = SystemClock::read();
     let mut checks = match ready {
         Ok(answer) => {
             let mut checks = vec![Check::good("server", format!("ready at {}", client.url()))];
             checks.extend(drift(&answer, before, after));
-            if let Some(names) = answer["disagrees"].as_array() {
-                let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+            if let Some(names) = &answer.disagrees {
                 let detail = format!("this node and another one use a different {}", names.join(" and "));
                 let advice = "give all nodes the same setting, or none: then they use the one in the database";
                 checks.push(Check::wrong("secrets", detail, advice));
             }
-            if answer["shadow"] == true {
+            if answer.shadow {
                 let advice = "start it without --shadow, or PUNCTUAL_SHADOW, when it shall send";
                 checks.push(Check::note("shadow", "everything is done but the send".to_owned(), advice));
             }
             checks
         }
-        Err(error) if error.is::<Refused>() => {
+        Err(error @ Failure::Refused(_)) => {
             let advice = "see the server's log; most often the disk is full or the file is locked";
             return vec![Check::wrong("server", format!("{} is not ready: {error:#}", client.url()), advice)];
         }
@@ -42,16 +40,14 @@ pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
             return vec![Check::note("server", detail, "start one with `punctual serve`")];
         }
     };
-    let page = client.get("/v1/channels", &[]).await;
+    let page = client.channels().await;
     if let Ok(page) = &page {
-        let warnings = page["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        checks.extend(warnings.map(super::links));
+        checks.extend(page.warnings.iter().map(|warning| super::links(warning)));
     }
     checks.push(match page {
         Ok(page) => {
-            let names =
-                page["channels"].as_array().into_iter().flatten().filter_map(|channel| channel["name"].as_str());
-            Check::good("channels", names.collect::<Vec<_>>().join(", "))
+            let names: Vec<&str> = page.channels.iter().map(|channel| channel.name.as_str()).collect();
+            Check::good("channels", names.join(", "))
         }
         Err(error) => Check::wrong("channels", format!("{error:#}"), "set PUNCTUAL_API_KEY to a key of this server"),
     });
@@ -59,8 +55,8 @@ pub(super) async fn check(client: &Client, asked: bool) -> Vec<Check> {
 }
 
 /// How far the server's clock is from ours, as far as the time of the request lets us know.
-fn drift(answer: &Value, before: Timestamp, after: Timestamp) -> Option<Check> {
-    let theirs = when::instant(answer, "now")?;
+fn drift(answer: &Ready, before: Timestamp, after: Timestamp) -> Option<Check> {
+    let theirs = answer.now?;
     let early = before.duration_since(theirs).as_secs_f64();
     let late = theirs.duration_since(after).as_secs_f64();
     let seconds = early.max(late).max(0.0);

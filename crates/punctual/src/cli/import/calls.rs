@@ -1,5 +1,6 @@
 //! Phone calls with attempts and retries, each due once.
 
+use punctual_core::reminder::OnUnknown;
 use serde_json::json;
 
 use super::kind::{Kind, Sent, need, want};
@@ -56,9 +57,9 @@ fn map(row: &Row<'_>, wishes: &Wishes) -> Result<Mapped, Bad> {
     let retries = (allowed - tried.max(0) - 1).clamp(0, 100);
     let schedule = json!({ "type": "once", "at": due_at.to_string() });
     let mut reminder = reminder(row, wishes, schedule, &["phone", "attempt_count", "last_error", "vapi_call_id"])?;
-    reminder.insert("max_retries".into(), retries.into());
+    reminder.max_retries = u32::try_from(retries).ok();
     // A call that may have been made is not made again.
-    reminder.insert("on_unknown".into(), "hold".into());
+    reminder.on_unknown = Some(OnUnknown::Hold.into());
     Ok(Mapped::Take { reminder, paused: false })
 }
 

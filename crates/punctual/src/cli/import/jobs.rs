@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::kind::{Kind, Sent, need, want};
 use super::map::{Mapped, Wishes, once, reminder};
 use super::row::{Bad, Row};
+use crate::wire::Word;
 
 pub(super) const KIND: Kind = Kind {
     name: "scheduled_jobs",
@@ -80,23 +81,19 @@ fn map(row: &Row<'_>, wishes: &Wishes) -> Result<Mapped, Bad> {
     };
     let mut reminder = reminder(row, wishes, schedule, CARRIED)?;
     // There, too, the user's other channels came after the job's own.
-    reminder.remove("only");
-    let texts = ["name", "priority", "ack_prompt", "created_via", "original_text"];
-    for field in texts {
-        if let Some(text) = row.text(field) {
-            reminder.insert(field.into(), text.into());
-        }
-    }
-    if let Some(zone) = zone {
-        reminder.insert("timezone".into(), zone.name().into());
-    }
-    for field in ["require_ack", "snooze_allowed"] {
-        if let Some(value) = row.boolean(field)? {
-            reminder.insert(field.into(), value.into());
-        }
-    }
+    reminder.only = None;
+    let text = |field: &str| row.text(field).map(str::to_owned);
+    reminder.name = text("name").map(Some);
+    reminder.priority = row.text("priority").map(Word::new);
+    reminder.ack_prompt = text("ack_prompt").map(Some);
+    reminder.created_via = text("created_via");
+    reminder.original_text = text("original_text");
+    reminder.timezone = zone.map(|zone| zone.name().to_owned());
+    reminder.require_ack = row.boolean("require_ack")?;
+    reminder.snooze_allowed = row.boolean("snooze_allowed")?;
     if let Some(retries) = row.number("max_retries")? {
-        reminder.insert("max_retries".into(), retries.into());
+        let wrong = |_| row.bad("max_retries", format!("must be a whole number from 0 up, not {retries}"));
+        reminder.max_retries = Some(u32::try_from(retries).map_err(wrong)?);
     }
     Ok(Mapped::Take { reminder, paused: !enabled })
 }

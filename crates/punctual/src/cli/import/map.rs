@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::row::{Bad, Row};
 use super::template::Template;
+use crate::wire::{ReminderInput, Schedule};
 
 /// What whoever imports wishes.
 pub(super) struct Wishes {
@@ -27,7 +28,7 @@ pub(super) enum Mapped {
     /// It is to become a reminder.
     Take {
         /// As the API takes it.
-        reminder: Map<String, Value>,
+        reminder: Box<ReminderInput>,
         /// It is switched off there.
         paused: bool,
     },
@@ -46,40 +47,40 @@ pub(super) fn reminder(
     wishes: &Wishes,
     schedule: Value,
     carried: &[&'static str],
-) -> Result<Map<String, Value>, Bad> {
+) -> Result<Box<ReminderInput>, Bad> {
     let fill = |template: &Template| template.fill(row).map_err(|column| Bad::new(column, "is empty"));
-    let mut reminder = Map::new();
-    reminder.insert("user".into(), fill(&wishes.user)?.into());
+    let user = fill(&wishes.user)?;
     let message = fill(&wishes.message)?;
     if message.trim().is_empty() {
         let column = row.layout.column("message").to_owned();
         return Err(Bad::new(column, "is empty; there is nothing to say"));
     }
-    reminder.insert("message".into(), message.into());
-    reminder.insert("schedule".into(), schedule);
     let mut to = Vec::new();
     for template in &wishes.to {
         // An address with an empty column in it is none: then the user's own addresses have to do.
         if let Ok(text) = template.fill(row) {
             let address: Address =
                 text.parse().map_err(|invalid: punctual_core::invalid::Invalid| Bad::new("--to", invalid.problem))?;
-            to.push(json!(address));
+            to.push(address.into());
         }
     }
-    if !to.is_empty() {
-        reminder.insert("to".into(), to.into());
-        // There it went nowhere else.
-        reminder.insert("only".into(), true.into());
-    }
+    let to = (!to.is_empty()).then_some(to);
     let carried = carried.iter().filter_map(|field| {
         let column = row.layout.column(field).to_owned();
         Some((column, Value::from(row.text(field)?)))
     });
     let carried: Map<String, Value> = carried.collect();
-    if !carried.is_empty() {
-        reminder.insert("metadata".into(), json!({ "imported": { "columns": carried } }));
-    }
-    Ok(reminder)
+    let imported = || Map::from_iter([("imported".to_owned(), json!({ "columns": carried }))]);
+    Ok(Box::new(ReminderInput {
+        user: Some(user),
+        message: Some(message),
+        schedule: Some(Schedule(schedule)),
+        // There it went nowhere else.
+        only: to.as_ref().map(|_| true),
+        to,
+        metadata: (!carried.is_empty()).then(imported),
+        ..ReminderInput::default()
+    }))
 }
 
 /// A single instant, or why it is not taken.

@@ -112,7 +112,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let source = args.source.open().await?;
     let wishes = args.wishes(&source)?;
     // Whoever has no key, or no server, learns it before anything is read.
-    let stats = context.client.get("/v1/stats", &[]).await?;
+    let stats = context.client.stats().await?;
     let n_rows = source.database.count(&source.table).await?;
     let way = take::Way { applies: args.apply, follows: args.follow };
     let mut progress = Progress::begin(if args.apply { "importing" } else { "looking" }, n_rows);
@@ -132,7 +132,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         let from = neutral(&format!("{} of {}", source.table.name, source.database.shown()));
         print(&format!("{from}, read as {}: {} rows\n\n", source.kind.name, thousands(tally.n_rows)))?;
         print(&tally.render(args.apply, context.paint))?;
-        print(&format!("\n{}\n", closing(&tally, args, seconds, stats["shadow"] == true)))?;
+        print(&format!("\n{}\n", closing(&tally, args, seconds, stats.shadow)))?;
     }
     if tally.total(Fate::Refused) > 0 { Err(Said.into()) } else { Ok(()) }
 }

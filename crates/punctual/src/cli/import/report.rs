@@ -15,7 +15,8 @@ use super::tally::thousands;
 use super::theirs::{self, Theirs};
 use crate::cli::style::{Style, neutral};
 use crate::cli::table::{Cell, Table};
-use crate::cli::{Context, Said, Usage, print, print_json, when};
+use crate::cli::{Context, Said, Usage, print, print_json};
+use crate::wire::{ImportedRun, SendsQuery};
 
 /// What has been sent just now may not be written down yet: so much of the end is left out, unless --to says otherwise.
 const NOT_YET: SignedDuration = SignedDuration::from_secs(60);
@@ -64,7 +65,7 @@ pub(in crate::cli) async fn run(args: &Args, context: &Context) -> anyhow::Resul
 
     let url = args.source.url()?;
     // Asked first: whoever has no server or no key learns it before a large table is read.
-    context.client.get("/v1/stats", &[]).await?;
+    context.client.stats().await?;
     let (name, mut theirs) = match url.ends_with(".jsonl") {
         true => {
             let missing = || Usage("--name: say which import the file is about, such as v2_reminders@bot".into());
@@ -107,33 +108,37 @@ async fn ours(
     theirs: &mut Theirs,
     context: &Context,
 ) -> anyhow::Result<Option<Timestamp>> {
-    let mut query = vec![("source", name.to_owned()), ("limit", "500".to_owned())];
-    if let Some(from) = from {
-        query.push(("from", from.saturating_sub(MARGIN).unwrap_or(from).to_string()));
-    }
-    query.push(("to", to.saturating_add(MARGIN).unwrap_or(to).to_string()));
+    let mut query = SendsQuery {
+        source: name.to_owned(),
+        from: from.map(|from| from.saturating_sub(MARGIN).unwrap_or(from).to_string()),
+        to: Some(to.saturating_add(MARGIN).unwrap_or(to).to_string()),
+        limit: Some(500),
+        cursor: None,
+    };
     let mut first: Option<Timestamp> = None;
     loop {
-        let page = context.client.get("/v1/import/sends", &query).await?;
-        for reminder in page["reminders"].as_array().into_iter().flatten() {
-            let imported_at = when::instant(reminder, "imported_at");
+        let page = context.client.sends(&query).await?;
+        for reminder in page.reminders {
+            let imported_at = reminder.imported_at.as_deref().and_then(|at| at.parse().ok());
             first = first.into_iter().chain(imported_at).min();
-            let key = reminder["key"].as_str().unwrap_or_default().to_owned();
-            let runs: Vec<Our> = reminder["runs"].as_array().into_iter().flatten().filter_map(run_of).collect();
+            let runs: Vec<Our> = reminder.runs.into_iter().map(run_of).collect();
             let unmentioned = theirs.unmentioned.map(str::to_owned);
-            let side = theirs.sides.entry(key).or_insert_with(|| Side { state_there: unmentioned, ..Side::default() });
+            let side = theirs
+                .sides
+                .entry(reminder.key)
+                .or_insert_with(|| Side { state_there: unmentioned, ..Side::default() });
             side.recurs |= runs.len() > 1;
             side.ours = Some(runs);
         }
-        let Some(cursor) = page["next_cursor"].as_str() else { return Ok(first) };
-        query.retain(|(field, _)| *field != "cursor");
-        query.push(("cursor", cursor.to_owned()));
+        match page.next_cursor {
+            Some(cursor) => query.cursor = Some(cursor),
+            None => return Ok(first),
+        }
     }
 }
 
-fn run_of(run: &Value) -> Option<Our> {
-    let state = run["state"].as_str().unwrap_or_default().to_owned();
-    Some(Our { due_at: when::instant(run, "due_at")?, sent_at: when::instant(run, "sent_at"), state })
+fn run_of(run: ImportedRun) -> Our {
+    Our { due_at: run.due_at, sent_at: run.sent_at, state: run.state.as_str().to_owned() }
 }
 
 fn render(compared: &Compared, theirs: &Theirs, name: &str, window: Window, args: &Args, context: &Context) -> String {

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::clock::Clock;
+use punctual_core::reminder::ReminderStatus;
 use punctual_engine::SystemClock;
 use punctual_store::foreign::{ForeignError, ForeignKey, ForeignPage, ForeignRow};
-use reqwest::{Method, StatusCode};
-use serde_json::{Value, json};
+use reqwest::StatusCode;
 
 use super::map::{Mapped, Wishes};
 use super::progress::Progress;
@@ -19,7 +19,10 @@ use super::row::Row;
 use super::source::Source;
 use super::tally::{Fate, Problem, Tally};
 use crate::cli::Context;
-use crate::cli::client::{Refused, Unreachable};
+use crate::client::{Failure, Refused};
+use crate::wire::{
+    Import, ImportItem, ImportOutcome, ImportedItem, Reminder, ReminderInput, SendsQuery, UserQuery, Word,
+};
 
 /// How many rows are read, and how many items are sent, at once.
 pub(super) const PAGE: usize = 1000;
@@ -41,7 +44,7 @@ struct Asked {
     key: String,
     state: String,
     /// What is sent to the server.
-    item: Value,
+    item: ImportItem,
     mapped: Mapped,
 }
 
@@ -98,21 +101,17 @@ async fn open_here(
     progress: &Progress,
 ) -> anyhow::Result<HashMap<String, String>> {
     // Its runs are of no interest here, and the first instant there is has none.
-    let first = Timestamp::MIN.to_string();
-    let mut query = vec![("source", source.name.clone()), ("limit", "500".to_owned()), ("to", first)];
+    let first = Some(Timestamp::MIN.to_string());
+    let mut query = SendsQuery { source: source.name.clone(), to: first, limit: Some(500), ..SendsQuery::default() };
     let mut open = HashMap::new();
     loop {
-        let page = patiently(clock, progress, || context.client.get("/v1/import/sends", &query)).await?;
-        for one in page["reminders"].as_array().into_iter().flatten() {
-            if let (Some(key), Some(id), Some("active" | "paused")) =
-                (one["key"].as_str(), one["id"].as_str(), one["status"].as_str())
-            {
-                open.insert(key.to_owned(), id.to_owned());
-            }
+        let page = patiently(clock, progress, || context.client.sends(&query)).await?;
+        let still_open = page.reminders.into_iter().filter(|one| is_open(&one.status));
+        open.extend(still_open.map(|one| (one.key, one.id)));
+        match page.next_cursor {
+            Some(cursor) => query.cursor = Some(cursor),
+            None => return Ok(open),
         }
-        let Some(cursor) = page["next_cursor"].as_str() else { return Ok(open) };
-        query.retain(|(field, _)| *field != "cursor");
-        query.push(("cursor", cursor.to_owned()));
     }
 }
 
@@ -165,19 +164,18 @@ fn understood(row: &ForeignRow, source: &Source, wishes: &Wishes, tally: &mut Ta
     }
 }
 
-fn item(key: &str, created_at: Option<Timestamp>, mapped: &Mapped) -> Value {
-    let mut item = json!({ "key": key });
-    if let Some(at) = created_at {
-        item["created_at"] = at.to_string().into();
-    }
+fn item(key: &str, created_at: Option<Timestamp>, mapped: &Mapped) -> ImportItem {
     // What is not taken is asked about: it may have been imported before.
-    if let Mapped::Take { reminder, paused } = mapped {
-        item["reminder"] = Value::Object(reminder.clone());
-        if *paused {
-            item["paused"] = true.into();
-        }
-    }
-    item
+    let (reminder, paused) = match mapped {
+        Mapped::Take { reminder, paused } => (Some((**reminder).clone()), paused.then_some(true)),
+        Mapped::Ended(_) | Mapped::LeftOut(_) => (None, None),
+    };
+    ImportItem { key: Some(key.to_owned()), created_at: created_at.map(|at| at.to_string()), paused, reminder }
+}
+
+/// Whether a reminder of this status is not over.
+fn is_open(status: &Word<ReminderStatus>) -> bool {
+    *status == ReminderStatus::Active || *status == ReminderStatus::Paused
 }
 
 /// The state a row is in there, in its own word.
@@ -198,7 +196,8 @@ fn batches(asked: Vec<Asked>) -> Vec<Vec<Asked>> {
     let mut batches = vec![Vec::new()];
     let mut n_bytes = 0;
     for one in asked {
-        let size = one.item.to_string().len();
+        // What is made of texts and numbers always becomes JSON.
+        let size = serde_json::to_string(&one.item).map_or(0, |text| text.len());
         if n_bytes + size > REQUEST_BYTES_MAX && n_bytes > 0 {
             batches.push(Vec::new());
             n_bytes = 0;
@@ -230,9 +229,9 @@ async fn hand_over(
             Ok(()) => continue,
             Err(error) => error,
         };
-        match (error.downcast_ref::<Refused>(), batch.as_slice()) {
+        match (error.downcast_ref::<Failure>().and_then(Failure::refused), batch.as_slice()) {
             (Some(refused), [asked]) if is_about_an_item(refused) => {
-                let field = refused.field.as_deref().unwrap_or("row").trim_start_matches("items[0].");
+                let field = refused.field().unwrap_or("row").trim_start_matches("items[0].");
                 let column = column_of(field, source);
                 tally.count(&asked.state, Fate::Refused, &column);
                 tally.problem(Problem { key: asked.key.clone(), column, detail: refused.to_string() });
@@ -249,7 +248,7 @@ async fn hand_over(
 
 /// Whether a request was refused for what one of its items is, and not for what all of them are.
 fn is_about_an_item(refused: &Refused) -> bool {
-    let names_one = refused.field.as_deref().is_some_and(|field| field.starts_with("items["));
+    let names_one = refused.field().is_some_and(|field| field.starts_with("items["));
     names_one || refused.status == StatusCode::PAYLOAD_TOO_LARGE
 }
 
@@ -262,13 +261,14 @@ async fn hand_over_whole(
     progress: &Progress,
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
-    let items: Vec<&Value> = batch.iter().map(|asked| &asked.item).collect();
-    let body = json!({ "source": source.name, "dry_run": !way.applies, "items": items });
-    let answer =
-        patiently(clock, progress, || context.client.send(Method::POST, "/v1/import", Some(body.clone()))).await?;
-    let done = answer["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for (asked, done) in batch.iter().zip(done) {
-        let id = done["id"].as_str().unwrap_or_default();
+    let import = Import {
+        source: Some(source.name.clone()),
+        dry_run: Some(!way.applies),
+        items: Some(batch.iter().map(|asked| asked.item.clone()).collect()),
+    };
+    let answer = patiently(clock, progress, || context.client.import(&import)).await?;
+    for (asked, done) in batch.iter().zip(&answer.items) {
+        let id = done.id.as_deref().unwrap_or_default();
         let (fate, why) = match fate(&asked.mapped, done) {
             (Fate::StillActive, why) if way.applies && way.follows => {
                 (cancel(id, Fate::StillActive, context, clock, progress).await?, why)
@@ -280,11 +280,11 @@ async fn hand_over_whole(
         };
         tally.count(&asked.state, fate, &why);
         if fate == Fate::Refused {
-            let field = done["field"].as_str().unwrap_or("reminder");
+            let field = done.field.as_deref().unwrap_or("reminder");
             tally.problem(Problem {
                 key: asked.key.clone(),
                 column: column_of(field, source),
-                detail: done["detail"].as_str().unwrap_or("is refused").to_owned(),
+                detail: done.detail.clone().unwrap_or_else(|| "is refused".to_owned()),
             });
         }
         if fate == Fate::Differs {
@@ -299,25 +299,20 @@ async fn hand_over_whole(
 }
 
 /// What the server's answer means for a row.
-fn fate(mapped: &Mapped, done: &Value) -> (Fate, String) {
-    let outcome = done["outcome"].as_str().unwrap_or_default();
-    match (outcome, mapped) {
-        ("created" | "new", Mapped::Take { paused: true, .. }) => (Fate::CreatedPaused, String::new()),
-        ("created" | "new", _) => (Fate::Created, String::new()),
-        ("exists", _) => {
-            let differs: Vec<&str> =
-                done["differs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            // Once it is over here, it does not matter what becomes of it there.
-            let is_open = matches!(done["status"].as_str(), Some("active" | "paused"));
-            match differs.is_empty() || !is_open {
-                true => (Fate::Exists, String::new()),
-                false => (Fate::Differs, differs.join(", ")),
-            }
+fn fate(mapped: &Mapped, done: &ImportedItem) -> (Fate, String) {
+    use ImportOutcome::{Absent, Active, Created, Exists, New, Over};
+    match (done.outcome, mapped) {
+        (Created | New, Mapped::Take { paused: true, .. }) => (Fate::CreatedPaused, String::new()),
+        (Created | New, _) => (Fate::Created, String::new()),
+        // Once it is over here, it does not matter what becomes of it there.
+        (Exists, _) if done.differs.is_empty() || !done.status.as_ref().is_some_and(is_open) => {
+            (Fate::Exists, String::new())
         }
-        ("active", Mapped::Ended(why)) => (Fate::StillActive, (*why).to_owned()),
-        ("over", Mapped::Ended(_)) | ("active" | "over", Mapped::LeftOut(_)) => (Fate::Exists, String::new()),
-        ("absent", Mapped::Ended(why) | Mapped::LeftOut(why)) => (Fate::LeftOut, (*why).to_owned()),
-        _ => (Fate::Refused, done["field"].as_str().unwrap_or_default().to_owned()),
+        (Exists, _) => (Fate::Differs, done.differs.join(", ")),
+        (Active, Mapped::Ended(why)) => (Fate::StillActive, (*why).to_owned()),
+        (Over, Mapped::Ended(_)) | (Active | Over, Mapped::LeftOut(_)) => (Fate::Exists, String::new()),
+        (Absent, Mapped::Ended(why) | Mapped::LeftOut(why)) => (Fate::LeftOut, (*why).to_owned()),
+        _ => (Fate::Refused, done.field.clone().unwrap_or_default()),
     }
 }
 
@@ -329,8 +324,8 @@ async fn cancel(
     clock: &SystemClock,
     progress: &Progress,
 ) -> anyhow::Result<Fate> {
-    let path = format!("/v1/reminders/{id}");
-    let cancelled = patiently(clock, progress, || context.client.send(Method::DELETE, &path, None)).await;
+    let anybody = UserQuery::default();
+    let cancelled = patiently(clock, progress, || context.client.cancel(id, &anybody)).await;
     followed(cancelled, Fate::CancelledHere, otherwise)
 }
 
@@ -338,55 +333,56 @@ async fn cancel(
 async fn change(
     id: &str,
     mapped: &Mapped,
-    done: &Value,
+    done: &ImportedItem,
     context: &Context,
     clock: &SystemClock,
     progress: &Progress,
 ) -> anyhow::Result<Fate> {
     let Mapped::Take { reminder, .. } = mapped else { return Ok(Fate::Differs) };
-    let mut patch = serde_json::Map::new();
-    for field in done["differs"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        match reminder.get(field) {
-            Some(value) if field != "user" => patch.insert(field.to_owned(), value.clone()),
-            _ => return Ok(Fate::Differs),
-        };
+    let differs = |field: &str| done.differs.iter().any(|name| name == field);
+    let patch = ReminderInput {
+        message: reminder.message.clone().filter(|_| differs("message")),
+        schedule: reminder.schedule.clone().filter(|_| differs("schedule")),
+        timezone: reminder.timezone.clone().filter(|_| differs("timezone")),
+        priority: reminder.priority.clone().filter(|_| differs("priority")),
+        ..ReminderInput::default()
+    };
+    let n_said =
+        [patch.message.is_some(), patch.schedule.is_some(), patch.timezone.is_some(), patch.priority.is_some()];
+    if n_said.into_iter().filter(|is_said| *is_said).count() < done.differs.len() {
+        return Ok(Fate::Differs);
     }
-    let path = format!("/v1/reminders/{id}");
-    let body = Some(Value::Object(patch));
-    let changed = patiently(clock, progress, || context.client.send(Method::PATCH, &path, body.clone())).await;
+    let anybody = UserQuery::default();
+    let changed = patiently(clock, progress, || context.client.update(id, &anybody, &patch)).await;
     followed(changed, Fate::ChangedHere, Fate::Differs)
 }
 
-fn followed(answer: anyhow::Result<Value>, done: Fate, otherwise: Fate) -> anyhow::Result<Fate> {
+fn followed(answer: Result<Reminder<'_>, Failure>, done: Fate, otherwise: Fate) -> anyhow::Result<Fate> {
     match answer {
         Ok(_) => Ok(done),
         // It is being sent just now, or it ended meanwhile, or it cannot be so.
-        Err(error) if error.downcast_ref::<Refused>().is_some_and(|refused| refused.status.is_client_error()) => {
-            Ok(otherwise)
-        }
-        Err(error) => Err(error),
+        Err(failure) if failure.refused().is_some_and(|refused| refused.status.is_client_error()) => Ok(otherwise),
+        Err(failure) => Err(failure.into()),
     }
 }
 
 /// Asks until there is an answer, as long as it may come: what is asked for twice is done once.
-async fn patiently<F>(clock: &SystemClock, progress: &Progress, ask: impl Fn() -> F) -> anyhow::Result<Value>
+async fn patiently<T, F>(clock: &SystemClock, progress: &Progress, ask: impl Fn() -> F) -> Result<T, Failure>
 where
-    F: Future<Output = anyhow::Result<Value>>,
+    F: Future<Output = Result<T, Failure>>,
 {
     let mut waits = TRY_AGAIN_AFTER.into_iter();
     loop {
-        let error = match ask().await {
+        let failure = match ask().await {
             Ok(answer) => return Ok(answer),
-            Err(error) => error,
+            Err(failure) => failure,
         };
-        let is_passing = error.is::<Unreachable>()
-            || error.downcast_ref::<Refused>().is_some_and(|refused| refused.status.is_server_error());
         match waits.next() {
-            Some(seconds) if is_passing => {
-                progress.say(&format!("{error:#}; trying again in {seconds} s"));
+            Some(seconds) if failure.is_passing() => {
+                progress.say(&format!("{failure}; trying again in {seconds} s"));
                 clock.pause(Duration::from_secs(seconds)).await;
             }
-            _ => return Err(error),
+            _ => return Err(failure),
         }
     }
 }

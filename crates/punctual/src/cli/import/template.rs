@@ -2,7 +2,7 @@
 
 use super::row::{Layout, Row};
 use crate::cli::Usage;
-use crate::cli::client::escaped;
+use crate::client::escaped;
 
 /// A text whose `{column}` stand for the row's values.
 #[derive(Debug, Clone)]

@@ -1,0 +1,61 @@
+//! What goes wrong between a client and its server.
+
+use reqwest::StatusCode;
+
+use crate::wire::Problem;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The server refused.
+    #[error(transparent)]
+    Refused(Box<Refused>),
+    /// The server did not answer. Asking again may help.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Something else answered.
+    #[error("what answers at {0} is not a punctual server")]
+    Stranger(String),
+}
+
+/// The server's answer to a request it did not accept.
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+pub(crate) struct Refused {
+    pub(crate) status: StatusCode,
+    /// What the server says about it, if it was a punctual server that said it.
+    pub(crate) problem: Option<Problem>,
+    /// What to tell the person.
+    pub(super) words: String,
+}
+
+/// A text that names no server.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no URL of a server; write one such as {url}", url = super::call::DEFAULT_URL)]
+pub(crate) struct BadUrl(pub(super) String);
+
+impl Failure {
+    /// What the server refused, if it did.
+    pub(crate) fn refused(&self) -> Option<&Refused> {
+        match self {
+            Self::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+
+    /// Whether the same may work later.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused(refused) => refused.status.is_server_error(),
+            Self::Unreachable(_) => true,
+            Self::Stranger(_) => false,
+        }
+    }
+}
+
+impl Refused {
+    /// The field that is to blame, if it is one.
+    pub(crate) fn field(&self) -> Option<&str> {
+        self.problem.as_ref()?.field.as_deref()
+    }
+}

@@ -1,0 +1,189 @@
+//! The server, from the outside: one function for each route, with the types of the wire both ways.
+
+/// One request and its answer.
+mod call;
+
+/// What opens the server.
+mod key;
+
+/// What goes wrong.
+mod failure;
+
+use reqwest::Method;
+use serde::Serialize;
+
+pub(crate) use self::call::Client;
+pub(crate) use self::failure::{BadUrl, Failure, Refused};
+use crate::wire::{
+    Answer, Channels, DeadAddresses, Import, Imported, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
+    Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Stats, Test,
+    Tested, User, UserInput, UserQuery, Users,
+};
+
+type Answered<T> = Result<T, Failure>;
+
+/// No body, or no query.
+const NONE: Option<&()> = None;
+
+impl Client {
+    /// Makes a reminder.
+    pub(crate) async fn create(&self, input: &ReminderInput) -> Answered<Reminder<'static>> {
+        self.call(Method::POST, "/v1/reminders", NONE, Some(input)).await
+    }
+
+    /// A page of reminders.
+    pub(crate) async fn reminders(&self, query: &ReminderQuery) -> Answered<Reminders<'static>> {
+        self.get("/v1/reminders", query).await
+    }
+
+    /// One reminder; if a user is named, it must be theirs.
+    pub(crate) async fn reminder(&self, id: &str, user: &UserQuery) -> Answered<Reminder<'static>> {
+        self.get(&reminder(id), user).await
+    }
+
+    /// Changes the given fields of a reminder.
+    pub(crate) async fn update(
+        &self,
+        id: &str,
+        user: &UserQuery,
+        input: &ReminderInput,
+    ) -> Answered<Reminder<'static>> {
+        self.call(Method::PATCH, &reminder(id), Some(user), Some(input)).await
+    }
+
+    /// Cancels a reminder.
+    pub(crate) async fn cancel(&self, id: &str, user: &UserQuery) -> Answered<Reminder<'static>> {
+        self.call(Method::DELETE, &reminder(id), Some(user), NONE).await
+    }
+
+    /// Does one of the commands that are a word, such as `pause`.
+    pub(crate) async fn command(&self, id: &str, verb: &str, user: &UserQuery) -> Answered<Reminder<'static>> {
+        self.call(Method::POST, &format!("{}/{verb}", reminder(id)), Some(user), NONE).await
+    }
+
+    /// Answers a reminder with `ack`, `snooze` or `dismiss`.
+    pub(crate) async fn answer(
+        &self,
+        id: &str,
+        verb: &str,
+        user: &UserQuery,
+        answer: &Answer,
+    ) -> Answered<Reminder<'static>> {
+        self.call(Method::POST, &format!("{}/{verb}", reminder(id)), Some(user), Some(answer)).await
+    }
+
+    /// The last runs of a reminder.
+    pub(crate) async fn occurrences(&self, id: &str, query: &PageQuery) -> Answered<Occurrences> {
+        self.get(&format!("{}/occurrences", reminder(id)), query).await
+    }
+
+    /// One run of a reminder.
+    pub(crate) async fn occurrence(&self, id: &str, user: &UserQuery) -> Answered<Occurrence> {
+        self.get(&format!("/v1/occurrences/{}", escaped(id)), user).await
+    }
+
+    /// A page of users.
+    pub(crate) async fn users(&self, query: &PageQuery) -> Answered<Users> {
+        self.get("/v1/users", query).await
+    }
+
+    /// One user.
+    pub(crate) async fn user(&self, id: &str) -> Answered<User> {
+        self.get(&user(id), &()).await
+    }
+
+    /// Writes or replaces a user.
+    pub(crate) async fn put_user(&self, id: &str, input: &UserInput) -> Answered<User> {
+        self.call(Method::PUT, &user(id), NONE, Some(input)).await
+    }
+
+    /// Removes a user's entry.
+    pub(crate) async fn delete_user(&self, id: &str) -> Answered<()> {
+        self.delete(&user(id)).await
+    }
+
+    /// All keys.
+    pub(crate) async fn keys(&self) -> Answered<Keys> {
+        self.get("/v1/keys", &()).await
+    }
+
+    /// Makes a key.
+    pub(crate) async fn create_key(&self, input: &KeyInput) -> Answered<Key> {
+        self.call(Method::POST, "/v1/keys", NONE, Some(input)).await
+    }
+
+    /// Deletes a key.
+    pub(crate) async fn delete_key(&self, id: &str) -> Answered<()> {
+        self.delete(&format!("/v1/keys/{}", escaped(id))).await
+    }
+
+    /// All channels.
+    pub(crate) async fn channels(&self) -> Answered<Channels> {
+        self.get("/v1/channels", &()).await
+    }
+
+    /// Sends a real message.
+    pub(crate) async fn test_channel(&self, name: &str, test: &Test) -> Answered<Tested> {
+        self.call(Method::POST, &format!("/v1/channels/{}/test", escaped(name)), NONE, Some(test)).await
+    }
+
+    /// Takes an address to be alive again.
+    pub(crate) async fn revive(&self, channel: &str, address: &Revive) -> Answered<Revived> {
+        self.call(Method::POST, &format!("/v1/channels/{}/revive", escaped(channel)), NONE, Some(address)).await
+    }
+
+    /// A page of dead addresses.
+    pub(crate) async fn dead_addresses(&self, query: &PageQuery) -> Answered<DeadAddresses> {
+        self.get("/v1/dead-addresses", query).await
+    }
+
+    /// Takes over what another system was asked for.
+    pub(crate) async fn import(&self, import: &Import) -> Answered<Imported> {
+        self.call(Method::POST, "/v1/import", NONE, Some(import)).await
+    }
+
+    /// A page of what was imported, and what was sent of it.
+    pub(crate) async fn sends(&self, query: &SendsQuery) -> Answered<Sends> {
+        self.get("/v1/import/sends", query).await
+    }
+
+    /// Counts.
+    pub(crate) async fn stats(&self) -> Answered<Stats> {
+        self.get("/v1/stats", &()).await
+    }
+
+    /// What the server assumes where nobody says.
+    pub(crate) async fn settings(&self) -> Answered<Settings> {
+        self.get("/v1/settings", &()).await
+    }
+
+    /// Whether the server can do its work.
+    pub(crate) async fn ready(&self) -> Answered<Ready> {
+        self.get("/readyz", &()).await
+    }
+
+    async fn get<T: serde::de::DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Answered<T> {
+        self.call(Method::GET, path, Some(query), NONE).await
+    }
+}
+
+fn reminder(id: &str) -> String {
+    format!("/v1/reminders/{}", escaped(id))
+}
+
+fn user(id: &str) -> String {
+    format!("/v1/users/{}", escaped(id))
+}
+
+/// `text` as one segment of a path.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}

@@ -1,0 +1,66 @@
+//! Requests turned into what they ask for. Each mistake names its field.
+
+mod patch;
+mod reminder;
+mod sentence;
+mod user;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use punctual_core::channel::Channel;
+use punctual_core::invalid::Invalid;
+use punctual_core::phrase::Lang;
+use punctual_core::reminder::Address;
+use punctual_core::zone::Zone;
+
+pub(super) use patch::patch;
+pub(super) use reminder::{Asked, Made, NewReminder, is_heavy};
+pub(super) use sentence::Speaker;
+pub(super) use user::user;
+
+use crate::config::keys::nearest;
+use crate::wire::AddressInput;
+
+/// The zone that `field` names.
+pub(super) fn zone(name: Option<String>, field: &str) -> Result<Option<Zone>, Invalid> {
+    name.map(|name| Zone::named(&name)).transpose().map_err(|invalid| Invalid::new(field, invalid.problem))
+}
+
+/// The language that `field` names.
+pub(super) fn lang(tag: Option<String>, field: &str) -> Result<Option<Lang>, Invalid> {
+    tag.map(|tag| tag.parse()).transpose().map_err(|problem: String| Invalid::new(field, problem))
+}
+
+/// Addresses, each with the name of a channel.
+fn addresses(given: Vec<AddressInput>, name: &str) -> Result<Vec<Address>, Invalid> {
+    let read = |(index, AddressInput { channel, address }): (usize, AddressInput)| {
+        let missing = || Invalid::new(format!("{name}[{index}].channel"), "is missing; name a channel such as webhook");
+        Ok(Address { channel: channel.ok_or_else(missing)?, address: address.unwrap_or_default() })
+    };
+    given.into_iter().enumerate().map(read).collect()
+}
+
+/// Refuses addresses that no channel could reach.
+pub(super) fn check_addresses(
+    addresses: &[Address],
+    name: &str,
+    channels: &BTreeMap<String, Arc<dyn Channel>>,
+) -> Result<(), Invalid> {
+    for (index, address) in addresses.iter().enumerate() {
+        let at = format!("{name}[{index}]");
+        let Some(channel) = channels.get(&address.channel) else {
+            return Err(Invalid::new(format!("{at}.channel"), unknown_channel(&address.channel, channels)));
+        };
+        channel.check_address(&address.address).map_err(|invalid| invalid.within(&at))?;
+    }
+    Ok(())
+}
+
+fn unknown_channel(name: &str, channels: &BTreeMap<String, Arc<dyn Channel>>) -> String {
+    let known = || channels.keys().map(String::as_str);
+    match nearest(name, known()) {
+        Some(near) => format!("unknown channel `{name}`; did you mean `{near}`?"),
+        None => format!("unknown channel `{name}`; known are {}", known().collect::<Vec<_>>().join(", ")),
+    }
+}

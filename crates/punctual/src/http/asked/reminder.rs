@@ -1,0 +1,191 @@
+//! A reminder as it is asked for.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_core::id::ReminderId;
+use punctual_core::invalid::Invalid;
+use punctual_core::phrase::Lang;
+use punctual_core::reminder::{AckPolicy, Metadata, Misfire, Reminder, ReminderStatus};
+use punctual_core::schedule::Schedule;
+use punctual_core::span;
+use punctual_core::steps::Steps;
+use punctual_core::zone::Zone;
+use serde_json::Value;
+
+use super::sentence::{self, Said, Speaker};
+use super::{addresses, lang, zone};
+use crate::http::problem::Problem;
+use crate::wire::{self, MisfireInput, ReminderInput, Understood, read};
+
+/// A reminder as it was sent, with as much read as is needed to learn whose zone counts.
+pub(in crate::http) struct Asked {
+    /// Whose it shall be, if the caller says.
+    pub(in crate::http) user: Option<String>,
+    /// Its own zone, if it has one.
+    pub(in crate::http) timezone: Option<Zone>,
+    /// The language of its sentence, if the caller says.
+    lang: Option<Lang>,
+    input: ReminderInput,
+    said: Option<Said>,
+}
+
+/// A reminder that was asked for, and what was understood of its sentence, if it was asked for in one.
+pub(in crate::http) struct Made {
+    pub(in crate::http) reminder: Reminder,
+    pub(in crate::http) understood: Option<Box<Understood>>,
+}
+
+/// What the caller of the API does not say.
+pub(in crate::http) struct NewReminder {
+    pub(in crate::http) id: ReminderId,
+    pub(in crate::http) user: String,
+    pub(in crate::http) timezone: Zone,
+    pub(in crate::http) retries_max: u32,
+    pub(in crate::http) now: Timestamp,
+    /// What the request may still take.
+    pub(in crate::http) steps: Arc<Steps>,
+}
+
+impl Asked {
+    pub(in crate::http) fn read(value: Value) -> Result<Self, Invalid> {
+        let mut input: ReminderInput = read::read(value, read::WHOLE, ReminderInput::MADE_HERE)?;
+        if input.lang.is_some() && input.text.is_none() {
+            return Err(Invalid::new("lang", "is the language of `text`, and there is no `text`"));
+        }
+        let (user, timezone) = (input.user.take(), zone(input.timezone.take(), "timezone")?);
+        Ok(Self { user, timezone, lang: lang(input.lang.take(), "lang")?, input, said: None })
+    }
+
+    /// Whether it is asked for in a sentence.
+    pub(in crate::http) fn is_sentence(&self) -> bool {
+        self.input.text.is_some()
+    }
+
+    /// Reads the sentence, if there is one.
+    pub(in crate::http) fn understand(&mut self, speaker: &Speaker<'_>) -> Result<(), Problem> {
+        let Some(text) = self.input.text.take() else { return Ok(()) };
+        let speaker = Speaker { lang: self.lang.or(speaker.lang), ..*speaker };
+        self.said = Some(sentence::read(&text, &mut self.input, &speaker)?);
+        Ok(())
+    }
+
+    /// Whether it may take longer to read than a request should hold up others.
+    pub(in crate::http) fn is_heavy(&self) -> bool {
+        self.is_sentence() || self.input.schedule.as_ref().is_some_and(|schedule| is_heavy(&schedule.0))
+    }
+
+    /// The reminder that was asked for.
+    pub(in crate::http) fn reminder(self, new: NewReminder) -> Result<Made, Invalid> {
+        let NewReminder { id, user, timezone, retries_max, now, steps } = new;
+        let mut input = self.input;
+        let (message, schedule, understood) = match self.said {
+            Some(said) => (said.message, said.schedule, Some(Box::new(said.understood))),
+            None => {
+                let message = input.message.take().ok_or_else(|| {
+                    Invalid::new("message", "is missing; say what to be reminded of, such as \"Take your medicine\"")
+                })?;
+                let missing =
+                    || Invalid::new("schedule", "is missing; say when, such as {\"type\":\"once\",\"at\":\"5m\"}");
+                let given = input.schedule.take().ok_or_else(missing)?;
+                (message, schedule(given, &timezone, now, &steps)?, None)
+            }
+        };
+        let ack = Ack {
+            required: input.require_ack,
+            prompt: input.ack_prompt,
+            timeout: input.ack_timeout,
+            reminders_max: input.max_ack_reminders,
+        };
+        let reminder = Reminder {
+            id,
+            user,
+            name: input.name.flatten(),
+            message,
+            schedule,
+            priority: input.priority.map(|word| word.known("priority")).transpose()?.unwrap_or_default(),
+            to: addresses(input.to.unwrap_or_default(), "to")?,
+            only: input.only.unwrap_or(false),
+            ack: ack.policy(None)?,
+            snooze_allowed: input.snooze_allowed.unwrap_or(true),
+            retries_max: input.max_retries.unwrap_or(retries_max),
+            misfire: input.misfire.map(misfire).transpose()?.unwrap_or_default(),
+            on_unknown: input.on_unknown.map(|word| word.known("on_unknown")).transpose()?.unwrap_or_default(),
+            created_via: input.created_via.unwrap_or_else(|| "api".into()),
+            original_text: input.original_text,
+            metadata: input.metadata.map(|map| Metadata::new(&map)).unwrap_or_default(),
+            status: ReminderStatus::Active,
+            created_at: now,
+            updated_at: now,
+            timezone,
+        };
+        Ok(Made { reminder, understood })
+    }
+}
+
+pub(super) fn schedule(given: wire::Schedule, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Schedule, Invalid> {
+    Schedule::from_input_within(&given.0, zone, now, steps).map_err(|invalid| invalid.within("schedule"))
+}
+
+/// Whether it may take longer to read a schedule than a request should hold up others: rules, phrases and exceptions do, a
+/// time of day does not.
+pub(in crate::http) fn is_heavy(schedule: &Value) -> bool {
+    /// A time, a cron expression or a short phrase.
+    const TEXT_BYTES_LIGHT: usize = 100;
+    let is_light = |value: &Value| match value {
+        Value::String(text) => text.len() <= TEXT_BYTES_LIGHT,
+        Value::Array(list) => list.len() <= 7,
+        _ => true,
+    };
+    let kind = schedule["type"].as_str().unwrap_or_default();
+    let fields = || schedule.as_object().into_iter().flatten();
+    matches!(kind, "smart" | "rrule")
+        || fields().any(|(name, value)| name == "except" && !value.is_null() || !is_light(value))
+}
+
+/// How an answer is asked for, as far as it is said.
+pub(super) struct Ack {
+    pub(super) required: Option<bool>,
+    pub(super) prompt: Option<Option<String>>,
+    pub(super) timeout: Option<wire::Span>,
+    pub(super) reminders_max: Option<u32>,
+}
+
+impl Ack {
+    /// Whether nothing is said of it.
+    pub(super) fn is_unsaid(&self) -> bool {
+        self.required.is_none() && self.prompt.is_none() && self.timeout.is_none() && self.reminders_max.is_none()
+    }
+
+    /// How an answer is asked for, beginning from `before`. A prompt is a wish for an answer, unless `require_ack` says otherwise.
+    pub(super) fn policy(self, before: Option<&AckPolicy>) -> Result<Option<AckPolicy>, Invalid> {
+        let mut ack = before.cloned().unwrap_or_default();
+        let wanted = self.required.unwrap_or(before.is_some() || matches!(self.prompt, Some(Some(_))));
+        if let Some(prompt) = self.prompt {
+            ack.prompt = prompt;
+        }
+        if let Some(timeout) = self.timeout {
+            ack.timeout = span::parse(&timeout.0).map_err(|problem| Invalid::new("ack_timeout", problem))?;
+        }
+        if let Some(reminders_max) = self.reminders_max {
+            ack.reminders_max = reminders_max;
+        }
+        Ok(wanted.then_some(ack))
+    }
+}
+
+pub(super) fn misfire(given: MisfireInput) -> Result<Misfire, Invalid> {
+    let mut misfire = Misfire::default();
+    match given {
+        MisfireInput::Policy(word) => misfire.policy = word.known("misfire")?,
+        MisfireInput::Full { policy, within } => {
+            if let Some(policy) = policy {
+                misfire.policy = policy.known("misfire.policy")?;
+            }
+            if let Some(within) = within {
+                misfire.within = span::parse(&within.0).map_err(|problem| Invalid::new("misfire.within", problem))?;
+            }
+        }
+    }
+    Ok(misfire)
+}

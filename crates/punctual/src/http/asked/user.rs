@@ -1,0 +1,60 @@
+//! A user as they are described.
+
+use jiff::civil::Time;
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::invalid::Invalid;
+use punctual_core::phrase::Lang;
+use punctual_core::schedule::parse_until;
+use punctual_core::user::{QuietHours, User};
+use punctual_core::zone::Zone;
+
+use super::addresses;
+use crate::wire::{QuietHoursInput, UserInput};
+
+/// The longest pause: nobody means more, and an instant at the end of time would be no end.
+const PAUSE_MAX: SignedDuration = SignedDuration::from_hours(3653 * 24);
+
+/// The user that `input` describes in full. Somebody without a zone of their own is in `zone`.
+pub(in crate::http) fn user(input: UserInput, id: String, zone: &Zone, now: Timestamp) -> Result<User, Invalid> {
+    let timezone = super::zone(input.timezone, "timezone")?;
+    let language = input.language;
+    let lang = language.as_deref().and_then(|tag| tag.parse().ok());
+    let pause = |text: String| paused_until(&text, lang, timezone.as_ref().unwrap_or(zone), now);
+    let quiet_hours = input.quiet_hours.map(quiet_hours).transpose();
+    let user = User {
+        id,
+        language,
+        addresses: addresses(input.addresses.unwrap_or_default(), "addresses")?,
+        quiet_hours: quiet_hours.map_err(|invalid| invalid.within("quiet_hours"))?,
+        paused_until: input.paused_until.map(pause).transpose()?,
+        timezone,
+        admin: input.admin.unwrap_or(false),
+        created_at: now,
+        updated_at: now,
+    };
+    user.validate()?;
+    Ok(user)
+}
+
+fn quiet_hours(input: QuietHoursInput) -> Result<QuietHours, Invalid> {
+    let time = |name: &str, text: Option<String>| {
+        let text = text.ok_or_else(|| Invalid::new(name, "is missing; write a time such as 22:00"))?;
+        text.parse::<Time>().map_err(|_| Invalid::new(name, format!("`{text}` is not a time of day; write 22:00")))
+    };
+    let except = input.except.map(|word| word.known("except")).transpose()?.unwrap_or_default();
+    let digest = input.digest.unwrap_or(false);
+    Ok(QuietHours { from: time("from", input.from)?, to: time("to", input.to)?, except, digest })
+}
+
+/// An instant, or how people say one: `until monday`, `monday at 8`, `3d`, `a week`.
+fn paused_until(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Result<Timestamp, Invalid> {
+    let wrong = |problem: String| Invalid::new("paused_until", problem);
+    let until = parse_until(text, lang, zone, now).map_err(wrong)?;
+    if until <= now {
+        return Err(wrong(format!("`{text}` is not in the future; leave it out to be told again")));
+    }
+    if until.duration_since(now) > PAUSE_MAX {
+        return Err(wrong(format!("`{text}` is more than ten years ahead")));
+    }
+    Ok(until)
+}

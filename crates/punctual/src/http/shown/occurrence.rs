@@ -1,0 +1,93 @@
+//! An occurrence and its trail as they are shown.
+
+use punctual_core::id::OccurrenceId;
+use punctual_core::occurrence::{AttemptStatus, State};
+use punctual_core::reminder::Address;
+use punctual_core::store::{self, Trail};
+
+use crate::wire::{Attempt, AuditEntry, Occurrence, Response};
+
+/// The trail with those of the reminder's audit entries that concern this run.
+pub(in crate::http) fn occurrence(trail: Trail, audit: &[store::AuditEntry]) -> Occurrence {
+    let Trail { occurrence, attempts, responses } = trail;
+    let id = occurrence.id;
+    let (retry_at, ask_again_at) = match occurrence.state {
+        State::PendingRetry { retry_at, .. } => (Some(retry_at), None),
+        State::AwaitingAck { ask_again_at, .. } => (None, Some(ask_again_at)),
+        _ => (None, None),
+    };
+    let (why, until) = match &occurrence.state {
+        State::Waiting { why } => (Some((*why).into()), Some(occurrence.due_at)),
+        _ => (None, None),
+    };
+    Occurrence {
+        id: id.to_string(),
+        reminder_id: id.reminder.to_string(),
+        run_number: id.run,
+        due_at: occurrence.due_at,
+        state: occurrence.state.kind().into(),
+        at: occurrence.state.at(),
+        retry_at,
+        ask_again_at,
+        why,
+        until,
+        error: occurrence.state.error().map(str::to_owned),
+        attempts: shown_attempts(id, attempts),
+        responses: responses.into_iter().map(response).collect(),
+        audit: audit.iter().filter(|entry| entry.run == Some(id.run)).map(entry).collect(),
+    }
+}
+
+/// Attempts with the keys they were sent under.
+fn shown_attempts(id: OccurrenceId, attempts: Vec<punctual_core::occurrence::Attempt>) -> Vec<Attempt> {
+    // How often the person had been reached before: what is said again has a key of its own.
+    let mut reached = 0;
+    let show = |attempt: punctual_core::occurrence::Attempt| {
+        let address = Address { channel: attempt.channel, address: attempt.address };
+        let own = id.idempotency_key(&address, reached);
+        // A digest has the key of its first, and more.
+        let leads = attempt.key.as_ref().is_none_or(|key| key.starts_with(&own));
+        let attempt_key = attempt.attempt_key.filter(|_| leads);
+        reached += u32::from(matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered));
+        Attempt {
+            number: attempt.number,
+            channel: address.channel,
+            address: address.address,
+            status: attempt.status.into(),
+            started_at: attempt.started_at,
+            ended_at: attempt.ended_at,
+            error: attempt.error,
+            message_id: attempt.message_id,
+            digest: attempt.key.is_some(),
+            idempotency_key: attempt.key.unwrap_or(own),
+            attempt_key,
+        }
+    };
+    attempts.into_iter().map(show).collect()
+}
+
+fn response(response: store::Response) -> Response {
+    Response {
+        response: response.kind.into(),
+        at: response.at,
+        by: response.actor,
+        until: response.until,
+        snooze_minutes: response.snooze_minutes,
+        user_id: response.user,
+        response_text: response.said.text,
+        channel: response.said.channel,
+    }
+}
+
+/// One thing that was done.
+pub(in crate::http) fn entry(entry: &store::AuditEntry) -> AuditEntry {
+    AuditEntry {
+        number: entry.number,
+        at: entry.at,
+        by: entry.actor.clone(),
+        action: entry.action.clone(),
+        reminder_id: entry.reminder.to_string(),
+        run_number: entry.run,
+        detail: entry.detail.clone(),
+    }
+}

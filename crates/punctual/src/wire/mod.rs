@@ -1,0 +1,56 @@
+//! What goes over the wire: requests and answers of the API, as the server and its clients both know them.
+//!
+//! An answer is written and read by serde. A request is read by [`read`], which names the field that is wrong. What a field means is decided
+//! behind the door, so these types hold words and instants, and nothing is checked here but its kind.
+
+/// Requests read with errors that say where.
+pub(crate) mod read;
+
+/// Words of fixed lists.
+mod word;
+
+/// Texts that may also be written another way.
+mod either;
+
+/// Reminders.
+mod reminder;
+
+/// Runs of reminders, and what was done.
+mod occurrence;
+
+/// What a text says about time.
+mod understood;
+
+/// What went wrong.
+mod problem;
+
+/// The people reminders are for.
+mod user;
+
+/// Keys of the API.
+mod key;
+
+/// Ways to reach people.
+mod channel;
+
+/// What another system was asked for.
+mod import;
+
+/// The server itself.
+mod server;
+
+/// What narrows a call down.
+mod query;
+
+pub(crate) use channel::{Channel, Channels, DeadAddress, DeadAddresses, Gate, Revive, Revived, Test, Tested};
+pub(crate) use either::{AddressInput, MisfireInput, Span};
+pub(crate) use import::{Import, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends};
+pub(crate) use key::{Key, KeyInput, Keys};
+pub(crate) use occurrence::{Attempt, Audit, AuditEntry, Occurrence, Occurrences, Response};
+pub(crate) use problem::{FieldProblem, Problem};
+pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
+pub(crate) use reminder::{Answer, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning};
+pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
+pub(crate) use understood::{ParseInput, Understood, exact, runs};
+pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use word::Word;

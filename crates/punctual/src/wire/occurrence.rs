@@ -1,0 +1,106 @@
+//! Runs of reminders and their trail.
+
+use jiff::Timestamp;
+use punctual_core::occurrence::{AttemptStatus, StateKind, Why};
+use serde::{Deserialize, Serialize};
+
+use super::word::Word;
+
+/// One run of a reminder, with its attempts, answers and audit entries.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Occurrence {
+    pub(crate) id: String,
+    pub(crate) reminder_id: String,
+    pub(crate) run_number: u32,
+    pub(crate) due_at: Timestamp,
+    pub(crate) state: Word<StateKind>,
+    /// When a final state was reached, or when the person was reached.
+    pub(crate) at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retry_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ask_again_at: Option<Timestamp>,
+    /// Why it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<Word<Why>>,
+    /// Until when it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) responses: Vec<Response>,
+    pub(crate) audit: Vec<AuditEntry>,
+}
+
+/// One try at one address.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    pub(crate) number: u32,
+    pub(crate) channel: String,
+    pub(crate) address: String,
+    pub(crate) status: Word<AttemptStatus>,
+    pub(crate) started_at: Timestamp,
+    pub(crate) ended_at: Option<Timestamp>,
+    pub(crate) error: Option<String>,
+    pub(crate) message_id: Option<String>,
+    /// The same for every attempt to say the same thing at the same address. One message for several has one key.
+    pub(crate) idempotency_key: String,
+    /// This attempt's alone. One that went out in another's message has none: it has the other's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attempt_key: Option<String>,
+    /// Whether it went out in one message with others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) digest: bool,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Response {
+    /// `ack`, `snooze` or `dismiss`.
+    pub(crate) response: String,
+    pub(crate) at: Timestamp,
+    pub(crate) by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) snooze_minutes: Option<u32>,
+    /// Who answered.
+    pub(crate) user_id: Option<String>,
+    /// In their own words.
+    pub(crate) response_text: Option<String>,
+    /// Where they answered.
+    pub(crate) channel: Option<String>,
+}
+
+/// One thing that was done.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct AuditEntry {
+    pub(crate) number: i64,
+    pub(crate) at: Timestamp,
+    pub(crate) by: String,
+    pub(crate) action: String,
+    pub(crate) reminder_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) run_number: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) detail: Option<String>,
+}
+
+/// A page of a reminder's runs, newest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Occurrences {
+    pub(crate) occurrences: Vec<Occurrence>,
+    /// Entries about the reminder itself, such as its creation.
+    pub(crate) audit: Vec<AuditEntry>,
+    /// Begins the next page; null on the last.
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// A page of the audit trail, newest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Audit {
+    pub(crate) entries: Vec<AuditEntry>,
+    /// Begins the next page; null on the last.
+    pub(crate) next_cursor: Option<String>,
+}

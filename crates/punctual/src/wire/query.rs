@@ -1,0 +1,62 @@
+//! What narrows a call down.
+
+use serde::Serialize;
+
+/// Which reminders to list.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct ReminderQuery {
+    /// Only this user's.
+    pub(crate) user: Option<String>,
+    /// Only those of the user of the key, else of `me`.
+    pub(crate) mine: Option<bool>,
+    /// `active`, `paused`, `completed` or `cancelled`; or how the last run ended: `failed`, `missed` or `unanswered`.
+    pub(crate) status: Option<String>,
+    /// Only those due next from then on: a day, from its beginning, or a time.
+    pub(crate) from: Option<String>,
+    /// Only those due next until then: a day, to its end, or a time.
+    pub(crate) to: Option<String>,
+    /// Only those of exactly this name or message, or whose id ends so.
+    #[serde(rename = "match")]
+    pub(crate) matching: Option<String>,
+    /// How many at most, from 1 to 500; 50 if nobody says.
+    pub(crate) limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+/// For whom a call is made: the reminder must be theirs.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct UserQuery {
+    /// The user.
+    pub(crate) user: Option<String>,
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct PageQuery {
+    /// How many at most, from 1 to 500; 50 if nobody says.
+    pub(crate) limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+/// Which of what was imported to list.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct SendsQuery {
+    /// Where they come from, such as `v2_reminders@bot`.
+    pub(crate) source: String,
+    /// Only runs due from then on.
+    pub(crate) from: Option<String>,
+    /// Only runs due before that.
+    pub(crate) to: Option<String>,
+    /// How many at most, from 1 to 500; 50 if nobody says.
+    pub(crate) limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+impl UserQuery {
+    pub(crate) fn of(user: Option<&str>) -> Self {
+        Self { user: user.map(str::to_owned) }
+    }
+}

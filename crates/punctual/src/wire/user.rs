@@ -1,0 +1,107 @@
+//! The people reminders are for.
+
+use jiff::Timestamp;
+use punctual_core::reminder::Address;
+use punctual_core::user::Except;
+use serde::{Deserialize, Serialize};
+
+use super::either::AddressInput;
+use super::word::Word;
+
+/// A user, described in full: what is left out is not kept.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct UserInput {
+    /// By name or offset; without it the server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timezone: Option<String>,
+    /// Such as `de`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) language: Option<String>,
+    /// Where to reach them, in order of preference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) addresses: Option<Vec<AddressInput>>,
+    /// When not to disturb them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quiet_hours: Option<QuietHoursInput>,
+    /// Until when nothing at all is sent to them: an instant, or words such as `until monday`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paused_until: Option<String>,
+    /// Whether they are told when a critical reminder fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) admin: Option<bool>,
+}
+
+impl UserInput {
+    /// The fields that an answer has and a request has not.
+    pub(crate) const MADE_HERE: &[&str] = &["id", "created_at", "updated_at"];
+}
+
+/// When not to disturb somebody.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct QuietHoursInput {
+    /// A time of day such as `22:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<String>,
+    /// A time of day such as `07:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to: Option<String>,
+    /// The least priority that may disturb them all the same; `critical` if nobody says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) except: Option<Word<Except>>,
+    /// Whether what waited is told in one message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<bool>,
+}
+
+/// A user.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct User {
+    pub(crate) id: String,
+    pub(crate) timezone: Option<String>,
+    pub(crate) language: Option<String>,
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) quiet_hours: Option<QuietHours>,
+    /// Null as soon as it has passed.
+    pub(crate) paused_until: Option<Timestamp>,
+    pub(crate) admin: bool,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+}
+
+/// When a user is not disturbed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct QuietHours {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) except: Word<Except>,
+    pub(crate) digest: bool,
+}
+
+/// A page of users, by id.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Users {
+    pub(crate) users: Vec<User>,
+    /// Begins the next page; null on the last.
+    pub(crate) next_cursor: Option<String>,
+}
+
+impl From<User> for UserInput {
+    fn from(user: User) -> Self {
+        let hours = |hours: QuietHours| QuietHoursInput {
+            from: Some(hours.from),
+            to: Some(hours.to),
+            except: Some(hours.except),
+            digest: Some(hours.digest),
+        };
+        Self {
+            timezone: user.timezone,
+            language: user.language,
+            addresses: Some(user.addresses.into_iter().map(AddressInput::from).collect()),
+            quiet_hours: user.quiet_hours.map(hours),
+            paused_until: user.paused_until.map(|until| until.to_string()),
+            admin: Some(user.admin),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Words of a fixed list, as they go over the wire.
+
+use std::fmt;
+
+use punctual_core::invalid::Invalid;
+use punctual_core::words::Words;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One of core's words. A word that this version does not know is kept as it came: a client may talk to a newer server, and a server says
+/// itself what is wrong with a word that it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Word<T> {
+    /// A word of the list.
+    Known(T),
+    /// Any other.
+    Other(String),
+}
+
+impl<T: Words> Word<T> {
+    pub(crate) fn new(word: &str) -> Self {
+        word.parse().map_or_else(|_| Self::Other(word.to_owned()), Self::Known)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Known(value) => value.word(),
+            Self::Other(word) => word,
+        }
+    }
+
+    /// What the word stands for; the error names `field` and all words there are.
+    pub(crate) fn known(self, field: &str) -> Result<T, Invalid> {
+        match self {
+            Self::Known(value) => Ok(value),
+            Self::Other(word) => word.parse().map_err(|invalid: Invalid| Invalid::new(field, invalid.problem)),
+        }
+    }
+}
+
+impl<T: Words> From<T> for Word<T> {
+    fn from(value: T) -> Self {
+        Self::Known(value)
+    }
+}
+
+impl<T: PartialEq> PartialEq<T> for Word<T> {
+    fn eq(&self, other: &T) -> bool {
+        matches!(self, Self::Known(value) if value == other)
+    }
+}
+
+impl<T: Words> fmt::Display for Word<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl<T: Words> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de, T: Words> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::new(&String::deserialize(deserializer)?))
+    }
+}
