@@ -233,6 +233,8 @@ mod tests {
             &["2026-04-04T23:30:00-03:00", "2026-04-05T23:30:00-04:00"],
         );
         check("0 3 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", &["2026-10-25T03:00:00+01:00"]);
+        // Asked from within the second pass, in a century where seconds count down to 1970.
+        check("30 1 L * *", "America/Toronto", "1956-09-30T06:15:00Z", &["1956-10-31T01:30:00-05:00"]);
     }
 
     #[test]

@@ -84,13 +84,15 @@ struct Change {
 
 impl Change {
     /// The change that brought `offset` about, if it is so recent that `from` may still feel it.
+    ///
+    /// Whole seconds are looked at only: before 1970 a zone's rules take a fraction of a second for the second after it.
     fn before(zone: &Zone, from: Timestamp, offset: Offset) -> Option<Self> {
-        let just_after = from.checked_add(SignedDuration::from_nanos(1)).ok()?;
-        let at = zone.rules().preceding(just_after).next()?.timestamp();
+        let second = SignedDuration::from_secs(1);
+        let at = zone.rules().preceding(from.checked_add(second).ok()?).next()?.timestamp();
         if from.duration_since(at) > CHANGE_MAX {
             return None;
         }
-        let old_offset = zone.rules().to_offset(at.checked_sub(SignedDuration::from_nanos(1)).ok()?);
+        let old_offset = zone.rules().to_offset(at.checked_sub(second).ok()?);
         Some(Self { at, old_offset, forward: offset.duration_since(old_offset) })
     }
 }

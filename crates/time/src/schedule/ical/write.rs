@@ -307,7 +307,7 @@ fn local_by_both(zone: &Zone, at: Timestamp) -> DateTime {
     let shown = rules.to_datetime(at);
     let is_recent = |change: &Timestamp| at.duration_since(*change) <= SignedDuration::from_hours(25);
     let change = rules.preceding(at).next().map(|change| change.timestamp()).filter(is_recent);
-    let before = change.and_then(|change| change.checked_sub(SignedDuration::from_nanos(1)).ok());
+    let before = change.and_then(|change| change.checked_sub(SignedDuration::from_secs(1)).ok());
     before.map_or(shown, |before| rules.to_offset(before).to_datetime(at).min(shown))
 }
 
