@@ -62,7 +62,8 @@ fn cron(row: &Value, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
 fn cron_next_is_right(row: &Value) -> Result<(), String> {
     let (zone, from) = (zone(row), instant(text(row, "from")));
     let expected = row["expected_next"].as_array();
-    let expected: Option<Vec<Timestamp>> = expected.map(|all| all.iter().map(|at| instant(at.as_str().unwrap())).collect());
+    let expected: Option<Vec<Timestamp>> =
+        expected.map(|all| all.iter().map(|at| instant(at.as_str().unwrap())).collect());
     let schedule = match cron(row, &zone, from) {
         Ok(schedule) => schedule,
         // An expression that is never due is refused.
@@ -253,7 +254,8 @@ fn calendar_is_right(row: &Value, ics: &str) -> Result<usize, String> {
     let mut n_series = 0;
     for series in components.iter().filter(is_series) {
         let replacing = || components.iter().filter(|other| other.uid == series.uid && other.replaces.is_some());
-        let lines: Vec<&str> = series.lines.iter().chain(replacing().flat_map(|other| &other.replaces)).map(String::as_str).collect();
+        let lines: Vec<&str> =
+            series.lines.iter().chain(replacing().flat_map(|other| &other.replaces)).map(String::as_str).collect();
         let zone = Zone::named(series.tz.as_deref().unwrap_or("UTC")).unwrap();
         let schedule = rrule(&lines.join("\n"), &zone)?;
         let moved = |said: &&&str| {
@@ -262,7 +264,11 @@ fn calendar_is_right(row: &Value, ics: &str) -> Result<usize, String> {
         };
         let runs = expected.get(series.uid.as_str()).map_or(&[][..], Vec::as_slice);
         let want: Vec<&str> = runs.iter().filter(|said| !moved(said)).copied().collect();
-        let day = |text: &str| zone.rules().to_timestamp(text.parse::<jiff::civil::Date>().unwrap().to_datetime(Default::default())).unwrap();
+        let day = |text: &str| {
+            zone.rules()
+                .to_timestamp(text.parse::<jiff::civil::Date>().unwrap().to_datetime(Default::default()))
+                .unwrap()
+        };
         let (from, to) = (day(window[0]) - jiff::SignedDuration::from_secs(1), day(window[1]));
         let mut got = next(&schedule, &zone, from, want.len() + 1);
         got.retain(|at| *at < to);

@@ -139,10 +139,9 @@ impl Search {
             if self.best.is_some() {
                 self.patience -= 1;
             }
-            let mut next = plan.clone();
-            if !next.push(atom) {
+            let Some(next) = plan.with(atom) else {
                 continue;
-            }
+            };
             self.atoms.push(atom);
             let is_all = from == 0 && found.end == grammar.len();
             if (next.is_whole() || (is_all && next.is_whole_alone())) && self.is_better(grammar, &next, from, found.end)

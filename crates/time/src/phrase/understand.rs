@@ -152,8 +152,11 @@ fn with_others(phrase: &Phrase, phrases: &[Phrase]) -> (Plan, Used) {
         let is_plain = other.plan.to.is_none() && other.plan.mark.is_none() && other.plan.length.is_none();
         let completes =
             (is_only_day(&plan) && is_only_time(&other.plan)) || (is_only_time(&plan) && is_only_day(&other.plan));
-        let mut both = plan.clone();
-        if is_plain && completes && other.atoms.iter().all(|atom| both.push(*atom)) && both.is_whole() {
+        if !is_plain || !completes {
+            continue;
+        }
+        let both = other.atoms.iter().try_fold(plan.clone(), |both, atom| both.with(*atom));
+        if let Some(both) = both.filter(Plan::is_whole) {
             plan = both;
             used.push((other.from, other.to));
         }

@@ -1,0 +1,56 @@
+//! Lengths of time, and what lies a length away from now or from something else.
+
+use super::{Given, Value};
+use crate::phrase::atom::{Atom, Dur, Unit};
+
+family! {
+    /// `dur $1 $2`: so many of a unit.
+    Dur = "dur",
+    /// `dur_thousandths n unit`: three quarters of an hour is 750.
+    DurThousandths = "dur_thousandths",
+    /// `dur_half unit`: half of it.
+    DurHalf = "dur_half",
+    /// `dur_and_half $1 unit`: so many and a half.
+    DurAndHalf = "dur_and_half",
+    /// `dur_plus $1 $2`: a length and another.
+    DurPlus = "dur_plus",
+    /// `dur_more $1 $2 unit`: a length and so many of a smaller unit: `2 hours ten`.
+    DurMore = "dur_more",
+    /// `after $1`: so long from now.
+    After = "after",
+    /// `before $1`: so long ago.
+    Before = "before",
+    /// `minutes $1`: so many minutes from now, if nothing follows.
+    Minutes = "minutes",
+    /// `shift $1 sign`: so long after (1) or before (-1) what follows.
+    Shift = "shift",
+    /// `then $1 sign`: so long after or before what went before.
+    Then = "then",
+    /// `length $1`: a length by itself.
+    Length = "length",
+}
+
+impl Family {
+    pub(super) fn apply(self, given: Given<'_>) -> Option<Value> {
+        let dur = |amount: f64, unit: Unit| Dur::of(amount, unit).map(Value::Dur);
+        let atom = |atom: Atom| Some(Value::Atom(atom));
+        match self {
+            Self::Dur => dur(given.num(0)?, given.unit(1)?),
+            Self::DurThousandths => dur(given.thousandths(0)?, given.unit(1)?),
+            Self::DurHalf => dur(0.5, given.unit(0)?),
+            Self::DurAndHalf => dur(given.num(0)? + 0.5, given.unit(1)?),
+            Self::DurPlus => Some(Value::Dur(given.dur(0)?.plus(given.dur(1)?))),
+            Self::DurMore => Some(Value::Dur(given.dur(0)?.plus(Dur::of(given.num(1)?, given.unit(2)?)?))),
+            Self::After => atom(Atom::Offset(given.dur(0)?)),
+            Self::Before => atom(Atom::Offset(given.dur(0)?.negated())),
+            Self::Minutes => atom(Atom::Minutes(given.int_in(0, 1..=360)?)),
+            Self::Shift => atom(Atom::Shift(signed(given.dur(0)?, given.int(1)?))),
+            Self::Then => atom(Atom::Then(signed(given.dur(0)?, given.int(1)?))),
+            Self::Length => atom(Atom::Length(given.dur(0)?)),
+        }
+    }
+}
+
+fn signed(dur: Dur, sign: i32) -> Dur {
+    if sign < 0 { dur.negated() } else { dur }
+}

@@ -1,0 +1,280 @@
+//! How a plan takes one atom after the other.
+//!
+//! Each of these says whether the atom goes with what is there. They work on the copy that [`Plan::with`] makes, because an atom such
+//! as `monday morning` is several pieces, and the second may be refused when the first is written.
+
+use super::{Plan, Target};
+use crate::phrase::atom::{Atom, Cal, Clock, Dur, Mark, Unit, Which};
+use crate::phrase::list::LIST_MAX;
+use crate::phrase::when::When;
+
+impl Plan {
+    /// Adds an atom, unless it does not go with what is there; then the plan is of no more use.
+    pub(super) fn push(&mut self, atom: Atom) -> bool {
+        let begins_series = matches!(
+            atom,
+            Atom::Every { .. } | Atom::Each(_) | Atom::EachPart(_) | Atom::Weekday { which: Which::Each, .. }
+        );
+        if begins_series && !self.is_recurring() && !self.is_list_open {
+            self.bound_series();
+        }
+        match atom {
+            Atom::Mark(mark) => self.push_mark(mark),
+            Atom::Every { n, unit } => self.push_every(n, unit),
+            Atom::Per { n, unit } => {
+                self.per = Some(n);
+                self.push(Atom::Every { n: 1, unit })
+            }
+            Atom::Each(n) => self.push_each(n),
+            Atom::Times(times) => self.push_times(times),
+            Atom::Length(dur) => self.push_length(dur),
+            Atom::WeekdayPart { days, which, part } => {
+                self.push(Atom::Weekday { days, which }) && self.push(Atom::Part { part, is_weak: false })
+            }
+            Atom::EdgeOf(edge, unit) => self.push(Atom::Edge(edge)) && self.push(Atom::Of(unit)),
+            Atom::EachPart(part) => {
+                self.each = self.each.or(if self.every.is_none() { Some(1) } else { None });
+                self.to.is_none() && self.length.is_none() && self.push_point(Atom::Part { part, is_weak: false })
+            }
+            atom => self.push_point(atom),
+        }
+    }
+
+    fn push_every(&mut self, n: i32, unit: Unit) -> bool {
+        if self.every.is_some() || self.each.is_some() || self.to.is_some() || self.length.is_some() {
+            return false;
+        }
+        self.every = Some((n, unit));
+        self.is_list_open = false;
+        self.target = Target::Main;
+        true
+    }
+
+    fn push_each(&mut self, n: i32) -> bool {
+        // `10 am on the 15th of every month` says the day first; `every month, every friday` is two things.
+        // `every monday at 8 and every tuesday at 9` says it again.
+        let is_same = self.each.is_none_or(|known| known == n);
+        if !is_same || self.every.is_some() || self.to.is_some() || self.length.is_some() {
+            return false;
+        }
+        self.each = Some(n);
+        self.is_list_open = true;
+        self.is_each_open = true;
+        self.target = Target::Main;
+        true
+    }
+
+    fn push_times(&mut self, times: i32) -> bool {
+        if self.times.is_some() || self.is_list_open {
+            return false;
+        }
+        self.times = Some(times);
+        self.target = Target::Main;
+        true
+    }
+
+    fn push_length(&mut self, dur: Dur) -> bool {
+        let has_beginning = self.is_recurring() || !self.when.clocks.is_empty() || self.mark.is_some();
+        if self.length.is_some() || self.is_list_open || !(has_beginning || self.when.is_empty()) {
+            return false;
+        }
+        self.length = Some(dur);
+        true
+    }
+
+    /// Adds a piece of a point in time to the point that is being said.
+    fn push_point(&mut self, atom: Atom) -> bool {
+        let is_weak_clock = matches!(atom, Atom::Clock(Clock { is_weak: true, .. }));
+        let atom = self.firm(atom);
+        let is_each = matches!(atom, Atom::Weekday { which: Which::Each, .. });
+        let is_recurring = self.is_recurring() || is_each;
+        // `starting tomorrow on weekends`: what comes again and again is never a bound.
+        if is_each && matches!(self.target, Target::Start | Target::Until) {
+            self.target = Target::Main;
+        }
+        let was_open = std::mem::replace(&mut self.is_list_open, false);
+        // `for 3 hours from 10 am`; but `20 minutes tomorrow` is two things.
+        let is_after_length = self.length.is_some() && self.target == Target::Main && self.when.is_empty();
+        if is_after_length && !self.is_recurring() && self.mark != Some(Mark::From) {
+            return false;
+        }
+        match self.target {
+            Target::Main => {
+                let may_be_list = is_recurring || (was_open && !self.is_each_open);
+                if self.when.push(atom, may_be_list) {
+                    self.is_each_open = false;
+                    return true;
+                }
+                self.push_beside(atom, is_recurring)
+            }
+            // `1-2-3` is not from the second of January to three.
+            Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
+            Target::To => {
+                self.is_to_bare |= is_weak_clock;
+                self.to.as_mut().is_some_and(|when| when.push(atom, false))
+            }
+            Target::Start => self.start.as_mut().is_some_and(|when| when.push(atom, false)),
+            Target::Until => self.until.as_mut().is_some_and(|when| when.push(atom, false)),
+            Target::Except => self.push_except(atom, was_open),
+        }
+    }
+
+    /// A piece as it is meant where it stands. Until May, except the 3rd: beside such a word, a date is one for sure.
+    fn firm(&self, atom: Atom) -> Atom {
+        match (self.target, atom) {
+            (Target::Main, atom) => atom,
+            (_, Atom::Cal { cal, .. }) => Atom::Cal { cal, is_weak: false },
+            // Of two bare numbers neither makes the other a time: 7 - 8.
+            (Target::To, Atom::Clock(clock)) if clock.is_weak => {
+                let has_strong = self.when.has_day() || self.when.clocks.iter().any(|clock| !clock.is_weak);
+                let is_hour_from = self.mark == Some(Mark::From) && clock.finest == Unit::Hour;
+                Atom::Clock(Clock { is_weak: !has_strong && !is_hour_from, ..clock })
+            }
+            (_, Atom::Clock(clock)) => Atom::Clock(Clock { is_weak: false, ..clock }),
+            (_, atom) => atom,
+        }
+    }
+
+    /// Adds a piece to what is left out of a series, or begins another thing that is left out.
+    fn push_except(&mut self, atom: Atom, was_open: bool) -> bool {
+        let Some(last) = self.except.last_mut() else {
+            return false;
+        };
+        // Daily except in July at 8 is at 8 always; what is left out is a month, and no time of day.
+        let is_date = last.rel.is_some() || last.cal.day.is_some() || last.feast.is_some();
+        if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && !is_date && !self.when.has_time() {
+            return self.when.push(atom, true);
+        }
+        let is_month = matches!(atom, Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. });
+        if !(is_month && last.days.is_some()) && last.push(atom, true) {
+            return true;
+        }
+        // June, July and August; Saturdays and July.
+        let is_listed =
+            was_open || matches!(atom, Atom::Cal { .. } | Atom::Weekday { .. } | Atom::Rel(_) | Atom::Feast(_));
+        let mut another = When::default();
+        if !is_listed || self.except.len() >= LIST_MAX || !another.push(atom, true) {
+            return false;
+        }
+        self.except.push(another);
+        true
+    }
+
+    /// Days after a time of day begin another rule: `workdays at 8, weekends at 10`.
+    fn push_beside(&mut self, atom: Atom, is_recurring: bool) -> bool {
+        let begins_another = is_recurring
+            && matches!(atom, Atom::Weekday { .. } | Atom::Nth { .. })
+            && self.when.has_time()
+            && self.every.is_none_or(|(_, unit)| matches!(unit, Unit::Week | Unit::Month));
+        let mut another = When::default();
+        if !begins_another || self.more.len() >= LIST_MAX || !another.push(atom, true) {
+            return false;
+        }
+        let finished = std::mem::replace(&mut self.when, another);
+        self.more.push(Self { when: finished, each: self.each, every: self.every, ..Self::default() });
+        if matches!(atom, Atom::Weekday { .. }) {
+            self.each = self.each.or(Some(1));
+        }
+        true
+    }
+
+    fn push_mark(&mut self, mark: Mark) -> bool {
+        let was_open = std::mem::replace(&mut self.is_list_open, false);
+        if was_open && mark != Mark::Except {
+            return false;
+        }
+        let is_recurring = self.is_recurring();
+        let is_unmarked = self.mark.is_none() && self.length.is_none();
+        match mark {
+            Mark::From if is_recurring => {
+                self.start_is_from = true;
+                self.begin_start()
+            }
+            Mark::From => {
+                let fits = self.mark.is_none() && self.to.is_none() && (!self.when.has_time() || self.length.is_some());
+                fits && self.mean(mark)
+            }
+            Mark::To | Mark::And if self.target == Target::Start && self.start_is_from => self.begin_until(),
+            Mark::To | Mark::And
+                if self.target == Target::Main
+                    && !is_recurring
+                    && (mark == Mark::To || self.mark == Some(Mark::From)) =>
+            {
+                self.begin_to()
+            }
+            Mark::To => false,
+            Mark::Until if is_recurring => self.begin_until(),
+            Mark::Until if self.when.is_empty() => is_unmarked && self.mean(mark),
+            Mark::Until => self.push_mark(Mark::To),
+            Mark::Before if !is_recurring && self.when.is_empty() => is_unmarked && self.mean(mark),
+            Mark::Before => self.push_mark(Mark::Until),
+            Mark::After => self.when.is_empty() && is_unmarked && self.mean(mark),
+            Mark::Starting => self.begin_start(),
+            Mark::Except => is_recurring && self.begin_except(),
+            Mark::And => {
+                let is_plain = self.to.is_none() && self.mark.is_none();
+                let fits = is_recurring || (is_plain && self.when.offset.is_none() && !self.when.is_now);
+                self.is_list_open = fits;
+                fits
+            }
+        }
+    }
+
+    /// The point that follows is meant as `mark` says, and has to follow.
+    fn mean(&mut self, mark: Mark) -> bool {
+        self.mark = Some(mark);
+        self.is_list_open = true;
+        true
+    }
+
+    /// What was said before a series bounds it: `from monday every day at 8`, `until may every day`.
+    fn bound_series(&mut self) {
+        let is_bound = self.start.is_none() && self.until.is_none() && !self.when.has_time();
+        match self.mark {
+            Some(Mark::From | Mark::After) if is_bound => {
+                self.start = Some(Box::new(std::mem::take(&mut self.when).into_bound()));
+                self.until = self.to.take().map(|to| Box::new(to.into_bound()));
+                (self.mark, self.target) = (None, Target::Main);
+            }
+            Some(Mark::Until) if is_bound => {
+                self.until = Some(Box::new(std::mem::take(&mut self.when).into_bound()));
+                (self.mark, self.target) = (None, Target::Main);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_to(&mut self) -> bool {
+        let has_from = self.when.is_sure() || !self.when.clocks.is_empty() || self.when.cal != Cal::default();
+        if self.to.is_some() || !has_from {
+            return false;
+        }
+        self.to = Some(Box::default());
+        self.target = Target::To;
+        true
+    }
+
+    fn begin_start(&mut self) -> bool {
+        if self.start.is_some() {
+            return false;
+        }
+        self.start = Some(Box::default());
+        self.target = Target::Start;
+        true
+    }
+
+    fn begin_until(&mut self) -> bool {
+        if self.until.is_some() {
+            return false;
+        }
+        self.until = Some(Box::default());
+        self.target = Target::Until;
+        true
+    }
+
+    fn begin_except(&mut self) -> bool {
+        self.except.push(When::default());
+        self.target = Target::Except;
+        true
+    }
+}
