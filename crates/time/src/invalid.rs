@@ -1,4 +1,4 @@
-//! What is wrong with an input, and what would be right.
+//! The error for an input that cannot be accepted.
 
 /// A field that cannot be accepted, and the sentence a person needs to mend it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,7 +6,7 @@
 pub struct Invalid {
     /// The field as the caller knows it, such as `schedule.at` or `to[1].channel`.
     pub field: String,
-    /// What is wrong and what would be right, as a lowercase fragment.
+    /// The problem and its remedy, as a lowercase fragment.
     pub problem: String,
 }
 

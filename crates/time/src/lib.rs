@@ -3,7 +3,7 @@
 //! A schedule says when something is due, a phrase is how a person says so, and a summary is how we say it back. This crate knows no
 //! reminder and no store, and it is pure: no I/O, no runtime, and `now` is handed in. The modules are in reading order.
 
-/// What is wrong with an input, and what would be right.
+/// The error for an input that cannot be accepted.
 pub mod invalid;
 
 /// Gives an enum the words in which doors and stores write it.

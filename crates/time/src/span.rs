@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_formatted_parses_back(seconds: u64, nanos in 0..1_000_000_000_u32) {
+        fn a_formatted_span_parses_back(seconds: u64, nanos in 0..1_000_000_000_u32) {
             let span = Duration::new(seconds, nanos);
             prop_assert_eq!(parse(&format(span)), Ok(span));
         }

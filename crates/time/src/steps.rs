@@ -9,12 +9,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What one request may take. A rule that no day ever matches is known as such after fewer.
+/// One request may take so many. A rule that no day ever matches is known as such after fewer.
 const REQUEST_STEPS: u64 = 400_000;
-/// What each schedule of a request may take besides. A phrase takes a few hundred, a rule with `COUNT=100` as many.
+/// Each schedule of a request may take so many besides. A phrase takes a few hundred, a rule with `COUNT=100` as many.
 const SCHEDULE_STEPS: u64 = 1000;
 
-/// What is said about a part that would take more.
+/// The problem of a part that would take more.
 pub(crate) const TOO_MUCH: &str = "takes too long to work out; use fewer or simpler rules, a smaller COUNT, or a beginning \
     nearer to the present";
 
@@ -52,7 +52,7 @@ impl Steps {
     /// Takes `n` steps; `None` when that was too many.
     pub(crate) fn take(&self, n: u64) -> Option<()> {
         let left = self.left().saturating_sub(n);
-        // Nobody shares them between threads, so nothing is lost between reading and writing.
+        // Only one thread uses them at a time, so no step is lost between reading and writing.
         self.left.store(left, Ordering::Relaxed);
         (left > 0).then_some(())
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_spent_stays_spent() {
+    fn spent_steps_stay_spent() {
         let steps = Steps::new(3);
         assert_eq!((steps.take(2), steps.left()), (Some(()), 1));
         assert_eq!((steps.take(1), steps.take(0), steps.are_spent()), (None, None, true));

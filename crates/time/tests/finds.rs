@@ -1,4 +1,4 @@
-//! What fuzzing and noise have found, so that it is never found again: no text makes the parser panic or wait.
+//! Texts that fuzzing and noise have found, so that they are never found again: no text makes the parser panic or wait.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What people write, and what it means: the project's own examples, a file for each language family.
+//! Phrases that people write, and their meanings: the project's own examples, a file for each language family.
 //!
 //! A line is what `punctual parse` is asked and answers: `text`, `now`, `tz`, and `kind` with `at`, `from` and `to`, `next`
 //! (as many as are given), `seconds`, and `rest`. `detect` is false where the same words mean something else in

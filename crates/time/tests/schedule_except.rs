@@ -68,7 +68,7 @@ fn an_exception_in_a_gap_or_a_fold_is_the_run_that_it_would_have_been() {
 }
 
 #[test]
-fn what_was_missed_leaves_out_what_is_excepted() {
+fn missed_runs_leave_out_the_exceptions() {
     let zone = Zone::named("Europe/Berlin").unwrap();
     let schedule =
         read(&json!({"type": "interval", "every": "1h", "except": ["2026-03-02", "2026-03-03T11:00"]})).unwrap();

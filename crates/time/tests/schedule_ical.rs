@@ -293,7 +293,7 @@ fn a_count_over_a_day_that_a_zone_left_out_is_written_as_an_end() {
 }
 
 #[test]
-fn what_was_read_is_written_as_it_was() {
+fn an_entry_that_was_read_is_written_as_it_was() {
     for ical in [
         "DTSTART;TZID=Europe/Berlin:20260302T080000\nRRULE:FREQ=MONTHLY;BYDAY=1MO",
         "DTSTART;TZID=Europe/Berlin:20200101T080000\nRRULE:FREQ=YEARLY;UNTIL=20300101T070000Z",
@@ -306,7 +306,7 @@ fn what_was_read_is_written_as_it_was() {
 }
 
 #[test]
-fn what_a_calendar_cannot_say_is_answered_with_the_reason() {
+fn a_schedule_that_a_calendar_cannot_say_is_answered_with_the_reason() {
     for (input, reason) in [
         (json!({"type": "once", "at": "5m"}), "has no rule"),
         (json!({"type": "interval", "every": "2h", "anchor": "ack"}), "when somebody answers"),

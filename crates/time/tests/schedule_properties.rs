@@ -1,4 +1,4 @@
-//! What holds for every schedule: rules, zones and instants are drawn at random.
+//! Properties of every schedule: rules, zones and instants are drawn at random.
 
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
@@ -289,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_missed_is_what_would_have_been_next(
+    fn missed_runs_are_those_that_would_have_been_next(
         schedule in any_schedule(), zone in any_zone(), at in any_instant(), keep in 0..5_usize,
     ) {
         let after = near_change(&zone, at);
@@ -316,7 +316,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_exported_and_read_back_is_due_at_the_same_instants(
+    fn a_schedule_exported_and_read_back_is_due_at_the_same_instants(
         schedule in any_schedule(), zone in any_zone(), at in any_instant(), count in prop::option::weighted(0.2, 1..40_u32),
     ) {
         let from = near_change(&zone, at);

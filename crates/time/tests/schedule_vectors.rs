@@ -192,7 +192,7 @@ fn the_public_recurrence_rules_on_which_dateutil_and_ical_js_agree_hold() {
 
 // --- calendars ------------------------------------------------------------------------------------------------------
 
-/// What one `VEVENT` or `VTODO` says about time.
+/// The times in one `VEVENT` or `VTODO`.
 #[derive(Default)]
 struct Component {
     uid: String,

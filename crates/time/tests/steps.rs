@@ -129,7 +129,7 @@ fn a_stored_schedule_that_nobody_would_accept_costs_a_bounded_number_of_steps_at
     assert_eq!(schedule.next_after(&zone(), now()), None, "it gave up");
     let missed = schedule.latest_between(&zone(), now(), "2027-03-01T09:00:00Z".parse().unwrap(), 100);
     assert!(!missed.is_exact, "{missed:?}");
-    // What is accepted takes a fraction of what a search may take, now and later.
+    // An accepted schedule takes a fraction of the steps that a search may take, now and later.
     for input in [
         json!({ "type": "cron", "expr": "0 0 29 2 1" }),
         json!({ "type": "smart", "rules": ["FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO"], "anchor": "2026-03-01T03:00:00" }),

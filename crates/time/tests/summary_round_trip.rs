@@ -1,4 +1,4 @@
-//! What a schedule says in words is read back as the same schedule, in every language.
+//! The summary of a schedule is read back as the same schedule, in every language.
 
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
@@ -178,7 +178,7 @@ fn any_rule() -> impl Strategy<Value = Option<Vec<Timed>>> {
     prop_oneof![1 => Just(None), 6 => any_local().prop_map(Some)]
 }
 
-/// What is said beside a rule: from when on and until when (in minutes from now), how often, and when not.
+/// Bounds beside a rule: from when on and until when (in minutes from now), how often, and when not.
 #[derive(Debug, Clone, Default)]
 struct Beside {
     starts: Option<i64>,
@@ -256,7 +256,7 @@ fn any_case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// What must be the same, as text: all but the words it was made from, and the anchor where the first instants tell.
+/// The parts of a schedule that must be the same, as text: all but the words it was made from, and the anchor where the first instants tell.
 fn shape(case: &Case, schedule: &Schedule) -> String {
     let rule = match &schedule.rule {
         Rule::Smart(smart) => {

@@ -1,11 +1,11 @@
-//! What a person means who answers a reminder in words: `done`, `noch 10 Minuten`, `ne treba`.
+//! The answer that a person gives in words: `done`, `noch 10 Minuten`, `ne treba`.
 //!
 //! The same engine as for times, with tables of its own: `tables/answer.common.table` and one for each language. The
 //! rules there name the things people say in an answer, from a single `yes` to `i haven't taken it yet`. A text is an
 //! answer only if such things explain all of it, without a word to spare: taking an ordinary sentence for an answer
 //! marks a medicine as taken that was not, and a reply that was not understood is only asked for again.
 //!
-//! What is said together is weighed by [`decide`], and what can be read in two ways is read in the one that asks again:
+//! [`decide`] weighs the things that are said together, and of two possible readings it takes the one that asks again:
 //!
 //! - a bare `no` is a snooze: the question was whether it is done, and it is not;
 //! - so is a promise (`will do`), and an assent with a time to come (`yes, at 9`);
@@ -22,12 +22,12 @@ use super::find::{self, Phrase};
 use super::grammar::Grammar;
 use super::lang::Lang;
 use super::language::Language;
-use super::table::{Part, Table};
+use super::table::{Symbol, Table};
 use super::token::Tokens;
 use super::{Grain, Meaning};
 use crate::zone::Zone;
 
-/// What a person answered to a reminder.
+/// The answer of a person who was reminded of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// It is done.
@@ -99,7 +99,7 @@ pub fn answer(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Op
     found
 }
 
-/// What two languages agree on.
+/// The answer on which two languages agree.
 fn common(one: Answer, other: Answer) -> Option<Answer> {
     match (one, other) {
         (Answer::Snooze { until: None }, Answer::Snooze { .. }) => Some(other),
@@ -125,15 +125,15 @@ fn plain(text: &str) -> String {
 }
 
 fn in_language(text: &str, tokens: &Tokens, lang: Lang, zone: &Zone, now: Timestamp) -> Option<Answer> {
-    let words = Words::of(lang);
-    let mut grammar = Grammar::new(&words.table, tokens);
-    let times = Time::find(text, tokens, lang, zone, now);
+    let vocabulary = Vocabulary::of(lang);
+    let mut grammar = Grammar::new(&vocabulary.table, tokens);
+    let times = TimeSaid::find(text, tokens, lang, zone, now);
     let mut readings: Vec<Reading> = Vec::with_capacity(times.len() + 1);
     // With a time first: `in a minute` says when, and can be read as `soon` as well.
     for time in &times {
-        readings.extend(read(&mut grammar, words, &time.used, |said| decide_with(said, time, now)));
+        readings.extend(read(&mut grammar, vocabulary, &time.used, |said| decide_with(said, time, now)));
     }
-    readings.extend(read(&mut grammar, words, &[], |said| decide(said, now)));
+    readings.extend(read(&mut grammar, vocabulary, &[], |said| decide(said, now)));
     readings.into_iter().min_by_key(|reading| reading.pieces).map(|reading| reading.answer)
 }
 
@@ -162,9 +162,9 @@ things! {
     DROP = 5 "drop",
     /// No more asking, which fits with having done it: `stop asking me`, `no need`.
     HUSH = 6 "hush",
-    /// What belongs to a time, and means nothing without one: `give me`.
+    /// Words that belong to a time and mean nothing without one: `give me`.
     LEAD = 7 "lead",
-    /// What makes a request or a question, so that nothing beside it is an assent: `can you`, `maybe`.
+    /// Words that make a request or a question, so that nothing beside them is an assent: `can you`, `maybe`.
     ASK = 8 "ask",
     /// Not being sure, with which nothing is done: `i think i took it`.
     GUESS = 9 "guess",
@@ -173,24 +173,24 @@ things! {
 const TIME: u16 = 1 << 10;
 
 /// The words of a language's answers.
-struct Words {
+struct Vocabulary {
     table: Table,
-    /// What says nothing: `please`, `i think`.
-    filler: Option<Part>,
+    /// Words that say nothing: `please`, `i think`.
+    filler: Option<Symbol>,
     /// A number that is meant as minutes: `snooze 10`.
-    minutes: Option<Part>,
-    things: Vec<(Part, u16)>,
+    minutes: Option<Symbol>,
+    things: Vec<(Symbol, u16)>,
 }
 
-impl Words {
+impl Vocabulary {
     fn of(lang: Lang) -> &'static Self {
         const COMMON: (&str, &str) = ("answer.common", include_str!("tables/answer.common.table"));
         const EN: (&str, &str) = ("answer.en", include_str!("tables/answer.en.table"));
         const DE: (&str, &str) = ("answer.de", include_str!("tables/answer.de.table"));
         const SLAVIC: (&str, &str) = ("answer.slavic", include_str!("tables/answer.slavic.table"));
-        static EN_: LazyLock<Words> = LazyLock::new(|| Words::read(&[COMMON, EN]));
-        static DE_: LazyLock<Words> = LazyLock::new(|| Words::read(&[COMMON, DE]));
-        static SLAVIC_: LazyLock<Words> = LazyLock::new(|| Words::read(&[COMMON, SLAVIC]));
+        static EN_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, EN]));
+        static DE_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, DE]));
+        static SLAVIC_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, SLAVIC]));
         match lang {
             Lang::En => &EN_,
             Lang::De => &DE_,
@@ -201,13 +201,13 @@ impl Words {
     fn read(files: &[(&str, &str)]) -> Self {
         // The tables are part of the program, and a test reads each of them.
         let table = Table::read(files).unwrap_or_else(|problem| panic!("{problem}"));
-        let part = |name: &str| table.find_part(name);
-        let things = THINGS.iter().filter_map(|(name, thing)| Some((part(name)?, *thing))).collect();
-        Self { filler: part("filler"), minutes: part("minutes"), things, table }
+        let symbol = |name: &str| table.find_symbol(name);
+        let things = THINGS.iter().filter_map(|(name, thing)| Some((symbol(name)?, *thing))).collect();
+        Self { filler: symbol("filler"), minutes: symbol("minutes"), things, table }
     }
 }
 
-/// What was said up to some word: the things, and the minutes if any were said.
+/// The things said up to some word, and the minutes if any were said.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Said {
     things: u16,
@@ -222,7 +222,7 @@ impl Said {
     }
 }
 
-/// What a whole text was read as.
+/// One reading of a whole text.
 struct Reading {
     pieces: u16,
     answer: Answer,
@@ -234,7 +234,7 @@ struct Reading {
 /// `used` are the tokens that say a time. What can be said is a small set, so the work is linear in the length.
 fn read(
     grammar: &mut Grammar<'_>,
-    words: &Words,
+    vocabulary: &Vocabulary,
     used: &[(usize, usize)],
     decide: impl Fn(Said) -> Option<Answer>,
 ) -> Option<Reading> {
@@ -262,16 +262,16 @@ fn read(
             continue;
         }
         let room = used.iter().map(|(from, _)| *from).filter(|from| *from > at).min().unwrap_or(end);
-        let named = words.things.iter().copied().chain(words.filler.map(|part| (part, 0)));
-        for (part, thing) in named {
-            for index in grammar.find(part, at) {
+        let named = vocabulary.things.iter().copied().chain(vocabulary.filler.map(|symbol| (symbol, 0)));
+        for (symbol, thing) in named {
+            for index in grammar.find(symbol, at) {
                 let to = grammar.get(index).end;
                 if to <= room {
                     reach(to, thing, None);
                 }
             }
         }
-        for index in words.minutes.map_or(0..0, |part| grammar.find(part, at)) {
+        for index in vocabulary.minutes.map_or(0..0, |symbol| grammar.find(symbol, at)) {
             let found = grammar.get(index);
             if let Value::Num(minutes) = found.value
                 && found.end <= room
@@ -280,7 +280,7 @@ fn read(
             }
         }
     }
-    // What the fewest pieces say counts even if it means nothing: a question is not to be read as an answer in pieces.
+    // The reading with the fewest pieces counts even if it means nothing: a question must not be read as an answer in pieces.
     let pieces = reached[end].iter().map(|said| said.pieces).min()?;
     let answers = reached[end].iter().filter(|said| said.pieces == pieces).filter_map(|said| decide(*said));
     // Of two that are left the one that asks again is safe; done and not needed are not to be guessed between.
@@ -293,9 +293,9 @@ fn read(
 
 // --- what it means --------------------------------------------------------------------------------------------------
 
-/// What is meant by what was said, without a time.
+/// The answer in the things that were said, where they name no time.
 fn decide(said: Said, now: Timestamp) -> Option<Answer> {
-    // What leads to a time needs one, be it as vague as `later`.
+    // Words that lead to a time need one, be it as vague as `later`.
     if said.has(LEAD) && !said.has(LATER) {
         return None;
     }
@@ -325,8 +325,8 @@ fn decide(said: Said, now: Timestamp) -> Option<Answer> {
     }
 }
 
-/// What is meant by what was said with a time.
-fn decide_with(said: Said, time: &Time, now: Timestamp) -> Option<Answer> {
+/// The answer in the things that were said with a time.
+fn decide_with(said: Said, time: &TimeSaid, now: Timestamp) -> Option<Answer> {
     let is_done = said.has(DONE | TOOK);
     let is_assent = is_done || said.has(YES);
     let is_torn = (is_done && said.has(LATER | GUESS)) || (is_assent && said.has(NO));
@@ -348,7 +348,7 @@ fn decide_with(said: Said, time: &Time, now: Timestamp) -> Option<Answer> {
 }
 
 /// The time in a text, and the tokens that say it.
-struct Time {
+struct TimeSaid {
     at: At,
     used: Vec<(usize, usize)>,
 }
@@ -364,12 +364,12 @@ enum At {
     Behind,
 }
 
-impl Time {
+impl TimeSaid {
     /// The times that a text can be read with: those it has together, or each alone.
     fn find(text: &str, tokens: &Tokens, lang: Lang, zone: &Zone, now: Timestamp) -> Vec<Self> {
         let language = Language::of(lang);
         let mut grammar = Grammar::new(&language.table, tokens);
-        let phrases = find::find(&mut grammar, language.parts);
+        let phrases = find::find(&mut grammar, language.symbols);
         let mut groups: Vec<&[Phrase]> = phrases.chunks(1).collect();
         // A day and a time of day may stand apart: `tomorrow please, at 8`.
         if phrases.len() == 2 {
@@ -418,7 +418,7 @@ impl Time {
     fn length(grammar: &mut Grammar<'_>, language: &Language, now: Timestamp) -> Option<(Self, SignedDuration)> {
         let mut longest: Option<(usize, usize, Dur)> = None;
         for from in 0..grammar.len() {
-            for index in grammar.find(language.parts.atom, from) {
+            for index in grammar.find(language.symbols.atom, from) {
                 let found = grammar.get(index);
                 if let Value::Atom(Atom::Length(dur)) = found.value
                     && longest.is_none_or(|(first, last, _)| found.end - from > last - first)
@@ -677,7 +677,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_or_noise_is_no_answer() {
+    fn a_long_text_or_noise_is_no_answer() {
         let zone = Zone::utc();
         let long = "yes ".repeat(60);
         assert_eq!(answer(&long, None, &zone, now()), None);
@@ -714,7 +714,9 @@ mod tests {
     proptest::proptest! {
         /// Any text, and any mixture of the words that answers are made of, is read without a panic.
         #[test]
-        fn nothing_panics(text in ".{0,80}", words in proptest::collection::vec(0..35_usize, 0..20)) {
+        fn no_text_makes_the_reader_of_answers_panic(
+            text in ".{0,80}", words in proptest::collection::vec(0..35_usize, 0..20),
+        ) {
             let mixture: Vec<_> = words.into_iter().filter_map(|index| WORDS.split(' ').nth(index)).collect();
             let zone = Zone::utc();
             for lang in [None, Some(Lang::En), Some(Lang::De), Some(Lang::Sr)] {

@@ -214,7 +214,7 @@ pub(super) struct Cal {
     pub(super) day: Option<u8>,
 }
 
-/// What is counted by `second` or `last`.
+/// The thing that `second` or `last` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Weekday(u8),
@@ -320,7 +320,7 @@ pub(super) enum Atom {
     /// Every so manieth of the days or dates that follow.
     Each(i32),
     /// So many times.
-    Times(i32),
+    Count(i32),
     /// A length that is not said to begin anywhere.
     Length(Dur),
     /// How what follows is meant.

@@ -7,7 +7,7 @@ use super::action::Value;
 use super::atom::{Atom, Cal, Mark, Unit};
 use super::grammar::Grammar;
 use super::plan::Plan;
-use super::table::{Class, Part};
+use super::table::{Class, Symbol};
 
 /// How many atoms may be tried in all, besides some for each token.
 const TRIES_MIN: usize = 10_000;
@@ -35,15 +35,15 @@ pub(super) struct Phrase {
     pub(super) is_topic: bool,
 }
 
-/// The parts of the grammar that phrases are made of.
+/// The symbols of the grammar that phrases are made of.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Parts {
+pub(super) struct Symbols {
     /// A piece of time.
-    pub(super) atom: Part,
+    pub(super) atom: Symbol,
     /// Words between two pieces, or before the first.
-    pub(super) joint: Part,
-    /// What looks like a time and is none: `the second half`.
-    pub(super) not: Option<Part>,
+    pub(super) joint: Symbol,
+    /// Words that look like a time and are none: `the second half`.
+    pub(super) not: Option<Symbol>,
     /// The class of units, after which an ordinal is not a day: `the first week`.
     pub(super) unit: Class,
     /// The class of words that say what a reminder is about.
@@ -53,13 +53,13 @@ pub(super) struct Parts {
 }
 
 /// All phrases of a text, from left to right.
-pub(super) fn find(grammar: &mut Grammar<'_>, parts: Parts) -> Vec<Phrase> {
+pub(super) fn find(grammar: &mut Grammar<'_>, symbols: Symbols) -> Vec<Phrase> {
     let tries = TRIES_MIN + TRIES_PER_TOKEN * grammar.len();
-    let mut search = Search { parts, tries, left: 0, patience: 0, best: None, atoms: Vec::new() };
+    let mut search = Search { symbols, tries, left: 0, patience: 0, best: None, atoms: Vec::new() };
     let mut phrases = Vec::new();
     let mut at = 0;
     while at < grammar.len() && phrases.len() < PHRASES_MAX && search.tries > 0 {
-        if let Some(end) = parts.not.and_then(|not| grammar.find(not, at).map(|index| grammar.get(index).end).max()) {
+        if let Some(end) = symbols.not.and_then(|not| grammar.find(not, at).map(|index| grammar.get(index).end).max()) {
             at = end;
             continue;
         }
@@ -79,7 +79,7 @@ pub(super) fn find(grammar: &mut Grammar<'_>, parts: Parts) -> Vec<Phrase> {
 }
 
 struct Search {
-    parts: Parts,
+    symbols: Symbols,
     /// How many atoms may still be tried, in all and from this token on.
     tries: usize,
     left: usize,
@@ -96,7 +96,7 @@ impl Search {
         self.best = None;
         self.atoms.clear();
         self.extend(grammar, &Plan::default(), from, from);
-        // What could not be looked at to its end may mean something else.
+        // A text that was not looked at to its end may mean something else.
         if self.left == 0 {
             grammar.give_up();
         }
@@ -112,17 +112,17 @@ impl Search {
         if self.atoms.is_empty() && !grammar.is_word(at) {
             return;
         }
-        for index in grammar.find(self.parts.joint, at) {
+        for index in grammar.find(self.symbols.joint, at) {
             let joint = grammar.get(index);
             self.extend_with(grammar, plan, from, joint.end);
         }
     }
 
     fn extend_with(&mut self, grammar: &mut Grammar<'_>, plan: &Plan, from: usize, at: usize) {
-        if self.parts.not.is_some_and(|not| !grammar.find(not, at).is_empty()) {
+        if self.symbols.not.is_some_and(|not| !grammar.find(not, at).is_empty()) {
             return;
         }
-        let matches = grammar.find(self.parts.atom, at);
+        let matches = grammar.find(self.symbols.atom, at);
         if matches.is_empty() {
             return;
         }
@@ -146,7 +146,7 @@ impl Search {
             let is_all = from == 0 && found.end == grammar.len();
             if (next.is_whole() || (is_all && next.is_whole_alone())) && self.is_better(grammar, &next, from, found.end)
             {
-                let is_topic = self.parts.topic.is_some_and(|topic| from > 0 && grammar.has_class(from - 1, topic));
+                let is_topic = self.symbols.topic.is_some_and(|topic| from > 0 && grammar.has_class(from - 1, topic));
                 self.patience = PATIENCE;
                 self.best =
                     Some(Phrase { is_topic, from, to: found.end, atoms: self.atoms.clone(), plan: next.clone() });
@@ -165,12 +165,12 @@ impl Search {
             return false;
         }
         let is_length = matches!(self.atoms.as_slice(), [Atom::Length(_)]);
-        if is_length && end - from == 2 && grammar.has_class(from, self.parts.article) {
+        if is_length && end - from == 2 && grammar.has_class(from, self.symbols.article) {
             return false;
         }
         let is_ordinal =
             matches!(self.atoms.last(), Some(Atom::Cal { cal: Cal { year: None, month: None, day: Some(_) }, .. }));
-        if is_ordinal && grammar.has_class(end, self.parts.unit) {
+        if is_ordinal && grammar.has_class(end, self.symbols.unit) {
             return false;
         }
         // A bare number after a day is a time only where nothing follows that it could count.

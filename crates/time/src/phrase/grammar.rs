@@ -1,22 +1,22 @@
 //! Matches the rules of a table against the tokens of a text.
 //!
-//! Every part is matched once at every place and remembered, and a match is at most a few tokens long, so the work is
+//! Every symbol is matched once at every place and remembered, and a match is at most a few tokens long, so the work is
 //! linear in the length of the text.
 
 use super::action::Value;
 use super::atom::Atom;
-use super::table::{Argument, Class, ClassSet, DIGITS, Gap, Lexeme, Part, Step, Table};
+use super::table::{Accept, Argument, Class, ClassSet, DIGITS, Item, Lexeme, Node, Symbol, Table};
 use super::token::{Kind, Tokens};
 
-/// How many ways one part may match at one place; beyond that a text is noise.
+/// How many ways one symbol may match at one place; beyond that a text is noise.
 const MATCHES_MAX: usize = 24;
 /// How many steps all matches together may take, besides some for each token. A sentence takes a few hundred.
 const STEPS_IN_ALL: usize = 30_000;
 const STEPS_PER_TOKEN: usize = 3;
-/// How many steps a match may have.
-const STEPS_MAX: usize = 12;
+/// How many items a match may have.
+const ITEMS_MAX: usize = 12;
 
-/// One way in which a part matched.
+/// One way in which a symbol matched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Match {
     /// The token after the last one matched.
@@ -29,7 +29,7 @@ pub(super) struct Grammar<'a> {
     pub(super) table: &'a Table,
     pub(super) tokens: &'a Tokens,
     seen: Vec<Seen<'a>>,
-    /// Where the matches of a part at a place are in `matches`, plus one; zero is not yet tried.
+    /// Where the matches of a symbol at a place are in `matches`, plus one; zero is not yet tried.
     memo: Vec<(u32, u32)>,
     matches: Vec<Match>,
     /// How many steps may still be taken before the text counts as noise.
@@ -38,7 +38,7 @@ pub(super) struct Grammar<'a> {
     taken: usize,
 }
 
-/// What a table makes of a token.
+/// A token as a table sees it.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
     classes: ClassSet,
@@ -135,21 +135,21 @@ impl<'a> Grammar<'a> {
         self.seen.iter().filter(|seen| !seen.meanings.is_empty()).count()
     }
 
-    /// All ways in which `part` matches at token `at`, as a range for [`Self::get`].
-    pub(super) fn find(&mut self, part: Part, at: usize) -> std::ops::Range<usize> {
+    /// All ways in which `symbol` matches at token `at`, as a range for [`Self::get`].
+    pub(super) fn find(&mut self, symbol: Symbol, at: usize) -> std::ops::Range<usize> {
         let Some(seen) = self.seen.get(at) else {
             return 0..0;
         };
-        if !seen.classes.meets(&self.table.trees[part as usize].first) {
+        if !seen.classes.meets(&self.table.trees[symbol as usize].first) {
             return 0..0;
         }
-        let slot = at * self.table.trees.len() + part as usize;
+        let slot = at * self.table.trees.len() + symbol as usize;
         if let (from @ 1.., count) = self.memo[slot] {
             return from as usize - 1..(from - 1 + count) as usize;
         }
-        let mut found = Vec::new();
-        let mut path = [Value::Nothing; STEPS_MAX];
-        self.walk(part, 0, at, &mut path, 0, &mut found);
+        let mut walk = Walk { symbol, path: [Value::Nothing; ITEMS_MAX], found: Vec::new() };
+        self.walk(&mut walk, 0, at, 0);
+        let mut found = walk.found;
         // The longest first; of two as long, a length last, because it says least.
         found.sort_by_key(|found| (std::cmp::Reverse(found.end), matches!(found.value, Value::Atom(Atom::Length(_)))));
         let from = self.matches.len();
@@ -163,91 +163,93 @@ impl<'a> Grammar<'a> {
         self.matches[index]
     }
 
-    fn walk(
-        &mut self,
-        part: Part,
-        node: usize,
-        at: usize,
-        path: &mut [Value; STEPS_MAX],
-        depth: usize,
-        found: &mut Vec<Match>,
-    ) {
-        let table = self.table;
-        let here = &table.trees[part as usize].nodes[node];
-        for accept in &here.accepts {
-            let mut arguments = [Value::Nothing; 8];
-            for (slot, argument) in arguments.iter_mut().zip(&accept.arguments) {
-                *slot = match argument {
-                    Argument::Step(step) => path[*step as usize],
-                    Argument::Given(number) => Value::Int(*number),
-                    Argument::Absent => Value::Nothing,
-                };
-            }
-            if let Some(value) = accept.action.apply(&arguments[..accept.arguments.len()]) {
-                let match_ = Match { end: at, value };
-                if found.len() < MATCHES_MAX && !found.contains(&match_) {
-                    found.push(match_);
-                }
-            }
-        }
+    /// Follows the tree of a symbol from `node` on, with `depth` items matched before token `at`.
+    fn walk(&mut self, walk: &mut Walk, node: usize, at: usize, depth: usize) {
+        let here = &self.table.trees[walk.symbol as usize].nodes[node];
+        here.accepts.iter().for_each(|accept| walk.accept(accept, at));
         self.steps_left = self.steps_left.saturating_sub(1);
         self.taken += 1;
-        if self.steps_left == 0 || depth == STEPS_MAX || at >= self.seen.len() || found.len() >= MATCHES_MAX {
+        if self.steps_left == 0 || depth == ITEMS_MAX || at >= self.seen.len() || walk.found.len() >= MATCHES_MAX {
             return;
         }
-        let token = self.tokens.list[at];
-        let seen = self.seen[at];
-        let fits = |gap: Gap| match gap {
-            Gap::Any => true,
-            Gap::Glued => token.is_glued,
-            Gap::Apart => !token.is_glued,
-        };
-        let takes = |step: &Step| match *step {
-            Step::Token { gap, dotted, .. } => fits(gap) && (!dotted || token.has_dot),
-            Step::Part { .. } => false,
+        self.walk_token(walk, here, at, depth);
+        self.walk_symbols(walk, here, at, depth);
+    }
+
+    /// Goes on with the items that take the token at `at`.
+    fn walk_token(&mut self, walk: &mut Walk, here: &Node, at: usize, depth: usize) {
+        let (token, meanings, table) = (self.tokens.list[at], self.seen[at].meanings, self.table);
+        let mut take = |class: Class, value: Value| {
+            for (item, next) in here.items_for(class) {
+                let Item::Token { spacing, dotted, .. } = *item else {
+                    continue;
+                };
+                if spacing.fits(&token) && (!dotted || token.has_dot) {
+                    walk.path[depth] = value;
+                    self.walk(walk, *next, at + 1, depth + 1);
+                }
+            }
         };
         match token.kind {
             Kind::Word { .. } => {
-                for meaning in seen.meanings {
-                    for (step, next) in here.steps_for(meaning.class) {
-                        if takes(step) {
-                            path[depth] = Value::Int(meaning.value);
-                            self.walk(part, *next, at + 1, path, depth + 1, found);
-                        }
-                    }
-                }
+                meanings.iter().for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
             }
             Kind::Number { value: None, .. } => {}
             Kind::Number { value: Some(value), digits } => {
-                for (step, next) in here.steps_for(DIGITS) {
-                    if takes(step) {
-                        path[depth] = Value::Digits { value, digits, has_dot: token.has_dot };
-                        self.walk(part, *next, at + 1, path, depth + 1, found);
-                    }
-                }
+                take(DIGITS, Value::Digits { value, digits, has_dot: token.has_dot });
             }
             Kind::Sign(sign) => {
-                let class = table.sign(sign);
-                for (step, next) in class.map_or(&[][..], |class| here.steps_for(class)) {
-                    if takes(step) {
-                        path[depth] = Value::Nothing;
-                        self.walk(part, *next, at + 1, path, depth + 1, found);
-                    }
+                if let Some(class) = table.sign(sign) {
+                    take(class, Value::Nothing);
                 }
             }
         }
-        for (step, next) in &here.steps[here.tokens..] {
-            let Step::Part { part: inner, gap } = *step else {
+    }
+
+    /// Goes on with the smaller symbols that match from `at` on.
+    fn walk_symbols(&mut self, walk: &mut Walk, here: &Node, at: usize, depth: usize) {
+        let token = self.tokens.list[at];
+        for (item, next) in &here.items[here.tokens..] {
+            let Item::Symbol { symbol, spacing } = *item else {
                 continue;
             };
-            if !fits(gap) || !seen.classes.meets(&table.trees[inner as usize].first) {
+            if !spacing.fits(&token) {
                 continue;
             }
-            for index in self.find(inner, at) {
+            for index in self.find(symbol, at) {
                 let inner = self.get(index);
-                path[depth] = inner.value;
-                self.walk(part, *next, inner.end, path, depth + 1, found);
+                walk.path[depth] = inner.value;
+                self.walk(walk, *next, inner.end, depth + 1);
             }
+        }
+    }
+}
+
+/// A walk through the tree of one symbol.
+struct Walk {
+    symbol: Symbol,
+    /// The meanings of the items that lead to where the walk is.
+    path: [Value; ITEMS_MAX],
+    found: Vec<Match>,
+}
+
+impl Walk {
+    /// Notes what it means to stop before token `at`.
+    fn accept(&mut self, accept: &Accept, at: usize) {
+        let mut arguments = [Value::Nothing; 8];
+        for (slot, argument) in arguments.iter_mut().zip(&accept.arguments) {
+            *slot = match argument {
+                Argument::Item(item) => self.path[*item as usize],
+                Argument::Given(number) => Value::Int(*number),
+                Argument::Absent => Value::Nothing,
+            };
+        }
+        let Some(value) = accept.action.apply(&arguments[..accept.arguments.len()]) else {
+            return;
+        };
+        let found = Match { end: at, value };
+        if self.found.len() < MATCHES_MAX && !self.found.contains(&found) {
+            self.found.push(found);
         }
     }
 }

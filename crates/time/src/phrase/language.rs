@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::find::Parts;
+use super::find::Symbols;
 use super::grammar::Grammar;
 use super::lang::Lang;
-use super::table::{Part, Table};
+use super::table::{Symbol, Table};
 use super::token::Tokens;
 use crate::zone::Zone;
 
@@ -13,15 +13,15 @@ use crate::zone::Zone;
 pub(super) struct Language {
     pub(super) lang: Lang,
     pub(super) table: Table,
-    pub(super) parts: Parts,
-    /// What asks for a reminder: `remind me to`.
-    pub(super) ask: Option<Part>,
-    /// What joins a time and what is to be done: the `to` of `tomorrow at 8 to call mom`.
-    pub(super) link: Option<Part>,
-    /// What is meant as a time and is none: `28pm`.
-    pub(super) broken: Option<Part>,
-    /// What makes a length need something after it: `5 hours before`.
-    pub(super) dangling: Option<Part>,
+    pub(super) symbols: Symbols,
+    /// Words that ask for a reminder: `remind me to`.
+    pub(super) ask: Option<Symbol>,
+    /// Words that join a time to the thing to be done: the `to` of `tomorrow at 8 to call mom`.
+    pub(super) link: Option<Symbol>,
+    /// A slip that was meant as a time: `28pm`.
+    pub(super) broken: Option<Symbol>,
+    /// Words after which a length needs something more: `5 hours before`.
+    pub(super) dangling: Option<Symbol>,
     /// Whether the next Wednesday is the coming one.
     pub(super) is_next_coming: bool,
 }
@@ -56,21 +56,22 @@ impl Language {
     fn read(lang: Lang, files: &[(&str, &str)]) -> Self {
         // The tables are part of the program, and a test reads each of them.
         let table = Table::read(files).unwrap_or_else(|problem| panic!("the table of {lang}: {problem}"));
-        let part = |name: &str| table.find_part(name).unwrap_or_else(|| panic!("the table of {lang} has no <{name}>"));
+        let symbol =
+            |name: &str| table.find_symbol(name).unwrap_or_else(|| panic!("the table of {lang} has no <{name}>"));
         let class = |name: &str| table.find_class(name).unwrap_or_else(|| panic!("the table of {lang} has no {name}"));
-        let parts = Parts {
-            atom: part("atom"),
-            joint: part("joint"),
-            not: table.find_part("not"),
+        let symbols = Symbols {
+            atom: symbol("atom"),
+            joint: symbol("joint"),
+            not: table.find_symbol("not"),
             unit: class("UNIT"),
             topic: table.find_class("TOPIC"),
             article: class("A"),
         };
-        let (ask, link) = (table.find_part("ask"), table.find_part("link"));
+        let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
-        let broken = table.find_part("broken");
-        let dangling = table.find_part("dangling");
-        Self { lang, parts, ask, link, broken, dangling, is_next_coming, table }
+        let broken = table.find_symbol("broken");
+        let dangling = table.find_symbol("dangling");
+        Self { lang, symbols, ask, link, broken, dangling, is_next_coming, table }
     }
 }
 
@@ -108,7 +109,7 @@ pub(super) fn choose<'a>(
     let mut best: Option<((usize, usize), &'static Language, Grammar<'a>)> = None;
     let mut taken = 0;
     for (known, language, mut grammar) in all {
-        let phrases = super::find::find(&mut grammar, language.parts);
+        let phrases = super::find::find(&mut grammar, language.symbols);
         taken += grammar.taken();
         let covered = phrases.iter().map(|phrase| phrase.to - phrase.from).sum::<usize>();
         if best.as_ref().is_none_or(|(score, ..)| (covered, known) > *score) {

@@ -5,8 +5,8 @@
 //! joins atoms to the longest [`plan`] that holds together, [`understand`] picks the phrase that is meant, and [`resolve`]
 //! and [`recur`] say which instant or schedule that is, here and now. [`rest`] is what else the text says.
 //!
-//! What is ambiguous is taken for the next sensible moment to come, and said back in the summary. What is not understood
-//! is none, with a reason, and never a guess.
+//! An ambiguous phrase means the next sensible time to come, and the summary says which. A text that is not understood has no
+//! meaning but a reason; the parser never guesses.
 
 mod action;
 mod answer;
@@ -39,7 +39,7 @@ use crate::schedule::Schedule;
 use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
-/// What a text says about time.
+/// A text as it was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// What was understood.
@@ -78,7 +78,7 @@ pub enum Meaning {
     },
     /// Something that comes again and again.
     Recurring(Box<Schedule>),
-    /// Nothing that can be relied on, and why.
+    /// No time that anybody can rely on, and why.
     None {
         /// A sentence for the person who wrote it.
         reason: String,
@@ -179,7 +179,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: 
     }
     let tokens = Tokens::of(text);
     let (language, mut grammar, tried) = language::choose(lang, &tokens, zone);
-    let phrases = find::find(&mut grammar, language.parts);
+    let phrases = find::find(&mut grammar, language.symbols);
     let here = Here::new(now, zone.rules(), language.is_next_coming);
     let asked = rest::asked(&mut grammar, language);
     let understanding = Understanding { text, tokens: &tokens, phrases: &phrases, here: &here, zone, asked, is_series };

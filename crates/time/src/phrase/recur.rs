@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::atom::{Cal, Dur, Unit, What, Which};
 use super::plan::Plan;
-use super::resolve::{Here, MORNING, Said, Why, said, time_of, too_far};
+use super::resolve::{Here, MORNING, TimeOfDay, Why, time_of, times_of, too_far};
 use super::when::When;
 use super::{Grain, feast};
 use crate::schedule::{
@@ -35,7 +35,7 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str) -> Res
         }
         None => local_rule(plan, here, zone, starts_at, text)?,
     };
-    let count = plan.times.map(|times| u32::try_from(times).unwrap_or(1));
+    let count = plan.count.map(|count| u32::try_from(count).unwrap_or(1));
     let mut schedule = Schedule { rule, starts_at, ends_at, count, except: exceptions(plan, here)? };
     fold_weekdays(&mut schedule);
     schedule.validate().map_err(|invalid| invalid.problem)?;
@@ -52,13 +52,13 @@ fn window(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
     let ([from], [to]) = (&*start.clocks, &*until.clocks) else {
         return Ok(None);
     };
-    if start.has_day() || until.has_day() || plan.when.has_time() || plan.length.is_some() || plan.times.is_some() {
+    if start.has_day() || until.has_day() || plan.when.has_time() || plan.length.is_some() || plan.count.is_some() {
         return Ok(None);
     }
     let part = until.part.or(start.part);
     let minutes = |clock: &super::atom::Clock, after: i32| {
         let clock = part.and_then(|part| super::action::in_part(*clock, part)).unwrap_or(*clock);
-        let times = said(clock).into_iter().map(|time| i32::from(time.hour) * 60 + i32::from(time.minute));
+        let times = times_of(clock).into_iter().map(|time| i32::from(time.hour) * 60 + i32::from(time.minute));
         times.filter(|time| *time > after).min()
     };
     let step = n.checked_mul(if unit == Unit::Hour { 60 } else { 1 }).ok_or_else(too_far)?;
@@ -226,8 +226,8 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
     }
     let awake = |clock: &super::atom::Clock| {
         let clock = when.part.and_then(|part| super::action::in_part(*clock, part)).unwrap_or(*clock);
-        let times = said(clock);
-        times.iter().find(|time: &&Said| time.is_awake()).or(times.first()).map(|time| time.time())
+        let times = times_of(clock);
+        times.iter().find(|time: &&TimeOfDay| time.is_awake()).or(times.first()).map(|time| time.time())
     };
     Ok(clocks.iter().filter_map(awake).collect())
 }

@@ -1,6 +1,6 @@
 //! From what was said to an instant, for somebody in a zone at a moment.
 //!
-//! What can be meant in more than one way is taken to mean the next sensible moment to come: `at 3` said at noon is
+//! Words that have several meanings mean the next sensible time to come: `at 3` said at noon is
 //! three in the afternoon, `tuesday` said on a Tuesday is next week's.
 
 use jiff::civil::{Date, DateTime, Time, time};
@@ -222,7 +222,7 @@ impl Here {
             for time in self.times(when) {
                 let point = self.on(date, time)?;
                 let is_near = point.at.duration_since(self.now).as_secs() <= 4 * 3600;
-                // Nobody means three at night, unless it is soon or was said.
+                // People mean three at night only if it is soon or they said so.
                 let is_sensible = !time.is_guess || time.hour >= 6 || is_near;
                 if point.at > self.now && is_sensible && best.is_none_or(|best| point.at < best.at) {
                     best = Some(point);
@@ -269,17 +269,17 @@ impl Here {
         Ok(point)
     }
 
-    fn on(&self, date: Date, time: Said) -> Result<Point, Why> {
+    fn on(&self, date: Date, time: TimeOfDay) -> Result<Point, Why> {
         let date = if time.hour == 24 { tomorrow(date)? } else { date };
         let clock = Time::new(time.hour as i8 % 24, time.minute as i8, time.second as i8, 0).map_err(|_| too_far())?;
         Ok(Point { at: self.timestamp(date.to_datetime(clock))?, grain: time.grain })
     }
 
     /// The times of day that can be meant: two, where the half of the day is open.
-    fn times(&self, when: &When) -> Vec<Said> {
+    fn times(&self, when: &When) -> Vec<TimeOfDay> {
         let Some(clock) = when.clocks.first() else {
             if when.edge == Some(1) && when.part.is_none() && is_day(when) {
-                return vec![Said { hour: 23, minute: 59, second: 0, grain: Grain::Minute, is_guess: false }];
+                return vec![TimeOfDay { hour: 23, minute: 59, second: 0, grain: Grain::Minute, is_guess: false }];
             }
             let is_dated = when.cal.day.is_some() || when.feast.is_some();
             return when.part.map(|part| time_of(part, is_dated)).into_iter().collect();
@@ -290,7 +290,7 @@ impl Here {
         };
         // The midnight of a date begins it.
         let hour = if clock.hour == 24 && when.cal.day.is_some() { 0 } else { clock.hour };
-        said(Clock { hour, ..clock })
+        times_of(Clock { hour, ..clock })
     }
 
     /// The day that was meant, looking from `from` on; `None` when only a time was said.
@@ -324,7 +324,7 @@ impl Here {
         let coming = || next_weekday(tomorrow(today)?, days);
         let this_week = || in_week(monday_of(today)?, days);
         let day = match which {
-            // Said with a time, it can be today.
+            // TimeOfDay with a time, it can be today.
             Which::Bare | Which::Each | Which::Word | Which::Range if when.has_time() => {
                 Day::open(next_weekday(from, days)?)
             }
@@ -445,7 +445,7 @@ impl Here {
             _ => stretch.first,
         };
         let grain = if when.edge.is_some() { Grain::Day } else { grain };
-        // What is left of this week begins today.
+        // The rest of this week begins today.
         let date = if rel == 0 && date < today && when.edge.is_none() { today } else { date };
         Ok(Day { date, grain, is_open: false })
     }
@@ -538,7 +538,7 @@ fn is_day(when: &When) -> bool {
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Said {
+pub(super) struct TimeOfDay {
     /// 0 to 24.
     pub(super) hour: u8,
     pub(super) minute: u8,
@@ -548,7 +548,7 @@ pub(super) struct Said {
     pub(super) is_guess: bool,
 }
 
-impl Said {
+impl TimeOfDay {
     /// Whether people are up: from half past six in the morning for twelve hours.
     pub(super) fn is_awake(&self) -> bool {
         !self.is_guess || (6 * 60 + 30..18 * 60 + 30).contains(&(u32::from(self.hour) * 60 + u32::from(self.minute)))
@@ -561,8 +561,8 @@ impl Said {
 }
 
 /// The times that a clock can mean, the earlier first.
-pub(super) fn said(clock: Clock) -> Vec<Said> {
-    let said = |hour: u8, is_guess: bool| Said {
+pub(super) fn times_of(clock: Clock) -> Vec<TimeOfDay> {
+    let time = |hour: u8, is_guess: bool| TimeOfDay {
         hour,
         minute: clock.minute,
         second: clock.second,
@@ -571,14 +571,14 @@ pub(super) fn said(clock: Clock) -> Vec<Said> {
         is_guess,
     };
     match clock.half {
-        Half::Known | Half::Written => vec![said(clock.hour, false)],
-        Half::Either if clock.hour == 12 => vec![said(12, true), said(if clock.minute == 0 { 24 } else { 0 }, true)],
-        Half::Either => vec![said(clock.hour, true), said(clock.hour + 12, true)],
+        Half::Known | Half::Written => vec![time(clock.hour, false)],
+        Half::Either if clock.hour == 12 => vec![time(12, true), time(if clock.minute == 0 { 24 } else { 0 }, true)],
+        Half::Either => vec![time(clock.hour, true), time(clock.hour + 12, true)],
     }
 }
 
 /// When a part of the day is, for a reminder.
-pub(super) fn time_of(part: DayPart, is_dated: bool) -> Said {
+pub(super) fn time_of(part: DayPart, is_dated: bool) -> TimeOfDay {
     let hour = match part {
         DayPart::EarlyMorning => 6,
         DayPart::Morning => 9,
@@ -592,7 +592,7 @@ pub(super) fn time_of(part: DayPart, is_dated: bool) -> Said {
         DayPart::End => 23,
     };
     let minute = if part == DayPart::End { 59 } else { 0 };
-    Said { hour, minute, second: 0, grain: Grain::Hour, is_guess: false }
+    TimeOfDay { hour, minute, second: 0, grain: Grain::Hour, is_guess: false }
 }
 
 fn grain_of(unit: Unit) -> Grain {

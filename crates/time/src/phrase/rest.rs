@@ -1,8 +1,8 @@
-//! What a text says besides the time: what is to be done.
+//! The text besides its time phrases: the thing to be done.
 
 use super::grammar::Grammar;
 use super::language::Language;
-use super::table::Part;
+use super::table::Symbol;
 
 /// The text without its time phrases, without `remind me` before and `to` between.
 pub(super) fn rest(text: &str, grammar: &mut Grammar<'_>, language: &Language, used: &[(usize, usize)]) -> String {
@@ -23,7 +23,7 @@ pub(super) fn rest(text: &str, grammar: &mut Grammar<'_>, language: &Language, u
     let pieces = pieces.iter().map(|(from, to)| {
         let tokens = &grammar.tokens.list;
         let last_end = tokens[*to - 1].end;
-        // What closes a sentence is kept, what only led to the time is not.
+        // A sign that closes a sentence is kept; one that only led to the time is not.
         let piece = &text[tokens[*from].start..if *to == end { text.len() } else { last_end }];
         piece.trim().trim_matches([',', ';', ':', '-', '–', '—']).trim()
     });
@@ -35,7 +35,7 @@ pub(super) fn asked(grammar: &mut Grammar<'_>, language: &Language) -> usize {
     longest(grammar, language.ask, 0).unwrap_or(0)
 }
 
-fn longest(grammar: &mut Grammar<'_>, part: Option<Part>, at: usize) -> Option<usize> {
-    let range = grammar.find(part?, at);
+fn longest(grammar: &mut Grammar<'_>, symbol: Option<Symbol>, at: usize) -> Option<usize> {
+    let range = grammar.find(symbol?, at);
     range.map(|index| grammar.get(index).end).max()
 }

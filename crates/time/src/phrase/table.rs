@@ -4,24 +4,24 @@
 //!
 //! - `[settings]`: `name = value`.
 //! - `[words]`: `CLASS value = word word …` gives words a class and a value. A word may have several classes.
-//! - `[rules]`: `<name> = pattern => action arguments` makes a part of the grammar out of smaller ones. In a pattern,
-//!   `word` is that very word, `CLASS` any word of a class, `DIGITS` a number in digits, `<name>` a part, `'x` a sign,
+//! - `[rules]`: `<name> = pattern => action arguments` makes a symbol of the grammar out of smaller ones. In a pattern,
+//!   `word` is that very word, `CLASS` any word of a class, `DIGITS` a number in digits, `<name>` a symbol, `'x` a sign,
 //!   `item?` may be absent, `(a|b c)` is a choice, `~item` must follow without a space, `!item` with one, `.item` must
 //!   have its dot. A digit after an item names what it means for the action: `$1`. A pattern may go on the next line,
 //!   indented.
 //!
-//! Patterns are expanded to plain sequences and kept as one tree per part, so that rules which begin alike are
-//! matched together. A part must not contain itself, so that a match can only be so long.
+//! Patterns are expanded to plain sequences and kept as one tree per symbol, so that rules which begin alike are
+//! matched together. A symbol must not contain itself, so that a match can only be so long.
 
 use std::collections::HashMap;
 
 use super::action::Action;
-use super::token::fold;
+use super::token::{Token, fold};
 
 /// A kind of word, or one very word or sign; what a rule can ask of a token.
 pub(super) type Class = u16;
-/// A part of the grammar.
-pub(super) type Part = u16;
+/// A symbol of the grammar: what a table writes as `<name>`.
+pub(super) type Symbol = u16;
 
 /// The class of numbers in digits.
 pub(super) const DIGITS: Class = 0;
@@ -35,7 +35,7 @@ pub(super) struct Table {
     words: HashMap<Box<str>, Vec<Lexeme>>,
     signs: HashMap<char, Class>,
     classes: HashMap<String, Class>,
-    parts: HashMap<String, Part>,
+    symbols: HashMap<String, Symbol>,
     pub(super) trees: Vec<Tree>,
     settings: HashMap<String, String>,
 }
@@ -47,42 +47,42 @@ pub(super) struct Lexeme {
     pub(super) value: i32,
 }
 
-/// All the rules of one part, merged where they begin alike.
+/// All the rules of one symbol, merged where they begin alike.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
-    /// What a match can begin with.
+    /// The classes that a match can begin with.
     pub(super) first: ClassSet,
 }
 
 /// A place in a tree: where one can go from here, and what it means to stop here.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// What can come next, tokens first and in the order of their classes.
-    pub(super) steps: Vec<(Step, usize)>,
-    /// How many of the steps are tokens.
+    /// The items that can come next, tokens first and in the order of their classes.
+    pub(super) items: Vec<(Item, usize)>,
+    /// How many of the items are tokens.
     pub(super) tokens: usize,
     pub(super) accepts: Vec<Accept>,
 }
 
 impl Node {
-    /// The steps that a token of a class can take.
-    pub(super) fn steps_for(&self, class: Class) -> &[(Step, usize)] {
-        let tokens = &self.steps[..self.tokens];
-        let from = tokens.partition_point(|(step, _)| step.class() < Some(class));
-        let count = tokens[from..].iter().take_while(|(step, _)| step.class() == Some(class)).count();
+    /// The items that take a token of a class.
+    pub(super) fn items_for(&self, class: Class) -> &[(Item, usize)] {
+        let tokens = &self.items[..self.tokens];
+        let from = tokens.partition_point(|(item, _)| item.class() < Some(class));
+        let count = tokens[from..].iter().take_while(|(item, _)| item.class() == Some(class)).count();
         &tokens[from..from + count]
     }
 }
 
-/// What has to come next.
+/// A token or a smaller symbol that has to come next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Step {
-    Token { class: Class, gap: Gap, dotted: bool },
-    Part { part: Part, gap: Gap },
+pub(super) enum Item {
+    Token { class: Class, spacing: Spacing, dotted: bool },
+    Symbol { symbol: Symbol, spacing: Spacing },
 }
 
-impl Step {
+impl Item {
     fn class(&self) -> Option<Class> {
         if let Self::Token { class, .. } = self { Some(*class) } else { None }
     }
@@ -90,28 +90,38 @@ impl Step {
 
 /// Whether a space may stand before.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) enum Gap {
+pub(super) enum Spacing {
     #[default]
     Any,
     Glued,
     Apart,
 }
 
-/// What a match means.
+impl Spacing {
+    pub(super) fn fits(self, token: &Token) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Glued => token.is_glued,
+            Self::Apart => !token.is_glued,
+        }
+    }
+}
+
+/// The meaning of a match: an action and its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Accept {
     pub(super) action: Action,
     pub(super) arguments: Vec<Argument>,
 }
 
-/// What an action is given.
+/// One argument of an action.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Argument {
-    /// What the n-th step of the match meant.
-    Step(u8),
+    /// The meaning of the n-th item of the match.
+    Item(u8),
     /// A number written in the rule.
     Given(i32),
-    /// A step that this expansion of the rule leaves out.
+    /// An item that this expansion of the rule leaves out.
     Absent,
 }
 
@@ -151,25 +161,25 @@ impl Table {
             let read = table.read_file(name, text, &mut rules);
             read.map_err(|(line, problem)| format!("{name}, line {line}: {problem}"))?;
         }
-        for (_, part, ..) in &rules {
-            table.part(part);
+        for (_, symbol, ..) in &rules {
+            table.symbol(symbol);
         }
-        table.trees.resize_with(table.parts.len(), || Tree { nodes: vec![Node::default()], ..Tree::default() });
-        for (place, part, pattern, outcome) in &rules {
-            table.add_rule(part, pattern, outcome).map_err(|problem| format!("{place}: {problem}"))?;
+        table.trees.resize_with(table.symbols.len(), || Tree { nodes: vec![Node::default()], ..Tree::default() });
+        for (place, symbol, pattern, outcome) in &rules {
+            table.add_rule(symbol, pattern, outcome).map_err(|problem| format!("{place}: {problem}"))?;
         }
         if table.classes.len() > ClassSet::ROOM {
             return Err(format!("{} classes and single words are more than {}", table.classes.len(), ClassSet::ROOM));
         }
         table.find_first()?;
         for node in table.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
-            node.steps.sort_by_key(|(step, _)| step.class().unwrap_or(Class::MAX));
-            node.tokens = node.steps.iter().filter(|(step, _)| step.class().is_some()).count();
+            node.items.sort_by_key(|(item, _)| item.class().unwrap_or(Class::MAX));
+            node.tokens = node.items.iter().filter(|(item, _)| item.class().is_some()).count();
         }
         Ok(table)
     }
 
-    /// What a folded word may mean.
+    /// The meanings of a folded word.
     pub(super) fn meanings(&self, word: &str) -> &[Lexeme] {
         self.words.get(word).map_or(&[], Vec::as_slice)
     }
@@ -179,9 +189,9 @@ impl Table {
         self.signs.get(&sign).copied()
     }
 
-    /// The number of a part by its name.
-    pub(super) fn find_part(&self, name: &str) -> Option<Part> {
-        self.parts.get(name).copied()
+    /// The number of a symbol by its name.
+    pub(super) fn find_symbol(&self, name: &str) -> Option<Symbol> {
+        self.symbols.get(name).copied()
     }
 
     /// The number of a class by its name.
@@ -232,11 +242,11 @@ impl Table {
                     right.split_whitespace().for_each(|word| self.add_word(word, Lexeme { class, value }));
                 }
                 "rules" => {
-                    let part = left.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
-                    let part = part.ok_or_else(|| wrong("a rule begins with `<name> =`"))?;
+                    let symbol = left.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+                    let symbol = symbol.ok_or_else(|| wrong("a rule begins with `<name> =`"))?;
                     let (pattern, outcome) = right.split_once("=>").ok_or_else(|| wrong("a rule needs `=>`"))?;
                     let place = format!("{name}, line {number}");
-                    rules.push((place, part.to_owned(), pattern.trim().to_owned(), outcome.trim().to_owned()));
+                    rules.push((place, symbol.to_owned(), pattern.trim().to_owned(), outcome.trim().to_owned()));
                 }
                 _ => return Err(wrong("is in no section; begin with [settings], [words] or [rules]")),
             }
@@ -259,17 +269,17 @@ impl Table {
         *self.classes.entry(name.to_owned()).or_insert(next)
     }
 
-    fn part(&mut self, name: &str) -> Part {
-        let next = self.parts.len() as Part;
-        *self.parts.entry(name.to_owned()).or_insert(next)
+    fn symbol(&mut self, name: &str) -> Symbol {
+        let next = self.symbols.len() as Symbol;
+        *self.symbols.entry(name.to_owned()).or_insert(next)
     }
 
-    fn add_rule(&mut self, part: &str, pattern: &str, outcome: &str) -> Result<(), String> {
+    fn add_rule(&mut self, symbol: &str, pattern: &str, outcome: &str) -> Result<(), String> {
         let mut outcome = outcome.split_whitespace();
         let name = outcome.next().ok_or("no action after `=>`")?;
         let action = Action::named(name).ok_or_else(|| format!("there is no action `{name}`"))?;
         let arguments: Vec<&str> = outcome.collect();
-        let tree = self.part(part) as usize;
+        let tree = self.symbol(symbol) as usize;
         let expansions = Pattern { table: self, rest: pattern }.read_all()?;
         for expansion in expansions {
             if expansion.is_empty() {
@@ -280,14 +290,14 @@ impl Table {
                 .map(|argument| argument_of(argument, &expansion))
                 .collect::<Result<Vec<_>, String>>()?;
             let mut node = 0;
-            for (step, _) in &expansion {
+            for (item, _) in &expansion {
                 let nodes = &mut self.trees[tree].nodes;
-                node = match nodes[node].steps.iter().find(|(known, _)| known == step) {
+                node = match nodes[node].items.iter().find(|(known, _)| known == item) {
                     Some((_, next)) => *next,
                     None => {
                         nodes.push(Node::default());
                         let next = nodes.len() - 1;
-                        nodes[node].steps.push((*step, next));
+                        nodes[node].items.push((*item, next));
                         next
                     }
                 };
@@ -301,20 +311,23 @@ impl Table {
         Ok(())
     }
 
-    /// Works out what each part can begin with, and refuses parts that contain themselves.
+    /// Works out what each symbol can begin with, and refuses symbols that contain themselves.
     fn find_first(&mut self) -> Result<(), String> {
-        let parts_of = |nodes: &[Node]| {
-            let steps = nodes.iter().flat_map(|node| &node.steps);
-            steps.filter_map(|(step, _)| if let Step::Part { part, .. } = step { Some(*part) } else { None }).collect()
+        let symbols_of = |nodes: &[Node]| {
+            let items = nodes.iter().flat_map(|node| &node.items);
+            items
+                .filter_map(|(item, _)| if let Item::Symbol { symbol, .. } = item { Some(*symbol) } else { None })
+                .collect()
         };
-        let contains: Vec<Vec<Part>> = self.trees.iter().map(|tree| parts_of(&tree.nodes)).collect();
-        let begins_with: Vec<Vec<Part>> = self.trees.iter().map(|tree| parts_of(&tree.nodes[..1])).collect();
-        for part in 0..self.trees.len() {
+        let contains: Vec<Vec<Symbol>> = self.trees.iter().map(|tree| symbols_of(&tree.nodes)).collect();
+        let begins_with: Vec<Vec<Symbol>> = self.trees.iter().map(|tree| symbols_of(&tree.nodes[..1])).collect();
+        for symbol in 0..self.trees.len() {
             let mut seen = vec![false; self.trees.len()];
-            let mut open = contains[part].clone();
+            let mut open = contains[symbol].clone();
             while let Some(next) = open.pop() {
-                if next as usize == part {
-                    let name = self.parts.iter().find(|(_, number)| **number as usize == part).map(|(name, _)| name);
+                if next as usize == symbol {
+                    let name =
+                        self.symbols.iter().find(|(_, number)| **number as usize == symbol).map(|(name, _)| name);
                     return Err(format!("<{}> contains itself", name.map_or("?", String::as_str)));
                 }
                 if !std::mem::replace(&mut seen[next as usize], true) {
@@ -323,8 +336,8 @@ impl Table {
             }
         }
         for tree in &mut self.trees {
-            for (step, _) in &tree.nodes[0].steps {
-                if let Step::Token { class, .. } = step {
+            for (item, _) in &tree.nodes[0].items {
+                if let Item::Token { class, .. } = item {
                     tree.first.insert(*class);
                 }
             }
@@ -332,10 +345,10 @@ impl Table {
         let mut is_growing = true;
         while is_growing {
             is_growing = false;
-            for (part, parts) in begins_with.iter().enumerate() {
-                for other in parts {
+            for (symbol, symbols) in begins_with.iter().enumerate() {
+                for other in symbols {
                     let first = self.trees[*other as usize].first;
-                    is_growing |= self.trees[part].first.add(&first);
+                    is_growing |= self.trees[symbol].first.add(&first);
                 }
             }
         }
@@ -343,11 +356,11 @@ impl Table {
     }
 }
 
-fn argument_of(argument: &str, expansion: &[(Step, Option<char>)]) -> Result<Argument, String> {
+fn argument_of(argument: &str, expansion: &[(Item, Option<char>)]) -> Result<Argument, String> {
     if let Some(name) = argument.strip_prefix('$') {
         let name = name.chars().next();
-        let step = expansion.iter().position(|(_, named)| named.is_some() && *named == name);
-        return Ok(step.map_or(Argument::Absent, |step| Argument::Step(step as u8)));
+        let item = expansion.iter().position(|(_, named)| named.is_some() && *named == name);
+        return Ok(item.map_or(Argument::Absent, |item| Argument::Item(item as u8)));
     }
     argument.parse().map(Argument::Given).map_err(|_| format!("`{argument}` is neither $n nor a number"))
 }
@@ -367,8 +380,8 @@ fn spellings(word: &str) -> Vec<String> {
     spellings
 }
 
-/// The steps of one way to match, each with the name its meaning goes by.
-type Expansion = Vec<(Step, Option<char>)>;
+/// The items of one way to match, each with the name its meaning goes by.
+type Expansion = Vec<(Item, Option<char>)>;
 
 struct Pattern<'a> {
     table: &'a mut Table,
@@ -416,13 +429,13 @@ impl Pattern<'_> {
     }
 
     fn item(&mut self) -> Result<Vec<Expansion>, String> {
-        let mut gap = Gap::Any;
+        let mut spacing = Spacing::Any;
         let mut dotted = false;
         loop {
             let first = self.rest.chars().next();
             match first {
-                Some('~') => gap = Gap::Glued,
-                Some('!') => gap = Gap::Apart,
+                Some('~') => spacing = Spacing::Glued,
+                Some('!') => spacing = Spacing::Apart,
                 Some('.') => dotted = true,
                 _ => break,
             }
@@ -432,25 +445,29 @@ impl Pattern<'_> {
             self.rest = rest;
             let mut all = self.choices()?;
             self.rest = self.rest.strip_prefix(')').ok_or("a `(` is not closed")?;
-            for (step, _) in all.iter_mut().filter_map(|choice| choice.first_mut()) {
-                match step {
-                    Step::Token { gap: inner, .. } | Step::Part { gap: inner, .. } if gap != Gap::Any => *inner = gap,
+            for (item, _) in all.iter_mut().filter_map(|choice| choice.first_mut()) {
+                match item {
+                    Item::Token { spacing: inner, .. } | Item::Symbol { spacing: inner, .. }
+                        if spacing != Spacing::Any =>
+                    {
+                        *inner = spacing
+                    }
                     _ => {}
                 }
             }
             return Ok(all);
         }
-        let step = if let Some(rest) = self.rest.strip_prefix('<') {
+        let item = if let Some(rest) = self.rest.strip_prefix('<') {
             let (name, rest) = rest.split_once('>').ok_or("a `<` is not closed")?;
             self.rest = rest;
-            let part = self.table.find_part(name).ok_or_else(|| format!("there is no <{name}>"))?;
-            Step::Part { part, gap }
+            let symbol = self.table.find_symbol(name).ok_or_else(|| format!("there is no <{name}>"))?;
+            Item::Symbol { symbol, spacing }
         } else if let Some(rest) = self.rest.strip_prefix('\'') {
             let sign = rest.chars().next().ok_or("no sign after `'`")?;
             self.rest = &rest[sign.len_utf8()..];
             let class = self.table.class(&format!("'{sign}"));
             self.table.signs.insert(sign, class);
-            Step::Token { class, gap, dotted }
+            Item::Token { class, spacing, dotted }
         } else {
             let end =
                 self.rest.find(|c: char| !(c.is_alphabetic() || c == '\'' || c == '_')).unwrap_or(self.rest.len());
@@ -466,12 +483,12 @@ impl Pattern<'_> {
                 self.table.add_word(word, Lexeme { class, value: 0 });
                 class
             };
-            Step::Token { class, gap, dotted }
+            Item::Token { class, spacing, dotted }
         };
         let name = self.rest.chars().next().filter(char::is_ascii_digit);
         if name.is_some() {
             self.rest = &self.rest[1..];
         }
-        Ok(vec![vec![(step, name)]])
+        Ok(vec![vec![(item, name)]])
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Token {
     pub(super) has_dot: bool,
 }
 
-/// What kind of piece it is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     /// Letters; the folded word is `folded[from..to]` of [`Tokens`].
@@ -186,7 +186,7 @@ pub(super) fn fold(c: char, into: &mut String) {
             'ф' => into.push('f'),
             'х' => into.push('h'),
             'ц' => into.push('c'),
-            // What a small letter unfolds to besides itself (İ) is an accent.
+            // A small letter that unfolds to more than itself (İ) brings an accent.
             c if is_mark(c) => {}
             c => into.push(c),
         }

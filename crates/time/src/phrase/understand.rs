@@ -28,7 +28,7 @@ pub(super) struct Understanding<'a> {
 type Used = Vec<(usize, usize)>;
 
 impl Understanding<'_> {
-    /// What the text means, and which tokens said so.
+    /// The meaning of the text, and the tokens that said so.
     pub(super) fn meaning(&self) -> (Meaning, Used) {
         let mut why = None;
         let mut order: Vec<&Phrase> = self.phrases.iter().collect();
@@ -52,8 +52,8 @@ impl Understanding<'_> {
         (Meaning::None { reason: why.unwrap_or_else(nothing) }, Vec::new())
     }
 
-    /// What the reminder is about may have a time of its own: the time of the reminder opens the text, or closes it. A
-    /// bare length is a time only if there is nothing better: a 20 minute walk at 5.
+    /// The lower, the likelier. The thing to be done may have a time of its own: the time that is meant opens the text, or
+    /// closes it. A bare length is a time only if there is nothing better: a 20 minute walk at 5.
     fn rank(&self, phrase: &Phrase) -> u8 {
         let is_length = phrase.plan.length.is_some() && phrase.plan.when.is_empty() && !phrase.plan.is_recurring();
         match phrase {
@@ -101,7 +101,7 @@ impl Understanding<'_> {
     }
 }
 
-/// What makes an understanding doubtful that looked good: what follows was meant as a time, and is none.
+/// The reason to doubt a meaning that looked good: words beside it were meant as a time, and are none.
 pub(super) fn doubt(
     grammar: &mut Grammar<'_>,
     language: &Language,
@@ -120,9 +120,10 @@ pub(super) fn doubt(
             }
         }
     }
-    let mut follows = |part: Option<super::table::Part>| {
+    let mut follows = |symbol: Option<super::table::Symbol>| {
         let is_used = |at: usize| used.iter().any(|(from, _)| *from == at);
-        part.is_some_and(|part| used.iter().any(|(_, end)| !is_used(*end) && !grammar.find(part, *end).is_empty()))
+        symbol
+            .is_some_and(|symbol| used.iter().any(|(_, end)| !is_used(*end) && !grammar.find(symbol, *end).is_empty()))
     };
     if follows(language.broken) {
         return Some("it names a date or a time of day that does not exist");
@@ -202,7 +203,7 @@ fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
     if let ([first], Some(last)) = (&mut *from.clocks, to.clocks.first())
         && from.part.is_none()
     {
-        settle_half(first, *last, to.part);
+        choose_half(first, *last, to.part);
     }
     let begins = here.point(&from)?;
     let there = here.moved_to(begins.at, &here.zone);
@@ -214,7 +215,7 @@ fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
 }
 
 /// From 9 to 11 pm begins at 21:00, and from 9 to 5 pm at 9:00: as late as can be before the end.
-fn settle_half(first: &mut Clock, last: Clock, part: Option<super::atom::DayPart>) {
+fn choose_half(first: &mut Clock, last: Clock, part: Option<super::atom::DayPart>) {
     let last = part.and_then(|part| super::action::in_part(last, part)).unwrap_or(last);
     if first.half == Half::Either && last.half == Half::Known {
         let later = first.hour % 12 + 12;

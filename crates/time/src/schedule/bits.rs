@@ -45,7 +45,7 @@ impl Times {
         if !has(self.minutes, minute) {
             second = 0;
         }
-        // What is not found in this minute or hour is found at the start of the next.
+        // A time that is not in this minute or hour is at the start of the next.
         let mut found = next_bit(self.minutes, minute).map(|minute| (hour, minute));
         if let Some((hour, minute)) = found {
             if let Some(second) = next_bit(self.seconds, second) {

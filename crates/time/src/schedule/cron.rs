@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 
 use self::field::Fields;
-use super::local::{Clocks, next_instant};
+use super::local::{AcrossChange, next_instant};
 use crate::invalid::Invalid;
 use crate::steps::Steps;
 use crate::zone::Zone;
@@ -71,8 +71,9 @@ impl CronExpr {
 
     /// The same with a bounded number of steps: when they are spent there is no answer.
     pub(super) fn next_within(&self, zone: &Zone, after: Timestamp, steps: &Steps) -> Option<Timestamp> {
-        let clocks = Clocks { leave_out_skipped: self.fields.every_hour(), run_both_passes: self.fields.is_interval() };
-        next_instant(zone, after, clocks, steps, |from| self.next_civil(from, steps))
+        let across =
+            AcrossChange { leave_out_skipped: self.fields.every_hour(), run_both_passes: self.fields.is_interval() };
+        next_instant(zone, after, across, steps, |from| self.next_civil(from, steps))
     }
 
     /// The first matching local time at or after `from`, which is a whole second.

@@ -8,7 +8,7 @@ use super::exceptions::EXCEPTIONS_MAX;
 use super::ical;
 use super::instant::{parse_clock, parse_instant_within};
 use super::json::parse_day;
-use super::smart::TEXT_BYTES_MAX;
+use super::smart::WORDS_BYTES_MAX;
 use super::{Anchor, CronExpr, Exceptions, Recurrence, Rule, Schedule, Smart, Weekdays};
 use crate::invalid::Invalid;
 use crate::phrase;
@@ -162,7 +162,7 @@ impl<'a> Input<'a> {
     fn bounded(&self, mut schedule: Schedule) -> Result<Schedule, Invalid> {
         if let Some(starts_at) = self.instant("starts_at")? {
             schedule.starts_at = Some(starts_at);
-            // What is counted from its creation is counted from its start instead, unless it was said where from.
+            // An interval that would be counted from its creation is counted from its start instead, unless an origin was given.
             if let Rule::Interval { origin, .. } = &mut schedule.rule
                 && self.value("origin").is_none()
             {
@@ -182,8 +182,8 @@ impl<'a> Input<'a> {
     /// A schedule that is said in words.
     fn said(&self) -> Result<Schedule, Invalid> {
         let text = self.need("text", "workdays at 8")?;
-        if text.len() > TEXT_BYTES_MAX {
-            return Err(Invalid::new("text", format!("is longer than {TEXT_BYTES_MAX} bytes")));
+        if text.len() > WORDS_BYTES_MAX {
+            return Err(Invalid::new("text", format!("is longer than {WORDS_BYTES_MAX} bytes")));
         }
         phrase::series_within(text, None, self.zone, self.now, self.steps)
             .map_err(|reason| Invalid::new("text", format!("`{text}` is not understood: {reason}")))
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_users_write_becomes_canonical() {
+    fn a_schedule_as_users_write_it_becomes_canonical() {
         let once = json!({"type": "once", "at": "2026-03-02T07:00:00Z"});
         check(json!({"type": "once", "at": "2026-03-02T08:00:00+01:00"}), once.clone());
         check(json!({"type": "once", "at": "2026-03-02 08:00"}), once.clone());
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_answered_can_be_sent_back() {
+    fn a_schedule_that_was_answered_can_be_sent_back() {
         let stored = json!({"type": "interval", "every": "2h", "anchor": "start",
             "origin": "2025-01-01T00:00:00Z"});
         check(stored.clone(), stored);

@@ -18,7 +18,7 @@ pub fn parse_instant(text: &str, zone: &Zone, now: Timestamp) -> Result<Timestam
 }
 
 /// The longest text that is read as an instant, in bytes.
-const TEXT_BYTES_MAX: usize = 500;
+const INSTANT_BYTES_MAX: usize = 500;
 
 /// The same as a part of a request that has so many steps left.
 pub(super) fn parse_instant_within(
@@ -108,7 +108,7 @@ fn until_said(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Op
 
 /// An instant that is written and not said: with digits, or as a span.
 fn written(text: &str, zone: &Zone, now: Timestamp) -> Result<Option<Timestamp>, String> {
-    if text.len() > TEXT_BYTES_MAX {
+    if text.len() > INSTANT_BYTES_MAX {
         let length = text.len();
         return Err(format!(
             "is {length} bytes long, too long for a time; write `tomorrow at 8`, or a span such as 5m"
@@ -143,7 +143,7 @@ fn out_of_range(text: &str) -> String {
     format!("`{text}` is further away than the calendar goes")
 }
 
-/// What to say about a text that is no instant in words: of what looks like a span, what is wrong with the span.
+/// The problem of a text that is no instant in words; where it looks like a span, the problem of the span.
 fn problem_of(text: &str, said: String) -> String {
     match span::parse(text) {
         Err(problem) if is_like_a_span(text) => problem,
@@ -301,7 +301,7 @@ mod tests {
             // A day of 25 hours, and one of 23.
             ("2026-10-25", "2026-10-25T00:00+02", "2026-10-26T00:00+01"),
             ("2027-03-28", "2027-03-28T00:00+01", "2027-03-29T00:00+02"),
-            // What has a time of day is an instant.
+            // A day with a time of day is an instant.
             ("tomorrow at 8", "2026-11-16T08:00+01", "2026-11-16T08:00+01"),
             ("2026-11-16T08:00", "2026-11-16T08:00+01", "2026-11-16T08:00+01"),
             ("2h", "2026-11-15T12:00+01", "2026-11-15T12:00+01"),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_answered_with_what_would_be_right() {
+    fn a_text_that_is_no_instant_is_answered_with_what_would_be_right() {
         for (text, part) in [
             ("5", "`5` has no unit"),
             ("-5m", "is negative"),

@@ -20,7 +20,7 @@ const CHANGE_MAX: SignedDuration = SignedDuration::from_hours(25);
 
 /// Which clocks count just after a change. By default a skipped time is shifted and a repeated one counts once.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Clocks {
+pub(super) struct AcrossChange {
     /// Skipped times are left out, because the pattern follows real time anyway.
     pub(super) leave_out_skipped: bool,
     /// Repeated times run through both passes.
@@ -32,7 +32,7 @@ pub(super) struct Clocks {
 pub(super) fn next_instant(
     zone: &Zone,
     after: Timestamp,
-    clocks: Clocks,
+    across: AcrossChange,
     steps: &Steps,
     next_civil: impl Fn(DateTime) -> Option<DateTime>,
 ) -> Option<Timestamp> {
@@ -50,10 +50,10 @@ pub(super) fn next_instant(
         let mut begin = from;
         let mut shifted = None;
         if let Some(change) = Change::before(zone, from, offset) {
-            if change.forward > SignedDuration::ZERO && !clocks.leave_out_skipped {
+            if change.forward > SignedDuration::ZERO && !across.leave_out_skipped {
                 let end = change.at.checked_add(change.forward).ok()?;
                 shifted = next_by(change.old_offset, from).filter(|at| *at < end).filter(is_in_reach);
-            } else if change.forward < SignedDuration::ZERO && !clocks.run_both_passes {
+            } else if change.forward < SignedDuration::ZERO && !across.run_both_passes {
                 begin = begin.max(change.at.checked_sub(change.forward).ok()?);
             }
         }
@@ -65,7 +65,7 @@ pub(super) fn next_instant(
         // Nothing matches before `plain`, so no change until shortly before it needs to be looked at, unless one brings
         // back what has been.
         let shortly_before = plain?.checked_sub(CHANGE_MAX + CHANGE_MAX).unwrap_or(Timestamp::MIN);
-        from = if clocks.run_both_passes { until? } else { until?.max(shortly_before) };
+        from = if across.run_both_passes { until? } else { until?.max(shortly_before) };
     }
 }
 

@@ -43,11 +43,11 @@ const VALIDATE_STEPS_MAX: u64 = 400_000;
 /// A rule, and the bounds within which it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
-    /// What makes an instant due.
+    /// The rule that makes instants due.
     pub rule: Rule,
-    /// Nothing is due before this.
+    /// The schedule is not due before this.
     pub starts_at: Option<Timestamp>,
-    /// Nothing is due after this.
+    /// The schedule is not due after this.
     pub ends_at: Option<Timestamp>,
     /// How many runs there are at most.
     pub count: Option<u32>,
@@ -111,7 +111,7 @@ impl Schedule {
     }
 }
 
-/// What makes an instant due.
+/// The rule that makes instants due.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
     /// One instant.
@@ -123,7 +123,7 @@ pub enum Rule {
     Interval {
         /// From one run to the next.
         every: Duration,
-        /// What the time is counted from.
+        /// The event from which the time is counted.
         anchor: Anchor,
         /// Where counting starts: the creation, or `starts_at`.
         origin: Timestamp,
@@ -146,7 +146,7 @@ pub enum Rule {
     Smart(Smart),
 }
 
-/// What an interval is counted from.
+/// The event from which an interval is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anchor {
     /// The first run.

@@ -78,7 +78,7 @@ impl Schedule {
     pub(super) fn admit(&self, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<(), String> {
         let before = steps.left();
         let (next, is_too_much) = steps.part(NEXT_STEPS_MAX, |steps| self.next_within(zone, now, steps));
-        // What is never due is refused elsewhere, with a better reason.
+        // A schedule that is never due is refused elsewhere, with a better reason.
         let is_costly = next.is_some() && before - steps.left() > ADMITTED_STEPS_MAX;
         if is_too_much || is_costly { Err(TOO_MUCH.to_owned()) } else { Ok(()) }
     }
@@ -90,7 +90,7 @@ impl Schedule {
             Rule::Once { at } => Some(*at).filter(|at| after < *at),
             Rule::Interval { .. } => {
                 let grid = self.grid()?;
-                grid.instant(grid.steps_at(after).checked_add(1)?.max(grid.first))
+                grid.instant(grid.index_at(after).checked_add(1)?.max(grid.first))
             }
             Rule::Daily { time } => next_on(zone, *time, Weekdays::ALL, after),
             Rule::Weekly { time, days } => next_on(zone, *time, *days, after),
@@ -110,7 +110,7 @@ impl Schedule {
     /// The `n`th instant after `after`; the last there is, if there are fewer; `after` itself for none.
     pub fn nth_after(&self, zone: &Zone, after: Timestamp, n: u32) -> Timestamp {
         if let Some(grid) = self.grid().filter(|_| self.except.is_empty()) {
-            let first = (grid.steps_at(self.after_start(after)) + 1).max(grid.first);
+            let first = (grid.index_at(self.after_start(after)) + 1).max(grid.first);
             let nth = grid.instant(first + i128::from(n) - 1).unwrap_or(Timestamp::MAX);
             return self.ends_at.map_or(nth, |ends_at| ends_at.min(nth)).max(after);
         }
@@ -171,11 +171,11 @@ impl Schedule {
 
     fn latest_on(&self, grid: &Grid, after: Timestamp, until: Timestamp, keep: usize) -> Missed {
         let until = self.ends_at.map_or(until, |ends_at| ends_at.min(until));
-        let first = (grid.steps_at(self.after_start(after)) + 1).max(grid.first);
-        let last = grid.steps_at(until);
+        let first = (grid.index_at(self.after_start(after)) + 1).max(grid.first);
+        let last = grid.index_at(until);
         let total = usize::try_from((last - first + 1).max(0)).unwrap_or(usize::MAX);
         let kept = i128::try_from(total.min(keep)).unwrap_or(i128::MAX);
-        let instants = (last - kept + 1..=last).filter_map(|steps| grid.instant(steps)).collect();
+        let instants = (last - kept + 1..=last).filter_map(|index| grid.instant(index)).collect();
         Missed { instants, total, is_exact: true }
     }
 
@@ -222,22 +222,22 @@ impl Schedule {
     }
 }
 
-/// The instants of an interval: `origin` and steps from it, in nanoseconds.
+/// The instants of an interval, in nanoseconds: `origin` has the index 0.
 struct Grid {
     origin: i128,
     every: i128,
-    /// The first step that is due.
+    /// The index of the first instant that is due.
     first: i128,
 }
 
 impl Grid {
-    /// How many whole steps `at` is from the origin.
-    fn steps_at(&self, at: Timestamp) -> i128 {
+    /// How many whole intervals `at` is from the origin.
+    fn index_at(&self, at: Timestamp) -> i128 {
         (at.as_nanosecond() - self.origin).div_euclid(self.every)
     }
 
-    fn instant(&self, steps: i128) -> Option<Timestamp> {
-        let nanos = steps.checked_mul(self.every)?.checked_add(self.origin)?;
+    fn instant(&self, index: i128) -> Option<Timestamp> {
+        let nanos = index.checked_mul(self.every)?.checked_add(self.origin)?;
         Timestamp::from_nanosecond(nanos).ok()
     }
 }
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_is_counted_and_the_latest_are_listed() {
+    fn missed_runs_are_counted_and_the_latest_are_listed() {
         let (after, until) = (instant("2026-01-01T08:00:00Z"), instant("2026-01-11T08:00:00Z"));
         let missed = daily("08:00").latest_between(&Zone::utc(), after, until, 2);
         let latest = vec![instant("2026-01-10T08:00:00Z"), until];
@@ -576,7 +576,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_missed_is_what_would_have_been_next(
+        fn missed_runs_are_those_that_would_have_been_next(
             rule in any_rule(), zone in any_zone(), at in any_instant(), keep in 0..5_usize,
         ) {
             let schedule = Schedule::new(rule);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::local::{Clocks, next_instant, whole_second};
+use super::local::{AcrossChange, next_instant, whole_second};
 use super::recurrence::Recurrence;
 use crate::invalid::Invalid;
 use crate::steps::{Steps, TOO_MUCH};
@@ -12,7 +12,7 @@ use crate::zone::Zone;
 /// The most rules that one schedule may have.
 const RULES_MAX: usize = 50;
 /// The longest text that is kept beside the rules.
-pub(super) const TEXT_BYTES_MAX: usize = 2000;
+pub(super) const WORDS_BYTES_MAX: usize = 2000;
 
 /// Rules about local time that are due whenever one of them is.
 ///
@@ -45,15 +45,15 @@ impl Smart {
 
     /// The first instant strictly after `after`.
     pub(super) fn next_within(&self, zone: &Zone, after: Timestamp, steps: &Steps) -> Option<Timestamp> {
-        next_instant(zone, after, Clocks::default(), steps, |from| self.next_civil(from, steps))
+        next_instant(zone, after, AcrossChange::default(), steps, |from| self.next_civil(from, steps))
     }
 
     pub(super) fn validate(&self, steps: &Steps) -> Result<(), Invalid> {
         if self.rules.is_empty() && self.dates.is_empty() {
             return Err(Invalid::new("rules", "is empty; write at least one rule such as FREQ=DAILY;BYHOUR=8"));
         }
-        if self.text.len() > TEXT_BYTES_MAX {
-            return Err(Invalid::new("text", format!("is longer than {TEXT_BYTES_MAX} bytes")));
+        if self.text.len() > WORDS_BYTES_MAX {
+            return Err(Invalid::new("text", format!("is longer than {WORDS_BYTES_MAX} bytes")));
         }
         if self.rules.len() > RULES_MAX {
             return Err(Invalid::new("rules", format!("has more than {RULES_MAX} rules")));

@@ -1,4 +1,4 @@
-//! What RFC 5545 says about one local time, without any cleverness: slow, and written apart from the evaluator.
+//! RFC 5545 applied to one local time, without any cleverness: slow, and written apart from the evaluator.
 
 use jiff::ToSpan;
 use jiff::civil::{Date, DateTime, Weekday};
@@ -88,7 +88,7 @@ fn is_candidate(rule: &Recurrence, anchor: DateTime, time: DateTime) -> bool {
 fn is_date(rule: &Recurrence, anchor: DateTime, date: Date) -> bool {
     let has_days = !rule.by_year_day.is_empty() || !rule.by_month_day.is_empty() || !rule.by_day.is_empty();
     let has_weeks = !rule.by_week_no.is_empty();
-    // What the anchor says where the rule says nothing.
+    // The anchor decides where the rule says nothing.
     let by_anchor = match rule.freq {
         Freq::Yearly if !has_days && !has_weeks => {
             date.day() == anchor.day() && (!rule.by_month.is_empty() || date.month() == anchor.month())

@@ -95,7 +95,7 @@ fn clock(hour: i32, minute: Option<i32>, second: Option<i32>, hour_as_written: V
     if !(0..=24).contains(&hour) || !(0..60).contains(&m) || !(0..60).contains(&s) || (hour == 24 && (m, s) != (0, 0)) {
         return None;
     }
-    // Who writes 08:00 or 00:30 uses a clock of 24 hours.
+    // People who write 08:00 or 00:30 use a clock of 24 hours.
     let is_padded = matches!(hour_as_written, Value::Digits { value, digits: 2, .. } if value < 10);
     let half = if (1..=12).contains(&hour) && !is_padded { Half::Either } else { Half::Known };
     let finest = match (minute, second) {

@@ -1,4 +1,4 @@
-//! What the rules of a table can do with what they matched.
+//! Actions: a rule of a table makes a value out of the words that it matched.
 //!
 //! A table names an action after each rule. The actions are families, a file each: [`number`]s, [`length`]s, times of day
 //! ([`clock`]), dates in the calendar ([`date`]), [`day`]s as people name them, and what makes a [`series`] or bounds it.
@@ -30,10 +30,10 @@ pub(super) use clock::in_part;
 
 use super::atom::{Atom, Clock, DayPart, Dur, Unit, Which};
 
-/// What a part of the grammar, or a word, means.
+/// The meaning of a symbol of the grammar, or of a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
-    /// Nothing, or a part that was left out.
+    /// No meaning, or an item that was left out.
     Nothing,
     /// The value of a word's class.
     Int(i32),
@@ -98,7 +98,7 @@ impl Action {
     }
 }
 
-/// What an action is given: what the rule matched, and numbers that stand in the rule, as the table lists them.
+/// The arguments of an action as the table lists them: meanings that the rule matched, and numbers that stand in the rule.
 ///
 /// A reading that does not succeed is `None`, and then the action does not either.
 #[derive(Clone, Copy)]

@@ -18,8 +18,8 @@ family! {
     Per = "per",
     /// `each $1`: every so manieth of what follows.
     Each = "each",
-    /// `times $1`
-    Times = "times",
+    /// `times $1`: so many times in all.
+    Count = "times",
     /// `mark n`
     Mark = "mark",
 }
@@ -34,7 +34,7 @@ impl Family {
             Self::Every => Some(Atom::Every { n: given.count(0, 1..=10_000)?, unit: given.unit(1)? }),
             Self::Per => Some(Atom::Per { n: given.int_in(0, 1..=24)?, unit: given.unit(1)? }),
             Self::Each => given.count(0, 1..=1000).map(Atom::Each),
-            Self::Times => given.int_in(0, 1..=1_000_000).map(Atom::Times),
+            Self::Count => given.int_in(0, 1..=1_000_000).map(Atom::Count),
             Self::Mark => Some(Atom::Mark(Mark::of(given.int(0)?)?)),
         }
     }

@@ -8,7 +8,7 @@ mod push;
 use super::atom::{Atom, Cal, Dur, Mark, Unit, Which};
 use super::when::When;
 
-/// What a phrase asks for.
+/// Everything that a phrase says about time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Plan {
     pub(super) when: When,
@@ -25,7 +25,8 @@ pub(super) struct Plan {
     pub(super) start: Option<Box<When>>,
     pub(super) until: Option<Box<When>>,
     pub(super) except: Vec<When>,
-    pub(super) times: Option<i32>,
+    /// How many times in all.
+    pub(super) count: Option<i32>,
     pub(super) length: Option<Dur>,
     /// Further plans with the same bounds: `…, weekends at 10`.
     pub(super) more: Vec<Plan>,
@@ -89,7 +90,7 @@ impl Plan {
         if self.is_recurring() {
             return self.is_recurrence_whole();
         }
-        if self.start.is_some() || !self.except.is_empty() || self.times.is_some() {
+        if self.start.is_some() || !self.except.is_empty() || self.count.is_some() {
             return false;
         }
         match self.length {

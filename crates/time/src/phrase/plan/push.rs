@@ -26,7 +26,7 @@ impl Plan {
                 self.push(Atom::Every { n: 1, unit })
             }
             Atom::Each(n) => self.push_each(n),
-            Atom::Times(times) => self.push_times(times),
+            Atom::Count(count) => self.push_count(count),
             Atom::Length(dur) => self.push_length(dur),
             Atom::WeekdayPart { days, which, part } => {
                 self.push(Atom::Weekday { days, which }) && self.push(Atom::Part { part, is_weak: false })
@@ -64,11 +64,11 @@ impl Plan {
         true
     }
 
-    fn push_times(&mut self, times: i32) -> bool {
-        if self.times.is_some() || self.is_list_open {
+    fn push_count(&mut self, count: i32) -> bool {
+        if self.count.is_some() || self.is_list_open {
             return false;
         }
-        self.times = Some(times);
+        self.count = Some(count);
         self.target = Target::Main;
         true
     }
@@ -227,7 +227,7 @@ impl Plan {
         true
     }
 
-    /// What was said before a series bounds it: `from monday every day at 8`, `until may every day`.
+    /// A time said before a series bounds it: `from monday every day at 8`, `until may every day`.
     fn bound_series(&mut self) {
         let is_bound = self.start.is_none() && self.until.is_none() && !self.when.has_time();
         match self.mark {

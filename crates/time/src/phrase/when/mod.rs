@@ -22,7 +22,7 @@ pub(super) struct When {
     pub(super) more_days: List<u8>,
     pub(super) nths: List<(i32, What)>,
     pub(super) period: Option<(Unit, i32)>,
-    /// What the rest is in: `of the month`.
+    /// The unit that the rest is a part of: `of the month`.
     pub(super) of: Option<Unit>,
     pub(super) clocks: List<Clock>,
     pub(super) part: Option<DayPart>,
@@ -176,7 +176,7 @@ mod tests {
             Atom::Per { n: 2, unit: Unit::Day },
             Atom::EachPart(DayPart::Morning),
             Atom::Each(2),
-            Atom::Times(5),
+            Atom::Count(5),
             Atom::Length(minutes),
             Atom::Mark(Mark::Until),
         ]

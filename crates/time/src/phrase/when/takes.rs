@@ -34,7 +34,7 @@ impl When {
             | Atom::Each(_)
             | Atom::Per { .. }
             | Atom::EachPart(_)
-            | Atom::Times(_)
+            | Atom::Count(_)
             | Atom::Length(_)
             | Atom::Mark(_) => false,
         }

@@ -6,7 +6,7 @@ use jiff::civil::{Date, Time};
 
 use super::super::bits::{Times, bits, has};
 
-/// What one field may hold.
+/// The name and the bounds of one field.
 struct Spec {
     name: &'static str,
     min: u8,

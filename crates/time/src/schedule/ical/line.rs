@@ -10,16 +10,16 @@ use crate::zone::Zone;
 pub(super) struct Line<'a> {
     /// Where it stands, from 1.
     pub(super) number: usize,
-    /// What it is about, in capitals.
+    /// The name before the colon, in capitals.
     pub(super) name: String,
     params: Vec<(String, &'a str)>,
-    /// What comes after the colon.
+    /// The text after the colon.
     pub(super) value: &'a str,
 }
 
 /// A time as a line gives it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Moment {
+pub(super) enum CalendarTime {
     /// Local time, in the zone of whoever reads it.
     Floating(DateTime),
     /// Local time in a zone.
@@ -69,11 +69,11 @@ impl<'a> Line<'a> {
     }
 
     /// The times of a `DTSTART`, `RDATE` or `EXDATE`.
-    pub(super) fn moments(&self) -> Result<Vec<Moment>, String> {
-        self.value.split(',').map(|text| self.moment(text.trim())).collect()
+    pub(super) fn times(&self) -> Result<Vec<CalendarTime>, String> {
+        self.value.split(',').map(|text| self.time(text.trim())).collect()
     }
 
-    fn moment(&self, text: &str) -> Result<Moment, String> {
+    fn time(&self, text: &str) -> Result<CalendarTime, String> {
         let text = text.to_ascii_uppercase();
         // Of a period only its beginning matters to a reminder.
         let begin = text.split('/').next().unwrap_or_default();
@@ -82,18 +82,18 @@ impl<'a> Line<'a> {
             self.wrong(&format!("`{text}` is not a time; {example}"))
         };
         if let Some(date) = read_date(begin) {
-            return Ok(Moment::Day(date));
+            return Ok(CalendarTime::Day(date));
         }
         if let Some(utc) = begin.strip_suffix('Z') {
             let time = read_stamp(utc).and_then(|time| jiff::tz::Offset::UTC.to_timestamp(time).ok());
-            return time.map(Moment::Utc).ok_or_else(wrong);
+            return time.map(CalendarTime::Utc).ok_or_else(wrong);
         }
         let time = read_stamp(begin).ok_or_else(wrong)?;
         match self.param("TZID") {
-            None => Ok(Moment::Floating(time)),
+            None => Ok(CalendarTime::Floating(time)),
             // Some programs put their own name before that of the zone: /example.org/20070129_1/Europe/Berlin.
             Some(name) => match zone_named(name) {
-                Some(zone) => Ok(Moment::Zoned(time, zone)),
+                Some(zone) => Ok(CalendarTime::Zoned(time, zone)),
                 None => {
                     let invalid = Zone::named(name).err().map(|invalid| invalid.problem);
                     Err(self.wrong(&format!("TZID: {}", invalid.unwrap_or_default())))
@@ -108,7 +108,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Moment {
+impl CalendarTime {
     /// The local time in `zone`; a day is its midnight.
     pub(super) fn local(&self, zone: &Zone) -> Option<DateTime> {
         match self {

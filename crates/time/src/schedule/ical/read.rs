@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::super::exceptions::EXCEPTIONS_MAX;
 use super::super::recurrence::{Limit, parse_limited};
 use super::super::{Anchor, Exceptions, Freq, Recurrence, Rule, Schedule, Smart};
-use super::line::{Line, Moment, unfold};
+use super::line::{CalendarTime, Line, unfold};
 use super::{is_same, is_utc};
 use crate::invalid::Invalid;
 use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// The longest text that is read.
-const TEXT_BYTES_MAX: usize = 64 * 1024;
+const ENTRY_BYTES_MAX: usize = 64 * 1024;
 /// The highest `COUNT`: it has to be counted out.
 const COUNT_MAX: u32 = 100_000;
 
@@ -21,25 +21,25 @@ const COUNT_MAX: u32 = 100_000;
 ///
 /// The error is about the field `ical` and names the line and the part.
 pub(in super::super) fn read(text: &str, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Schedule, Invalid> {
-    let entry = Entry::read(text, zone).map_err(|problem| Invalid::new("ical", problem))?;
+    let entry = CalendarEntry::read(text, zone).map_err(|problem| Invalid::new("ical", problem))?;
     entry.schedule(zone, now, steps).map_err(|problem| Invalid::new("ical", problem))
 }
 
-/// What the lines say.
+/// The lines of one calendar entry, as they are read.
 #[derive(Default)]
-struct Entry {
+struct CalendarEntry {
     /// The beginning, and its line.
-    start: Option<(usize, Moment)>,
+    start: Option<(usize, CalendarTime)>,
     /// Each rule, where it ends, and its line.
     rules: Vec<(Recurrence, Limit, usize)>,
     dates: Vec<DateTime>,
     except: Exceptions,
 }
 
-impl Entry {
+impl CalendarEntry {
     fn read(text: &str, zone: &Zone) -> Result<Self, String> {
-        if text.len() > TEXT_BYTES_MAX {
-            return Err(format!("is longer than {TEXT_BYTES_MAX} bytes"));
+        if text.len() > ENTRY_BYTES_MAX {
+            return Err(format!("is longer than {ENTRY_BYTES_MAX} bytes"));
         }
         let mut entry = Self::default();
         for (number, text) in unfold(text) {
@@ -59,7 +59,7 @@ impl Entry {
         let far = || line.wrong("is further away than the calendar goes");
         match line.name.as_str() {
             "DTSTART" => {
-                let moments = line.moments()?;
+                let moments = line.times()?;
                 let [moment] = moments.as_slice() else { return Err(line.wrong("has more than one time")) };
                 if self.start.is_some() {
                     return Err(line.wrong("is there twice"));
@@ -71,14 +71,14 @@ impl Entry {
                 self.rules.push((rule, limit, line.number));
             }
             "RDATE" => {
-                for moment in line.moments()? {
+                for moment in line.times()? {
                     self.dates.push(moment.local(zone).ok_or_else(far)?);
                 }
             }
             "EXDATE" => {
-                for moment in line.moments()? {
+                for moment in line.times()? {
                     match moment {
-                        Moment::Day(date) => self.except.dates.push(date),
+                        CalendarTime::Day(date) => self.except.dates.push(date),
                         moment => self.except.times.push(moment.local(zone).ok_or_else(far)?),
                     }
                 }
@@ -140,7 +140,7 @@ impl Entry {
 
     /// Elapsed time: a rule without parts from an instant in UTC, in a zone whose clocks are others.
     fn as_interval(&self, zone: &Zone, steps: &Steps) -> Result<Option<Schedule>, String> {
-        let (Some((_, Moment::Utc(origin))), [(rule, limit, line)], true) =
+        let (Some((_, CalendarTime::Utc(origin))), [(rule, limit, line)], true) =
             (&self.start, self.rules.as_slice(), self.dates.is_empty())
         else {
             return Ok(None);
@@ -208,14 +208,14 @@ impl Limit {
 }
 
 /// The beginning in local time, if it is meant in `zone`.
-fn anchor_of(start: &Moment, zone: &Zone) -> Result<DateTime, String> {
+fn anchor_of(start: &CalendarTime, zone: &Zone) -> Result<DateTime, String> {
     let far = || "DTSTART: is further away than the calendar goes".to_owned();
     match start {
-        Moment::Zoned(time, other) if !is_same(zone, other, *time) => Err(format!(
+        CalendarTime::Zoned(time, other) if !is_same(zone, other, *time) => Err(format!(
             "DTSTART: is in {other}, and the reminder is in {zone}; set the reminder's timezone to {other}, or leave out TZID"
         )),
-        Moment::Zoned(time, _) => Ok(*time),
-        Moment::Utc(_) if !is_utc(zone) => Err(format!(
+        CalendarTime::Zoned(time, _) => Ok(*time),
+        CalendarTime::Utc(_) if !is_utc(zone) => Err(format!(
             "DTSTART: is in UTC, and the reminder is in {zone}; set the reminder's timezone to UTC, or write \
              the local time without the Z"
         )),

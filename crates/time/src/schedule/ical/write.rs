@@ -47,7 +47,7 @@ impl Schedule {
     }
 }
 
-/// What is to be written.
+/// A schedule on its way into the lines of a calendar.
 struct Export<'a> {
     schedule: &'a Schedule,
     /// The reminder's zone.

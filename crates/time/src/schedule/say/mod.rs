@@ -1,13 +1,13 @@
 //! A schedule in words.
 //!
-//! What is said is what was understood, not what was typed: that is how somebody sees that a phrase was taken otherwise.
+//! A summary says what was understood, not what was typed: so somebody sees that a phrase was taken otherwise.
 //! Every language is one table of words.
 
 mod bs;
 mod de;
 mod en;
 mod hr;
-mod moment;
+mod meaning;
 mod rule;
 mod slavic;
 mod sr;
@@ -61,7 +61,7 @@ fn words_of(lang: Lang) -> &'static Words {
     }
 }
 
-/// What is said, in the letters of the language, and the zone as everybody writes it.
+/// A sentence in the letters of its language, and the zone as everybody writes it.
 fn written(lang: Lang, said: &str, zone: Option<&Zone>) -> String {
     let said = match lang {
         // A program's name stays as it is.
@@ -76,7 +76,7 @@ fn written(lang: Lang, said: &str, zone: Option<&Zone>) -> String {
 
 fn rule_words(rule: &Rule, zone: &Zone, words: &Words) -> String {
     match rule {
-        Rule::Once { at } => (words.once)(&moment(zone.rules().to_datetime(*at), words)),
+        Rule::Once { at } => (words.once)(&date_and_time(zone.rules().to_datetime(*at), words)),
         Rule::Interval { every, anchor: Anchor::Start, .. } => elapsed(*every, words.every),
         Rule::Interval { every, anchor: Anchor::Ack, .. } => (words.after_answer)(&elapsed(*every, words.length)),
         Rule::Daily { time } => format!("{} {}", (words.every)(Freq::Daily, 1), (words.at)(&clock(*time))),
@@ -88,12 +88,12 @@ fn rule_words(rule: &Rule, zone: &Zone, words: &Words) -> String {
 
 fn smart_words(smart: &Smart, words: &Words) -> String {
     let rules = together(&smart.rules, smart.anchor).into_iter().map(|rule| rule.words(words));
-    let dates = list(smart.dates.iter().map(|date| moment(*date, words)), words.and);
+    let dates = list(smart.dates.iter().map(|date| date_and_time(*date, words)), words.and);
     let dates = (!dates.is_empty()).then(|| format!("{}{dates}", words.on_date));
     rules.chain(dates).collect::<Vec<_>>().join(words.also)
 }
 
-/// What is left out, each kind by itself: `except on Sunday, except in July`.
+/// The exceptions, each kind by itself: `except on Sunday, except in July`.
 fn except_words(except: &Exceptions, words: &Words) -> Vec<String> {
     let days = (!except.weekdays.is_empty()).then(|| (words.on_days)(except.weekdays));
     let months: Vec<i8> = except.months.iter().collect();
@@ -109,13 +109,13 @@ fn except_words(except: &Exceptions, words: &Words) -> Vec<String> {
 }
 
 /// `Mon 2 Mar 2026 at 08:00`: a moment by its weekday, date and clock.
-fn moment(time: DateTime, words: &Words) -> String {
+fn date_and_time(time: DateTime, words: &Words) -> String {
     format!("{} {}", (words.day)(time.date()), (words.at)(&clock(time.time())))
 }
 
 /// The same without the clock where it is what a bare day means.
 fn bound(time: DateTime, bare: Time, words: &Words) -> String {
-    if time.time() == bare { (words.day)(time.date()) } else { moment(time, words) }
+    if time.time() == bare { (words.day)(time.date()) } else { date_and_time(time, words) }
 }
 
 /// A span in the biggest unit that says it whole. Days are not elapsed time: those have 23 hours at times, or 25.
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_phrase_means_is_said_in_its_language() {
+    fn the_meaning_of_a_phrase_is_said_in_its_language() {
         use crate::phrase::Grain;
         let at: Timestamp = "2026-03-09T08:00:00Z".parse().unwrap();
         let to: Timestamp = "2026-03-09T10:30:00Z".parse().unwrap();

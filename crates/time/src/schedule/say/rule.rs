@@ -11,21 +11,21 @@ use super::words::{Counted, Words, list};
 const LISTED_MAX: usize = 6;
 
 /// A rule with everything in it that it takes from its anchor, and the times of day of all that differ in nothing else.
-pub(super) struct Said {
+pub(super) struct Clause {
     rule: Recurrence,
     times: Vec<bits::Times>,
 }
 
 /// The rules as they are said: `every day at 08:00 and 09:30` is two of them.
-pub(super) fn together(rules: &[Recurrence], anchor: DateTime) -> Vec<Said> {
-    let mut said: Vec<Said> = Vec::new();
+pub(super) fn together(rules: &[Recurrence], anchor: DateTime) -> Vec<Clause> {
+    let mut said: Vec<Clause> = Vec::new();
     for rule in rules {
         let mut rule = rule.clone().filled(anchor);
         let set = |values: &[i8]| bits::set_of(values, 0);
         let times =
             bits::Times { hours: set(&rule.by_hour), minutes: set(&rule.by_minute), seconds: set(&rule.by_second) };
         if rule.freq < Freq::Daily {
-            said.push(Said { rule, times: Vec::new() });
+            said.push(Clause { rule, times: Vec::new() });
             continue;
         }
         // A place in the set counts times: only where each day has one, it counts days as well.
@@ -35,13 +35,13 @@ pub(super) fn together(rules: &[Recurrence], anchor: DateTime) -> Vec<Said> {
         let known = said.iter_mut().find(|known| known.rule == rule);
         match known {
             Some(known) => known.times.push(times),
-            None => said.push(Said { rule, times: vec![times] }),
+            None => said.push(Clause { rule, times: vec![times] }),
         }
     }
     said
 }
 
-impl Said {
+impl Clause {
     /// Says when it is due, such as `every 2 weeks on Monday and Friday at 08:00`.
     pub(super) fn words(&self, words: &Words) -> String {
         let mut left = self.rule.clone();
@@ -49,7 +49,7 @@ impl Said {
         parts.extend(limits(&left, words));
         parts.extend(if self.times.is_empty() { minutes(&left, words) } else { Some(times(&self.times, words)) });
         if let Some(until) = left.until {
-            parts.push((words.until)(&super::moment(until, words)));
+            parts.push((words.until)(&super::date_and_time(until, words)));
         }
         parts.join(" ")
     }
@@ -153,7 +153,7 @@ fn days_of_year(rule: &mut Recurrence, words: &Words) -> Option<String> {
     Some(format!("{days} {}", (words.in_months)(&months)))
 }
 
-/// What narrows the rule down and has not been said.
+/// The limits of the rule that have not been said.
 fn limits(rule: &Recurrence, words: &Words) -> Vec<String> {
     let mut said = Vec::new();
     let numbers = |numbers: Vec<String>| list(numbers, words.and);

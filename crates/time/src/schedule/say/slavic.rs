@@ -1,4 +1,4 @@
-//! What Croatian, Serbian and Bosnian share: how words change with numbers, genders and cases. Their words are in the
+//! Croatian, Serbian and Bosnian share how words change with numbers, genders and cases. Their words are in the
 //! tables of each.
 
 use jiff::civil::{Date, Weekday};

@@ -66,7 +66,7 @@ impl Slavic for Serbian {
     };
 }
 
-/// What is written in Latin letters in Cyrillic ones, except between backticks: `svaki dan u 08:00` is `сваки дан у 08:00`.
+/// Writes Latin letters as Cyrillic ones, except between backticks: `svaki dan u 08:00` is `сваки дан у 08:00`.
 pub(super) fn cyrillic(latin: &str) -> String {
     let mut is_quoted = false;
     let mut letters = latin.chars().peekable();

@@ -1,4 +1,4 @@
-//! What a language has to bring along: one table of words is one language.
+//! The words that a language has to bring along: one table is one language.
 
 use jiff::civil::{Date, Weekday};
 
@@ -32,7 +32,7 @@ pub(super) struct Words {
     pub(super) of_the_month: &'static str,
     /// `4 and 15 July`.
     pub(super) dates: fn(&[i8], i8) -> String,
-    /// What stands before a date: `on `.
+    /// The word before a date: `on `.
     pub(super) on_date: &'static str,
     /// `in July and August`.
     pub(super) in_months: fn(&[i8]) -> String,
@@ -44,7 +44,7 @@ pub(super) struct Words {
     pub(super) in_hours: fn(&str) -> String,
     /// `only the 1st and last of them`.
     pub(super) only_the: fn(&[i16]) -> String,
-    /// What stands before what narrows a rule down: `only `.
+    /// The word before the limits of a rule: `only `.
     pub(super) only: &'static str,
     /// `at 08:00 and 12:00`.
     pub(super) at: fn(&str) -> String,
@@ -74,7 +74,7 @@ pub(super) struct Words {
     pub(super) except: fn(&str) -> String,
 }
 
-/// What is counted in a month or a year.
+/// The things that are counted in a month or a year.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Counted {
     Day,

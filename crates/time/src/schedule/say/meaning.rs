@@ -1,11 +1,11 @@
-//! What a phrase says about time, in words.
+//! The meaning of a phrase, said back in words.
 
 use jiff::Timestamp;
 
 use super::super::Freq;
 use super::super::json::clock;
 use super::words::{Words, list};
-use super::{moment, words_of, written};
+use super::{date_and_time, words_of, written};
 use crate::phrase::{Meaning, Parsed};
 use crate::zone::Zone;
 
@@ -17,18 +17,18 @@ impl Parsed {
         let words = words_of(self.lang);
         let local = |at: Timestamp| zone.rules().to_datetime(at);
         let said = match &self.meaning {
-            Meaning::Instant { at, .. } => moment(local(*at), words),
+            Meaning::Instant { at, .. } => date_and_time(local(*at), words),
             Meaning::Interval { from, to, .. } => {
                 let (from, to) = (local(*from), local(*to));
                 if from.date() == to.date() {
                     let between = (words.between)(&clock(from.time()), &clock(to.time()));
                     format!("{} {between}", (words.day)(from.date()))
                 } else {
-                    (words.from_to)(&moment(from, words), &moment(to, words))
+                    (words.from_to)(&date_and_time(from, words), &date_and_time(to, words))
                 }
             }
             Meaning::Duration { seconds, at } => {
-                format!("{}, {}", (words.from_now)(&length(*seconds, words)), moment(local(*at), words))
+                format!("{}, {}", (words.from_now)(&length(*seconds, words)), date_and_time(local(*at), words))
             }
             Meaning::Recurring(schedule) => return schedule.summary_in(self.lang, zone),
             Meaning::None { reason } => return reason.clone(),
