@@ -16,7 +16,7 @@ use crate::zone::Zone;
 
 /// The schedule that a recurring plan asks for. `text` is kept with it.
 pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str) -> Result<Schedule, Why> {
-    if let Some(rules) = window(plan)? {
+    if let Some(rules) = within_hours(plan)? {
         let from = here.local;
         let rule = Rule::Smart(Smart::new(text, rules.clone(), anchor(&rules, from)));
         let schedule = Schedule { except: exceptions(plan, here)?, ..Schedule::new(rule) };
@@ -42,8 +42,8 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str) -> Res
     Ok(schedule)
 }
 
-/// Every two hours between 9 and 17: from the first on, each day.
-fn window(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
+/// The rules of `every two hours between 9 and 17`: each day, from the first hour on.
+fn within_hours(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
     let (Some((n, unit @ (Unit::Minute | Unit::Hour))), Some(start), Some(until)) =
         (plan.every, &plan.start, &plan.until)
     else {

@@ -1,0 +1,304 @@
+//! From a point in time as it was said to an instant, for somebody in a zone at `now`.
+//!
+//! Words that have several meanings mean the next sensible time to come: `at 3` said at noon is three in the afternoon,
+//! `tuesday` said on a Tuesday is next week's.
+
+mod day;
+mod time_of_day;
+
+use jiff::civil::{Date, DateTime, Time, time};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Span, Timestamp};
+
+use self::day::Day;
+use self::time_of_day::times;
+pub(super) use self::time_of_day::{TimeOfDay, time_of, times_of};
+use super::Grain;
+use super::atom::{Cal, Dur, Half, Unit};
+use super::list::List;
+use super::stretch::{add_days, add_months, in_week, monday_of, tomorrow, workdays_from};
+use super::when::When;
+
+/// When a day is meant and no time of it.
+pub(super) const MORNING: Time = time(9, 0, 0, 0);
+/// When such a day is today and its morning is over.
+const LATER_TODAY: [Time; 4] = [time(12, 0, 0, 0), time(15, 0, 0, 0), time(18, 0, 0, 0), time(21, 0, 0, 0)];
+
+/// Why something that was said is no time, as a sentence.
+pub(super) type Why = String;
+
+/// Where and when it was said, and what the language makes of `next`.
+#[derive(Clone)]
+pub(super) struct Here {
+    pub(super) now: Timestamp,
+    pub(super) local: DateTime,
+    pub(super) zone: TimeZone,
+    /// Whether the next Wednesday is the coming one, and not that of next week.
+    pub(super) is_next_coming: bool,
+    /// Whether 3/4 is the third of April here; `None` where nothing tells.
+    pub(super) is_day_first: Option<bool>,
+}
+
+/// An instant, and how exactly it was said.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    pub(super) at: Timestamp,
+    pub(super) grain: Grain,
+}
+
+impl Here {
+    pub(super) fn new(now: Timestamp, zone: &TimeZone, is_next_coming: bool) -> Self {
+        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, is_day_first: day_first_in(zone) }
+    }
+
+    /// The same place at another moment, or another zone.
+    pub(super) fn moved_to(&self, now: Timestamp, zone: &TimeZone) -> Self {
+        Self { now, local: zone.to_datetime(now), zone: zone.clone(), ..*self }
+    }
+
+    /// The instant that `when` means.
+    pub(super) fn point(&self, when: &When) -> Result<Point, Why> {
+        if let Some(minutes) = when.zone {
+            let offset = Offset::from_seconds(minutes * 60).map_err(|_| too_far())?;
+            let there = self.moved_to(self.now, &TimeZone::fixed(offset));
+            return there.point(&When { zone: None, ..when.clone() });
+        }
+        if let Some(dur) = when.then {
+            let point = self.point(&When { then: None, ..when.clone() })?;
+            return self.moved(point, dur);
+        }
+        if let Some(dur) = when.shift {
+            return self.shifted(when, dur);
+        }
+        if when.is_several {
+            return Err("it names more than one time; say `every …` for a series, or make one reminder for each".into());
+        }
+        if when.is_swappable && self.is_other_way_round(when) {
+            let cal = Cal { month: when.cal.day, day: when.cal.month, ..when.cal };
+            return self.point(&When { cal, is_swappable: false, ..when.clone() });
+        }
+        if when.is_now {
+            return Ok(Point { at: self.now, grain: Grain::Second });
+        }
+        if let Some(dur) = when.offset {
+            return self.offset(when, dur);
+        }
+        self.local_point(when)
+    }
+
+    /// Whether 3/4 is meant as the third of April: where people write it so, or, where that is not known, beside a
+    /// time that nobody writes who writes the month first.
+    fn is_other_way_round(&self, when: &When) -> bool {
+        let is_24_hours = when.clocks.iter().any(|clock| clock.half != Half::Either && clock.is_written_24);
+        self.is_day_first.unwrap_or(is_24_hours)
+    }
+
+    fn timestamp(&self, local: DateTime) -> Result<Timestamp, Why> {
+        self.zone.to_timestamp(local).map_err(|_| too_far())
+    }
+
+    /// From now: elapsed time, or the same time on another day.
+    fn offset(&self, when: &When, dur: Dur) -> Result<Point, Why> {
+        if let Some((days, _)) = when.days {
+            // Wednesday in two weeks is that of the week after next.
+            let monday = monday_of(self.local.date())?;
+            let week = add_days(monday, dur.days)?;
+            let date = in_week(week, days)?;
+            return self.at_day(when, Day::exact(date));
+        }
+        let at = self.now_plus(self.now, dur)?;
+        if when.has_time() {
+            return self.at_day(when, Day::exact(self.zone.to_datetime(at).date()));
+        }
+        // Half an hour is said to the minute.
+        let grain =
+            if dur.finest == Unit::Hour && dur.seconds % 3600 != 0 { Grain::Minute } else { grain_of(dur.finest) };
+        Ok(Point { at, grain })
+    }
+
+    fn now_plus(&self, from: Timestamp, dur: Dur) -> Result<Timestamp, Why> {
+        let at = if dur.months == 0 && dur.days == 0 && dur.workdays == 0 {
+            from
+        } else {
+            let local = self.zone.to_datetime(from);
+            let span = Span::new().try_months(dur.months).and_then(|span| span.try_days(dur.days));
+            let moved = span.and_then(|span| local.checked_add(span)).map_err(|_| too_far())?;
+            let date = workdays_from(moved.date(), dur.workdays)?;
+            self.timestamp(date.to_datetime(moved.time()))?
+        };
+        at.checked_add(SignedDuration::from_secs(dur.seconds)).map_err(|_| too_far())
+    }
+
+    fn moved(&self, point: Point, dur: Dur) -> Result<Point, Why> {
+        let at = self.now_plus(point.at, dur)?;
+        let grain = if dur.finest < Unit::Day { point.grain.min(grain_of(dur.finest)) } else { point.grain };
+        Ok(Point { at, grain })
+    }
+
+    /// So long after or before what else was said.
+    fn shifted(&self, when: &When, dur: Dur) -> Result<Point, Why> {
+        if dur.finest < Unit::Day && !when.clocks.is_empty() {
+            let base = When { shift: None, ..when.clone() };
+            let point = self.moved(self.point(&base)?, dur)?;
+            if point.at > self.now || base.has_day() {
+                return Ok(point);
+            }
+            // Three hours before noon, said at ten, are those of tomorrow's noon.
+            return self.moved(self.point(&When { rel: Some(1), ..base })?, dur);
+        }
+        let base = When { shift: None, clocks: List::default(), part: None, ..when.clone() };
+        let mut point =
+            if base.has_day() { self.point(&base)? } else { self.point(&When { shift: None, ..when.clone() })? };
+        // A year after Christmas is after the one that has been.
+        if base.feast.is_some() && base.cal.year.is_none() && dur.months >= 12 {
+            let date = add_months(self.zone.to_datetime(point.at).date(), -12)?;
+            point.at = self.timestamp(date.to_datetime(MORNING))?;
+        }
+        let moved = self.moved(point, dur)?;
+        if base.has_day() && when.has_time() {
+            return self.at_day(when, Day::exact(self.zone.to_datetime(moved.at).date()));
+        }
+        let grain = if dur.finest < Unit::Day { grain_of(dur.finest) } else { Grain::Day };
+        Ok(Point { at: moved.at, grain })
+    }
+
+    fn local_point(&self, when: &When) -> Result<Point, Why> {
+        let today = self.local.date();
+        let Some(day) = self.day(when, today)? else {
+            return self.next_time(when);
+        };
+        if let Some((Unit::Second | Unit::Minute | Unit::Hour, _)) = when.period {
+            return self.small_period(when);
+        }
+        let point = self.at_day(when, day)?;
+        let is_over = point.at <= self.now && (when.has_time() || day.date < today);
+        if is_over && day.is_open {
+            let later = if day.date <= today { tomorrow(today)? } else { tomorrow(day.date)? };
+            if let Some(day) = self.day(when, later)? {
+                return self.at_day(when, day);
+            }
+        }
+        // `this morning at 3`, said at noon, can only be the next one.
+        if is_over && when.is_part_today && when.rel == Some(0) && !when.clocks.is_empty() {
+            return self.at_day(when, Day::exact(tomorrow(today)?));
+        }
+        Ok(point)
+    }
+
+    /// This hour, the next minute.
+    fn small_period(&self, when: &When) -> Result<Point, Why> {
+        let Some((unit, rel)) = when.period else {
+            return Err(too_far());
+        };
+        let dur = Dur::of(f64::from(rel.abs()), unit).ok_or_else(too_far)?;
+        let dur = if rel < 0 { dur.negated() } else { dur };
+        Ok(Point { at: self.now_plus(self.now, dur)?, grain: grain_of(unit) })
+    }
+
+    /// The next time it is that time of day.
+    fn next_time(&self, when: &When) -> Result<Point, Why> {
+        let today = self.local.date();
+        let mut best: Option<Point> = None;
+        for date in [today, tomorrow(today)?, tomorrow(tomorrow(today)?)?] {
+            for time in times(when) {
+                let point = self.on(date, time)?;
+                let is_near = point.at.duration_since(self.now).as_secs() <= 4 * 3600;
+                // People mean three at night only if it is soon or they said so.
+                let is_sensible = !time.is_guess || time.hour >= 6 || is_near;
+                if point.at > self.now && is_sensible && best.is_none_or(|best| point.at < best.at) {
+                    best = Some(point);
+                }
+            }
+        }
+        best.ok_or_else(too_far)
+    }
+
+    /// The time of day that was said, on a day.
+    fn at_day(&self, when: &When, day: Day) -> Result<Point, Why> {
+        let times = times(when);
+        let is_today = day.date == self.local.date();
+        let Some(first) = times.first() else {
+            return self.on_day(when, day);
+        };
+        // Today, the first that is still to come; on another day, the one at which people are awake.
+        if is_today && times.len() > 1 && !day.is_open {
+            for time in &times {
+                let point = self.on(day.date, *time)?;
+                if point.at > self.now {
+                    return Ok(point);
+                }
+            }
+        }
+        let awake = times.iter().find(|time| time.is_awake()).unwrap_or(first);
+        self.on(day.date, *awake)
+    }
+
+    /// A day without a time: its morning, or what is left of today.
+    fn on_day(&self, when: &When, day: Day) -> Result<Point, Why> {
+        let morning = self.timestamp(day.date.to_datetime(MORNING))?;
+        let mut point = Point { at: morning, grain: day.grain };
+        if day.date == self.local.date() && morning <= self.now && when.edge.is_none() {
+            for time in LATER_TODAY {
+                let at = self.timestamp(day.date.to_datetime(time))?;
+                if at > self.now {
+                    point.at = at;
+                    return Ok(point);
+                }
+            }
+            point.at = self.timestamp(day.date.to_datetime(time(23, 59, 0, 0)))?;
+        }
+        Ok(point)
+    }
+
+    fn on(&self, date: Date, time: TimeOfDay) -> Result<Point, Why> {
+        let date = if time.hour == 24 { tomorrow(date)? } else { date };
+        let clock = Time::new(time.hour as i8 % 24, time.minute as i8, time.second as i8, 0).map_err(|_| too_far())?;
+        Ok(Point { at: self.timestamp(date.to_datetime(clock))?, grain: time.grain })
+    }
+}
+
+fn grain_of(unit: Unit) -> Grain {
+    match unit {
+        Unit::Second => Grain::Second,
+        Unit::Minute => Grain::Minute,
+        Unit::Hour => Grain::Hour,
+        Unit::Day | Unit::Workday | Unit::Week | Unit::Weekend | Unit::Month | Unit::Quarter | Unit::Year => Grain::Day,
+    }
+}
+
+/// Whether a date in digits has the day first in a zone; `None` for zones that are no place.
+fn day_first_in(zone: &TimeZone) -> Option<bool> {
+    const MONTH_FIRST: [&str; 6] =
+        ["America", "US", "Pacific/Honolulu", "Pacific/Guam", "Pacific/Pago_Pago", "Asia/Manila"];
+    // South of the border the day comes first.
+    const DAY_FIRST: [&str; 12] = [
+        "America/Mexico_City",
+        "America/Sao_Paulo",
+        "America/Argentina",
+        "America/Bogota",
+        "America/Lima",
+        "America/Santiago",
+        "America/Caracas",
+        "America/Guayaquil",
+        "America/La_Paz",
+        "America/Montevideo",
+        "America/Asuncion",
+        "America/Monterrey",
+    ];
+    let name = zone.iana_name()?;
+    if !name.contains('/') || name.starts_with("Etc/") {
+        return None;
+    }
+    Some(
+        !MONTH_FIRST.iter().any(|place| name.starts_with(place))
+            || DAY_FIRST.iter().any(|place| name.starts_with(place)),
+    )
+}
+
+pub(super) fn too_long() -> Why {
+    "a quarter of a year is too long to be reminded in; name a date".into()
+}
+
+pub(super) fn too_far() -> Why {
+    "that is further away than the calendar goes".into()
+}
