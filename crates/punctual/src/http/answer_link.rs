@@ -45,7 +45,11 @@ struct Asked {
     is_over: bool,
 }
 
-/// Shows what the link is about, with a button that gives the answer.
+/// Shows what a link is about, with a button that gives the answer. It changes nothing.
+#[utoipa::path(
+    get, path = "/a/{token}", operation_id = "ask_by_link", tag = "answers", params(("token" = String, Path, description = "What the link carries")),
+    responses((status = 200, description = "A page, or JSON for a program", content((LinkAnswer = "application/json"), (String = "text/html")))),
+)]
 pub(super) async fn ask(State(app): State<Arc<App>>, InPath(token): InPath<String>, headers: HeaderMap) -> Response {
     let asked = match find(&app, &token).await {
         Ok(asked) => asked,
@@ -68,7 +72,11 @@ pub(super) async fn ask(State(app): State<Arc<App>>, InPath(token): InPath<Strin
     page(StatusCode::OK, asked.lang, &Said::Ask(asked.verb, &asked.reminder.message))
 }
 
-/// Gives the answer.
+/// Gives the answer of a link.
+#[utoipa::path(
+    post, path = "/a/{token}", operation_id = "answer_by_link", tag = "answers", params(("token" = String, Path, description = "What the link carries")),
+    responses((status = 200, description = "A page, or JSON for a program", content((LinkAnswer = "application/json"), (String = "text/html")))),
+)]
 pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<String>, headers: HeaderMap) -> Response {
     let Asked { verb, occurrence, reminder, channel, lang, is_over } = match find(&app, &token).await {
         Ok(asked) => asked,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use punctual_core::store::AuditQuery;
+use punctual_core::store;
 
 use super::App;
 use super::auth::Caller;
@@ -13,10 +13,15 @@ use super::input::Params;
 use super::problem::Problem;
 use super::reminders::{id_from, seen};
 use super::shown;
-use crate::wire::Audit;
+use crate::wire::{Audit, AuditQuery};
 
-/// Entries about one reminder, or about all. A key bound to a user sees only those of that user's
-/// reminders.
+/// Lists what was done, and by whom, newest first.
+///
+/// A key bound to a user sees only entries of that user's reminders, one reminder at a time.
+#[utoipa::path(
+    get, path = "/v1/audit", operation_id = "list_audit", tag = "server", params(AuditQuery),
+    responses((status = 200, description = "A page", body = Audit)),
+)]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params = params.only(&["user", "reminder", "limit", "cursor"])?;
     let reminder = match params.get("reminder") {
@@ -33,7 +38,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     };
     let limit = params.limit()?;
     let before = params.cursor(|text| text.parse().ok())?;
-    let mut entries = app.engine.store().audit(AuditQuery { reminder, before, limit: limit + 1 }).await?;
+    let mut entries = app.engine.store().audit(store::AuditQuery { reminder, before, limit: limit + 1 }).await?;
     let next_cursor = shown::cut(&mut entries, limit, |entry| entry.number.to_string());
     Ok(shown::answer(StatusCode::OK, &Audit { entries: entries.iter().map(shown::entry).collect(), next_cursor }))
 }

@@ -17,12 +17,18 @@ use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
 use super::reminders::made_from;
 use super::shown;
-use crate::wire::{Created, Understood, read};
+use crate::wire::{Batch, Created, Understood, read};
 
 /// The most reminders in one batch.
 const BATCH_MAX: usize = 10_000;
 
-/// Creates all or nothing.
+/// Makes many reminders in one transaction: all or nothing.
+///
+/// One bad item is a 422 with its `index`.
+#[utoipa::path(
+    post, path = "/v1/reminders/batch", operation_id = "create_reminders", tag = "reminders", request_body = Batch,
+    responses((status = 201, description = "The reminders", body = Created<'static>)),
+)]
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,

@@ -16,11 +16,16 @@ use super::input::{InPath, Input, Params};
 use super::problem::Problem;
 use super::shown;
 use crate::wire::read;
-use crate::wire::{self, Channels, DeadAddresses, Revive, Revived, Test, Tested};
+use crate::wire::{self, Channels, DeadAddresses, PageQuery, Revive, Revived, Test, Tested};
 
 /// What a test says, if nothing else was asked for.
 const TEST_TEXT: &str = "This is a test from punctual.";
 
+/// Lists channels, how much each may send, and what is held back.
+#[utoipa::path(
+    get, path = "/v1/channels", operation_id = "list_channels", tag = "channels",
+    responses((status = 200, description = "All channels", body = Channels)),
+)]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     let default = &app.engine.settings().fallback.address.channel;
@@ -51,6 +56,10 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
 }
 
 /// Sends a real message, and says what became of it.
+#[utoipa::path(
+    post, path = "/v1/channels/{name}/test", operation_id = "test_channel", tag = "channels", params(("name" = String, Path, description = "The name of a channel")), request_body = Test,
+    responses((status = 200, description = "What became of it", body = Tested)),
+)]
 pub(super) async fn test(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
@@ -118,7 +127,11 @@ fn told(trial: &Trial, to: Address) -> Tested {
     }
 }
 
-/// Addresses that their platform calls dead.
+/// Lists addresses that their platform calls dead.
+#[utoipa::path(
+    get, path = "/v1/dead-addresses", operation_id = "list_dead_addresses", tag = "channels", params(PageQuery),
+    responses((status = 200, description = "A page", body = DeadAddresses)),
+)]
 pub(super) async fn dead(State(app): State<Arc<App>>, _: Admin, params: Params) -> Result<Response, Problem> {
     let params = params.only(&["limit", "cursor"])?;
     let limit = params.limit()?;
@@ -134,7 +147,11 @@ pub(super) async fn dead(State(app): State<Arc<App>>, _: Admin, params: Params) 
     Ok(shown::answer(StatusCode::OK, &DeadAddresses { dead_addresses, next_cursor }))
 }
 
-/// Takes an address to be alive again.
+/// Takes a dead address to be alive again.
+#[utoipa::path(
+    post, path = "/v1/channels/{name}/revive", operation_id = "revive_address", tag = "channels", params(("name" = String, Path, description = "The name of a channel")), request_body = Revive,
+    responses((status = 200, description = "It is used again", body = Revived)),
+)]
 pub(super) async fn revive(
     State(app): State<Arc<App>>,
     _: Admin,

@@ -71,13 +71,21 @@ impl Refusal {
     }
 }
 
-/// The process answers.
+/// Whether the process answers.
+#[utoipa::path(
+    get, path = "/healthz", operation_id = "alive", tag = "server",
+    responses((status = 200, description = "It does", body = Alive)),
+)]
 pub(super) async fn alive() -> Response {
     shown::answer(StatusCode::OK, &Alive { status: "ok".into(), version: env!("CARGO_PKG_VERSION").into() })
 }
 
-/// The process can do its work: the database takes writes, there is room, and the engine meets no
+/// Whether the process can do its work: the database takes writes, there is room, and the engine meets no
 /// failure.
+#[utoipa::path(
+    get, path = "/readyz", operation_id = "ready", tag = "server",
+    responses((status = 200, description = "It can", body = Ready), (status = 503, description = "It cannot", body = Ready)),
+)]
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     let mut reasons: Vec<String> = Vec::new();
     let found = [

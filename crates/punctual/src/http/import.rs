@@ -28,7 +28,7 @@ use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
 use super::shown;
 use crate::wire::read::{self, WHOLE};
-use crate::wire::{Import, ImportItem, ImportOutcome as Outcome, Imported, ImportedItem as Done};
+use crate::wire::{Import, ImportInput, ImportItem, ImportOutcome as Outcome, Imported, ImportedItem as Done};
 
 /// The most items in one request.
 const ITEMS_MAX: usize = 1000;
@@ -55,6 +55,13 @@ struct Item {
     reminder: Option<Reminder>,
 }
 
+/// Takes over what another system was asked for.
+///
+/// An item that is sent again is not created again, and a bad item stops no other.
+#[utoipa::path(
+    post, path = "/v1/import", operation_id = "import", tag = "import", request_body = ImportInput,
+    responses((status = 200, description = "What became of each item", body = Imported)),
+)]
 pub(super) async fn take(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,

@@ -33,6 +33,11 @@ fn shown_key(key: &ApiKey, secret: Option<String>) -> Key {
     }
 }
 
+/// Makes a key, and shows it once.
+#[utoipa::path(
+    post, path = "/v1/keys", operation_id = "create_key", tag = "keys", request_body = KeyInput,
+    responses((status = 201, description = "The key", body = Key)),
+)]
 pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -> Result<Response, Problem> {
     let KeyInput { name, user, scopes, expires_at } = body.read(KeyInput::MADE_HERE)?;
     let now = app.now();
@@ -65,6 +70,11 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
     Ok(response)
 }
 
+/// Lists keys.
+#[utoipa::path(
+    get, path = "/v1/keys", operation_id = "list_keys", tag = "keys",
+    responses((status = 200, description = "All keys", body = Keys)),
+)]
 pub(super) async fn list(State(app): State<Arc<App>>, _: Admin, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     let keys = app.engine.store().keys().await?;
@@ -72,6 +82,11 @@ pub(super) async fn list(State(app): State<Arc<App>>, _: Admin, params: Params) 
     Ok(shown::answer(StatusCode::OK, &Keys { keys, next_cursor: None }))
 }
 
+/// Deletes a key: it stops working at once.
+#[utoipa::path(
+    delete, path = "/v1/keys/{id}", operation_id = "delete_key", tag = "keys",
+    params(("id" = String, Path, description = "The id of a key")), responses((status = 204, description = "The key is gone")),
+)]
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     _: Admin,

@@ -24,6 +24,13 @@ use super::ChannelLabel;
 use super::auth::Caller;
 use super::problem::Problem;
 
+/// Metrics for Prometheus.
+///
+/// They need a key only if the server was set so.
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "show_metrics", tag = "server",
+    responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text")),
+)]
 pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     if app.metrics_key {
         Caller::of(&headers, &app).await?;

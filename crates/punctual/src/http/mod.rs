@@ -24,6 +24,9 @@ mod asked;
 /// What the store knows turned into what is shown.
 mod shown;
 
+/// The API's description of itself.
+mod describe;
+
 /// What went wrong, as RFC 9457 has it.
 mod problem;
 
@@ -56,7 +59,6 @@ use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -74,6 +76,8 @@ pub(crate) use punctual_engine::metrics::ChannelLabel;
 use punctual_engine::{CreateError, Engine};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub(crate) use self::auth::hash as hash_of_key;
 pub(crate) use self::keys::new_key;
@@ -297,33 +301,39 @@ impl From<User> for Person {
     }
 }
 
-/// All routes.
+/// All routes, each with its description.
+fn table() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(describe::empty())
+        .routes(routes!(reminders::list, reminders::create))
+        .routes(routes!(batch::create))
+        .routes(routes!(reminders::show, reminders::update, reminders::cancel))
+        .routes(routes!(occurrences::of_reminder))
+        .routes(routes!(reminders::command))
+        .routes(routes!(occurrences::show))
+        .routes(routes!(import::take))
+        .routes(routes!(sends::list))
+        .routes(routes!(parse::parse))
+        .routes(routes!(users::list))
+        .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::delete))
+        .routes(routes!(channels::list))
+        .routes(routes!(channels::test))
+        .routes(routes!(channels::revive))
+        .routes(routes!(channels::dead))
+        .routes(routes!(audit::list))
+        .routes(routes!(stats::show))
+        .routes(routes!(settings::show))
+        .routes(routes!(answer_link::ask, answer_link::answer))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(metrics::show))
+        .routes(routes!(describe::show))
+}
+
+/// The API, with what stands around every route.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/v1/reminders", get(reminders::list).post(reminders::create))
-        .route("/v1/reminders/batch", post(batch::create))
-        .route("/v1/reminders/{id}", get(reminders::show).patch(reminders::update).delete(reminders::cancel))
-        .route("/v1/reminders/{id}/occurrences", get(occurrences::of_reminder))
-        .route("/v1/reminders/{id}/{verb}", post(reminders::command))
-        .route("/v1/occurrences/{id}", get(occurrences::show))
-        .route("/v1/import", post(import::take))
-        .route("/v1/import/sends", get(sends::list))
-        .route("/v1/parse", post(parse::parse))
-        .route("/v1/users", get(users::list))
-        .route("/v1/users/{id}", get(users::show).put(users::put).delete(users::delete))
-        .route("/v1/keys", get(keys::list).post(keys::create))
-        .route("/v1/keys/{id}", axum::routing::delete(keys::delete))
-        .route("/v1/channels", get(channels::list))
-        .route("/v1/channels/{name}/test", post(channels::test))
-        .route("/v1/channels/{name}/revive", post(channels::revive))
-        .route("/v1/dead-addresses", get(channels::dead))
-        .route("/v1/audit", get(audit::list))
-        .route("/v1/stats", get(stats::show))
-        .route("/v1/settings", get(settings::show))
-        .route("/a/{token}", get(answer_link::ask).post(answer_link::answer))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::show))
+    Router::from(table())
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))

@@ -14,11 +14,16 @@ use super::input::{InPath, Params};
 use super::problem::Problem;
 use super::reminders::{id_from, seen};
 use super::shown;
-use crate::wire::Occurrences;
+use crate::wire::{Occurrence, Occurrences, PageQuery, UserQuery};
 
 /// How many audit entries are shown beside occurrences; `/v1/audit` has them all.
 const AUDIT_MAX: usize = 500;
 
+/// Lists the runs of a reminder with their trails, newest first.
+#[utoipa::path(
+    get, path = "/v1/reminders/{id}/occurrences", operation_id = "list_occurrences", tag = "reminders",
+    params(("id" = String, Path, description = "The id of a reminder"), UserQuery, PageQuery), responses((status = 200, description = "A page", body = Occurrences)),
+)]
 pub(super) async fn of_reminder(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -41,6 +46,12 @@ pub(super) async fn of_reminder(
     Ok(shown::answer(StatusCode::OK, &page))
 }
 
+/// Shows one run with its attempts, answers and audit entries.
+#[utoipa::path(
+    get, path = "/v1/occurrences/{id}", operation_id = "show_occurrence", tag = "reminders",
+    params(("id" = String, Path, description = "The id of a run"), UserQuery),
+    responses((status = 200, description = "The run", body = Occurrence)),
+)]
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,

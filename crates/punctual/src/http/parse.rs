@@ -19,7 +19,13 @@ use crate::wire::{ParseInput, Understood};
 /// A text that takes longer than a request should hold up others, in bytes.
 const LONG_BYTES: usize = 500;
 
-/// Answers what was understood; what has no time in it is an answer as well. Changes nothing, so reading is enough.
+/// Says what a text says about time.
+///
+/// A text without a time is no error. It changes nothing, so a key that may read is enough.
+#[utoipa::path(
+    post, path = "/v1/parse", operation_id = "parse", tag = "reminders", request_body = ParseInput,
+    responses((status = 200, description = "What was understood", body = Understood)),
+)]
 pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Input) -> Result<Response, Problem> {
     let asked: ParseInput = body.read(&[])?;
     let text = asked.text.ok_or_else(|| Invalid::new("text", "is missing; send words such as \"tomorrow at 8\""))?;

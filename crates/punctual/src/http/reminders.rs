@@ -11,7 +11,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
-use punctual_core::store::{By, ReminderQuery, ReminderView, Said};
+use punctual_core::store::{self, By, ReminderView, Said};
 use serde_json::Value;
 
 use super::asked::{self, Asked, Made, NewReminder, Speaker};
@@ -23,7 +23,7 @@ use super::problem::Problem;
 use super::shown;
 use super::{App, Person};
 use crate::wire::read::{self, WHOLE};
-use crate::wire::{Answer, Reminders};
+use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, UserQuery};
 
 /// How long a snooze lasts that does not say.
 const SNOOZE_MINUTES: u32 = 10;
@@ -32,6 +32,11 @@ const WORDS_BYTES_MAX: usize = 4096;
 /// The longest name of a channel that an answer can come from.
 const CHANNEL_BYTES_MAX: usize = 256;
 
+/// Makes a reminder, from fields or from a sentence.
+#[utoipa::path(
+    post, path = "/v1/reminders", operation_id = "create_reminder", tag = "reminders", request_body = ReminderInput,
+    responses((status = 201, description = "The reminder", body = Reminder<'static>)),
+)]
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
@@ -84,6 +89,11 @@ pub(super) async fn made_from(
     if is_heavy { app.aside(make).await? } else { make() }
 }
 
+/// Lists reminders, newest first.
+#[utoipa::path(
+    get, path = "/v1/reminders", operation_id = "list_reminders", tag = "reminders", params(ReminderQuery),
+    responses((status = 200, description = "A page", body = Reminders<'static>)),
+)]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params = params.only(&["user", "mine", "status", "from", "to", "match", "limit", "cursor"])?;
     let user = match (params.get("user"), params.get("mine")) {
@@ -104,16 +114,16 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         None => Ok(None),
     };
     let limit = params.limit()?;
-    let query = ReminderQuery {
+    let query = store::ReminderQuery {
         user: user.map(str::to_owned),
         status: params.get("status").map(str::parse).transpose()?,
         from: bound("from", End::From)?,
         to: bound("to", End::To)?,
         matching: params.get("match").map(str::to_owned),
-        ..ReminderQuery::default()
+        ..store::ReminderQuery::default()
     };
     let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
-    let read = |before, limit| app.engine.store().reminders(ReminderQuery { before, limit, ..query.clone() });
+    let read = |before, limit| app.engine.store().reminders(store::ReminderQuery { before, limit, ..query.clone() });
     let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
     let (views, next) = pages::gather(limit, before, read, bytes_of, |view| view.reminder.id).await?;
     let next_cursor = next.map(|id| id.to_string());
@@ -124,6 +134,11 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     Ok(shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor }))
 }
 
+/// Shows one reminder.
+#[utoipa::path(
+    get, path = "/v1/reminders/{id}", operation_id = "show_reminder", tag = "reminders", params(("id" = String, Path, description = "The id of a reminder"), UserQuery),
+    responses((status = 200, description = "The reminder", body = Reminder<'static>)),
+)]
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -133,6 +148,13 @@ pub(super) async fn show(
     Ok(answer(&app, StatusCode::OK, &view).await)
 }
 
+/// Changes the given fields of a reminder.
+///
+/// `user`, `text`, `lang`, `created_via` and `original_text` cannot be changed.
+#[utoipa::path(
+    patch, path = "/v1/reminders/{id}", operation_id = "update_reminder", tag = "reminders", params(("id" = String, Path, description = "The id of a reminder"), UserQuery),
+    request_body = ReminderInput, responses((status = 200, description = "The reminder", body = Reminder<'static>)),
+)]
 pub(super) async fn update(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
@@ -150,6 +172,13 @@ pub(super) async fn update(
     Ok(shown::answer(StatusCode::OK, &app.shown_new(&changed.view, None).await))
 }
 
+/// Cancels a reminder: nothing of it is sent any more.
+///
+/// It is a 409 when the send has begun.
+#[utoipa::path(
+    delete, path = "/v1/reminders/{id}", operation_id = "cancel_reminder", tag = "reminders", params(("id" = String, Path, description = "The id of a reminder"), UserQuery),
+    responses((status = 200, description = "The reminder", body = Reminder<'static>)),
+)]
 pub(super) async fn cancel(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
@@ -158,7 +187,14 @@ pub(super) async fn cancel(
     change(&app, id_from(&id)?, Change::Cancel, caller.by(app.now())).await
 }
 
-/// The commands that are one word: `ack`, `pause` and their kin.
+/// Answers, pauses, resumes, skips or fires a reminder.
+///
+/// `ack`, `snooze` and `dismiss` are about the first run that awaits an answer, or about `run`; the others take no body.
+#[utoipa::path(
+    post, path = "/v1/reminders/{id}/{verb}", operation_id = "command_reminder", tag = "reminders",
+    params(("id" = String, Path, description = "The id of a reminder"), ("verb" = inline(Command), Path, description = "What to do"), UserQuery),
+    request_body = Answer, responses((status = 200, description = "The reminder", body = Reminder<'static>)),
+)]
 pub(super) async fn command(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,

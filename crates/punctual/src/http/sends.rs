@@ -15,8 +15,13 @@ use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
 use super::{App, pages, shown};
-use crate::wire::{ImportedRun, Send, Sends};
+use crate::wire::{ImportedRun, Send, Sends, SendsQuery};
 
+/// Lists what was imported from a source, with the runs due in a time.
+#[utoipa::path(
+    get, path = "/v1/import/sends", operation_id = "list_sends", tag = "import", params(SendsQuery),
+    responses((status = 200, description = "A page", body = Sends)),
+)]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
     let params = params.only(&["source", "from", "to", "limit", "cursor"])?;

@@ -13,6 +13,11 @@ use super::problem::Problem;
 use super::shown;
 use crate::wire::Settings;
 
+/// What the server assumes where nobody says.
+#[utoipa::path(
+    get, path = "/v1/settings", operation_id = "show_settings", tag = "server",
+    responses((status = 200, description = "Settings", body = Settings)),
+)]
 pub(super) async fn show(State(app): State<Arc<App>>, _: Caller, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     let body = Settings {

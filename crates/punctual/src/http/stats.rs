@@ -92,6 +92,11 @@ impl Cached {
     }
 }
 
+/// Counts, at most ten seconds old.
+#[utoipa::path(
+    get, path = "/v1/stats", operation_id = "show_stats", tag = "server",
+    responses((status = 200, description = "Counts", body = Stats)),
+)]
 pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
     caller.must_be_unbound()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use punctual_core::user::User;
+use punctual_core::user;
 
 use super::App;
 use super::auth::{Caller, Writer};
@@ -13,8 +13,13 @@ use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
 use super::{asked, shown};
-use crate::wire::{UserInput, Users};
+use crate::wire::{PageQuery, User, UserInput, Users};
 
+/// Lists users, by id.
+#[utoipa::path(
+    get, path = "/v1/users", operation_id = "list_users", tag = "users", params(PageQuery),
+    responses((status = 200, description = "A page", body = Users)),
+)]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params = params.only(&["limit", "cursor"])?;
     let limit = params.limit()?;
@@ -23,7 +28,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         None => {
             let after = params.get("cursor").map(str::to_owned);
             let read = |after, limit| app.engine.store().users(after, limit);
-            let bytes_of = |user: &User| user.addresses.iter().map(|to| to.address.len()).sum();
+            let bytes_of = |user: &user::User| user.addresses.iter().map(|to| to.address.len()).sum();
             pages::gather(limit, after, read, bytes_of, |user| user.id.clone()).await?
         }
     };
@@ -32,6 +37,11 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     Ok(shown::answer(StatusCode::OK, &Users { users, next_cursor }))
 }
 
+/// Shows one user.
+#[utoipa::path(
+    get, path = "/v1/users/{id}", operation_id = "show_user", tag = "users", params(("id" = String, Path, description = "The user")),
+    responses((status = 200, description = "The user", body = User)),
+)]
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -45,6 +55,10 @@ pub(super) async fn show(
 }
 
 /// Writes or replaces a user.
+#[utoipa::path(
+    put, path = "/v1/users/{id}", operation_id = "put_user", tag = "users", params(("id" = String, Path, description = "The user")), request_body = UserInput,
+    responses((status = 200, description = "The user was replaced", body = User), (status = 201, description = "The user is new", body = User)),
+)]
 pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
@@ -71,6 +85,10 @@ pub(super) async fn put(
 }
 
 /// Removes a user's entry; their reminders stay.
+#[utoipa::path(
+    delete, path = "/v1/users/{id}", operation_id = "delete_user", tag = "users", params(("id" = String, Path, description = "The user")),
+    responses((status = 204, description = "The entry is gone")),
+)]
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,

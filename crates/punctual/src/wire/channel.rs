@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A channel, and how much it may send.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) kind: Cow<'static, str>,
@@ -28,7 +29,7 @@ pub(crate) struct Channel {
 }
 
 /// A receiver or an address that is left alone.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Gate {
     pub(crate) to: String,
     /// `throttled` or `broken`, or `trying` while one send shows whether it works again.
@@ -39,7 +40,7 @@ pub(crate) struct Gate {
 }
 
 /// All channels.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Channels {
     pub(crate) channels: Vec<Channel>,
     /// What an operator should know, such as that links lead nowhere but to this machine.
@@ -49,7 +50,7 @@ pub(crate) struct Channels {
 }
 
 /// A real message to be sent.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Test {
     /// Where to send it.
@@ -61,7 +62,7 @@ pub(crate) struct Test {
 }
 
 /// What became of a test.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Tested {
     pub(crate) channel: String,
     pub(crate) address: String,
@@ -75,7 +76,7 @@ pub(crate) struct Tested {
 }
 
 /// An address that lives again.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Revive {
     /// Which. It must be said.
@@ -84,7 +85,7 @@ pub(crate) struct Revive {
 }
 
 /// An address that is used again.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Revived {
     pub(crate) channel: String,
     pub(crate) address: String,
@@ -92,7 +93,7 @@ pub(crate) struct Revived {
 }
 
 /// An address that its platform calls dead.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct DeadAddress {
     pub(crate) channel: String,
     pub(crate) address: String,
@@ -101,7 +102,7 @@ pub(crate) struct DeadAddress {
 }
 
 /// A page of dead addresses.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct DeadAddresses {
     pub(crate) dead_addresses: Vec<DeadAddress>,
     /// Begins the next page; null on the last.

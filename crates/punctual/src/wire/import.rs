@@ -3,15 +3,20 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::ReminderStatus;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::reminder::ReminderInput;
-use super::word::Word;
+use super::word::{OccurrenceState, ReminderStatus};
+
+/// Items of another system that this server takes over.
+pub(crate) type ImportInput = Import<Item>;
+
+/// An item whose reminder is read with it.
+type Item = ImportItem<ReminderInput>;
 
 /// Items to be taken over. The server reads each by itself (`I` is a JSON value there), because one bad item stops no other.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Import<I = ImportItem> {
     /// Where they come from, such as `v2_reminders@bot`. It must be said.
@@ -19,11 +24,12 @@ pub(crate) struct Import<I = ImportItem> {
     /// Whether nothing is written.
     pub(crate) dry_run: Option<bool>,
     /// Up to 1,000.
+    #[schema(value_type = Option<Vec<Item>>)]
     pub(crate) items: Option<Vec<I>>,
 }
 
 /// One item.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ImportItem<R = ReminderInput> {
     /// What the other system calls it. It must be said.
@@ -36,11 +42,12 @@ pub(crate) struct ImportItem<R = ReminderInput> {
     pub(crate) paused: Option<bool>,
     /// The reminder; an item without one is only asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ReminderInput>)]
     pub(crate) reminder: Option<R>,
 }
 
 /// What became of one item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ImportOutcome {
     /// It is a reminder now.
@@ -60,14 +67,14 @@ pub(crate) enum ImportOutcome {
 }
 
 /// One item, and what became of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ImportedItem {
     pub(crate) key: String,
     pub(crate) outcome: ImportOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) status: Option<Word<ReminderStatus>>,
+    pub(crate) status: Option<ReminderStatus>,
     /// Fields that have another value here than there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) differs: Vec<Cow<'static, str>>,
@@ -79,7 +86,7 @@ pub(crate) struct ImportedItem {
 }
 
 /// What became of the items of one request, in their order.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Imported {
     pub(crate) source: String,
     pub(crate) dry_run: bool,
@@ -90,27 +97,27 @@ pub(crate) struct Imported {
 }
 
 /// A reminder that was imported, and its runs.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Send {
     pub(crate) id: String,
     /// What the other system calls it.
     pub(crate) key: String,
-    pub(crate) status: Word<ReminderStatus>,
+    pub(crate) status: ReminderStatus,
     pub(crate) imported_at: Option<String>,
     pub(crate) runs: Vec<ImportedRun>,
 }
 
 /// One run of what was imported.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ImportedRun {
     pub(crate) run_number: u32,
     pub(crate) due_at: Timestamp,
-    pub(crate) state: Word<StateKind>,
+    pub(crate) state: OccurrenceState,
     pub(crate) sent_at: Option<Timestamp>,
 }
 
 /// A page of what was imported.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Sends {
     pub(crate) reminders: Vec<Send>,
     /// Begins the next page; null on the last.

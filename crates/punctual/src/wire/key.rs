@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A key to be made.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct KeyInput {
     /// What the key is for. It must be said.
@@ -29,7 +30,7 @@ impl KeyInput {
 }
 
 /// A key.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Key {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -43,7 +44,7 @@ pub(crate) struct Key {
 }
 
 /// All keys.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Keys {
     pub(crate) keys: Vec<Key>,
     /// Always null: there is one page.

@@ -12,6 +12,9 @@ mod word;
 /// Texts that may also be written another way.
 mod either;
 
+/// How the types describe themselves where their shape does not say it.
+mod schema;
+
 /// Reminders.
 mod reminder;
 
@@ -44,12 +47,16 @@ mod query;
 
 pub(crate) use channel::{Channel, Channels, DeadAddress, DeadAddresses, Gate, Revive, Revived, Test, Tested};
 pub(crate) use either::{AddressInput, MisfireInput, Span};
-pub(crate) use import::{Import, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends};
+pub(crate) use import::{
+    Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
+};
 pub(crate) use key::{Key, KeyInput, Keys};
 pub(crate) use occurrence::{Attempt, Audit, AuditEntry, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
-pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
-pub(crate) use reminder::{Answer, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning};
+pub(crate) use query::{AuditQuery, PageQuery, ReminderQuery, SendsQuery, UserQuery};
+pub(crate) use reminder::{
+    Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
+};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};

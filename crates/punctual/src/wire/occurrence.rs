@@ -1,19 +1,19 @@
 //! Runs of reminders and their trail.
 
 use jiff::Timestamp;
-use punctual_core::occurrence::{AttemptStatus, StateKind, Why};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::word::Word;
+use super::word::{AttemptStatus, OccurrenceState, WaitingFor};
 
 /// One run of a reminder, with its attempts, answers and audit entries.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Occurrence {
     pub(crate) id: String,
     pub(crate) reminder_id: String,
     pub(crate) run_number: u32,
     pub(crate) due_at: Timestamp,
-    pub(crate) state: Word<StateKind>,
+    pub(crate) state: OccurrenceState,
     /// When a final state was reached, or when the person was reached.
     pub(crate) at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub(crate) struct Occurrence {
     pub(crate) ask_again_at: Option<Timestamp>,
     /// Why it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) why: Option<Word<Why>>,
+    pub(crate) why: Option<WaitingFor>,
     /// Until when it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) until: Option<Timestamp>,
@@ -34,12 +34,12 @@ pub(crate) struct Occurrence {
 }
 
 /// One try at one address.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Attempt {
     pub(crate) number: u32,
     pub(crate) channel: String,
     pub(crate) address: String,
-    pub(crate) status: Word<AttemptStatus>,
+    pub(crate) status: AttemptStatus,
     pub(crate) started_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
     pub(crate) error: Option<String>,
@@ -55,7 +55,7 @@ pub(crate) struct Attempt {
 }
 
 /// What a person answered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Response {
     /// `ack`, `snooze` or `dismiss`.
     pub(crate) response: String,
@@ -74,7 +74,7 @@ pub(crate) struct Response {
 }
 
 /// One thing that was done.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct AuditEntry {
     pub(crate) number: i64,
     pub(crate) at: Timestamp,
@@ -88,7 +88,7 @@ pub(crate) struct AuditEntry {
 }
 
 /// A page of a reminder's runs, newest first.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Occurrences {
     pub(crate) occurrences: Vec<Occurrence>,
     /// Entries about the reminder itself, such as its creation.
@@ -98,7 +98,7 @@ pub(crate) struct Occurrences {
 }
 
 /// A page of the audit trail, newest first.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Audit {
     pub(crate) entries: Vec<AuditEntry>,
     /// Begins the next page; null on the last.

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A refused request. Nothing was changed by it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Problem {
     /// Always `about:blank`: `code` says what kind of problem it is.
     #[serde(rename = "type")]
@@ -28,7 +29,7 @@ pub(crate) struct Problem {
 }
 
 /// What is wrong with one field.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct FieldProblem {
     pub(crate) field: String,
     pub(crate) detail: String,

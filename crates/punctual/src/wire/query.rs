@@ -1,9 +1,11 @@
 //! What narrows a call down.
 
 use serde::Serialize;
+use utoipa::IntoParams;
 
 /// Which reminders to list.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ReminderQuery {
     /// Only this user's.
     pub(crate) user: Option<String>,
@@ -25,14 +27,16 @@ pub(crate) struct ReminderQuery {
 }
 
 /// For whom a call is made: the reminder must be theirs.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct UserQuery {
     /// The user.
     pub(crate) user: Option<String>,
 }
 
 /// Which part of a list.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// How many at most, from 1 to 500; 50 if nobody says.
     pub(crate) limit: Option<usize>,
@@ -41,7 +45,8 @@ pub(crate) struct PageQuery {
 }
 
 /// Which of what was imported to list.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct SendsQuery {
     /// Where they come from, such as `v2_reminders@bot`.
     pub(crate) source: String,
@@ -49,6 +54,21 @@ pub(crate) struct SendsQuery {
     pub(crate) from: Option<String>,
     /// Only runs due before that.
     pub(crate) to: Option<String>,
+    /// How many at most, from 1 to 500; 50 if nobody says.
+    pub(crate) limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+/// Which audit entries to list.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "no client of ours asks for it yet; it describes what the server takes")]
+pub(crate) struct AuditQuery {
+    /// For whom it is asked.
+    pub(crate) user: Option<String>,
+    /// Only those of this reminder.
+    pub(crate) reminder: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.

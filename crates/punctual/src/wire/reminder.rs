@@ -3,20 +3,21 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::{Address, MisfirePolicy, OnUnknown, Priority, ReminderStatus};
+use punctual_core::reminder::Address;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::either::{AddressInput, MisfireInput, Span};
+use super::schema;
 use super::understood::Understood;
-use super::word::Word;
+use super::word::{MisfirePolicy, OccurrenceState, OnUnknown, Priority, ReminderStatus};
 
 /// What is said about a reminder: all of it when it is made, and what changes when it is changed.
 ///
 /// A reminder is made of `text`, or of `message` and `schedule`. A change says neither `user`, `text`, `lang`, `created_via` nor `original_text`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ReminderInput {
     /// Whose it is; without it that of the key, else `me`.
@@ -33,6 +34,7 @@ pub(crate) struct ReminderInput {
     pub(crate) message: Option<String>,
     /// A name to refer to it by. A change to null removes it.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "clearable")]
+    #[schema(value_type = Option<String>)]
     pub(crate) name: Option<Option<String>>,
     /// When it is due.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +44,7 @@ pub(crate) struct ReminderInput {
     pub(crate) timezone: Option<String>,
     /// How urgent it is; `normal` if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) priority: Option<Word<Priority>>,
+    pub(crate) priority: Option<Priority>,
     /// Where to send it, in order of preference. The user's other addresses come after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to: Option<Vec<AddressInput>>,
@@ -54,6 +56,7 @@ pub(crate) struct ReminderInput {
     pub(crate) require_ack: Option<bool>,
     /// The question that asks for an answer. A change to null removes it.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "clearable")]
+    #[schema(value_type = Option<String>)]
     pub(crate) ack_prompt: Option<Option<String>>,
     /// How long to wait for an answer before asking again.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +75,7 @@ pub(crate) struct ReminderInput {
     pub(crate) misfire: Option<MisfireInput>,
     /// What to do when nobody knows whether a send arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) on_unknown: Option<Word<OnUnknown>>,
+    pub(crate) on_unknown: Option<OnUnknown>,
     /// What made it, such as `cli`; `api` if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) created_via: Option<String>,
@@ -81,6 +84,7 @@ pub(crate) struct ReminderInput {
     pub(crate) original_text: Option<String>,
     /// Anything its maker wants to find with it again.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub(crate) metadata: Option<Map<String, Value>>,
 }
 
@@ -121,7 +125,7 @@ impl Schedule {
 }
 
 /// A reminder, and what its runs have led to.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Reminder<'a> {
     pub(crate) id: String,
     pub(crate) user: Cow<'a, str>,
@@ -129,7 +133,8 @@ pub(crate) struct Reminder<'a> {
     pub(crate) message: Cow<'a, str>,
     pub(crate) schedule: Schedule,
     pub(crate) timezone: Cow<'a, str>,
-    pub(crate) priority: Word<Priority>,
+    pub(crate) priority: Priority,
+    #[schema(value_type = Vec<schema::Address>)]
     pub(crate) to: Cow<'a, [Address]>,
     pub(crate) only: bool,
     pub(crate) require_ack: bool,
@@ -142,11 +147,12 @@ pub(crate) struct Reminder<'a> {
     pub(crate) snooze_allowed: bool,
     pub(crate) max_retries: u32,
     pub(crate) misfire: Misfire,
-    pub(crate) on_unknown: Word<OnUnknown>,
+    pub(crate) on_unknown: OnUnknown,
     pub(crate) created_via: Cow<'a, str>,
     pub(crate) original_text: Option<Cow<'a, str>>,
+    #[schema(value_type = Object)]
     pub(crate) metadata: Cow<'a, RawValue>,
-    pub(crate) status: Word<ReminderStatus>,
+    pub(crate) status: ReminderStatus,
     /// When its next run is due, if there is one.
     pub(crate) next_run_at: Option<Timestamp>,
     /// Until when a run is snoozed, while one is.
@@ -154,7 +160,7 @@ pub(crate) struct Reminder<'a> {
     /// The schedule in the language of its user.
     pub(crate) summary: String,
     pub(crate) last_run_at: Option<Timestamp>,
-    pub(crate) last_status: Option<Word<StateKind>>,
+    pub(crate) last_status: Option<OccurrenceState>,
     pub(crate) total_runs: u32,
     /// How many runs in a row have failed.
     pub(crate) consecutive_errors: u32,
@@ -169,30 +175,38 @@ pub(crate) struct Reminder<'a> {
 }
 
 /// What to do with runs that were missed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Misfire {
-    pub(crate) policy: Word<MisfirePolicy>,
+    pub(crate) policy: MisfirePolicy,
     /// How long after its time a run is still sent.
     pub(crate) within: String,
 }
 
 /// Something that is wrong, and prevented nothing.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Warning {
     pub(crate) field: String,
     pub(crate) detail: String,
 }
 
 /// A page of reminders, newest first.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Reminders<'a> {
     pub(crate) reminders: Vec<Reminder<'a>>,
     /// Begins the next page; null on the last.
     pub(crate) next_cursor: Option<String>,
 }
 
+/// Reminders to be made in one transaction.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the server reads each item by itself, so this only describes the body")]
+pub(crate) struct Batch {
+    /// Up to 10,000.
+    pub(crate) reminders: Vec<ReminderInput>,
+}
+
 /// Reminders that were made in one transaction.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Created<'a> {
     pub(crate) created: usize,
     /// In the order in which they were asked for.
@@ -200,7 +214,7 @@ pub(crate) struct Created<'a> {
 }
 
 /// What a person answers to a reminder. `minutes` and `until` say how long a snooze lasts; `ack` and `dismiss` have neither.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Answer {
     /// The run that is meant; without it the first that awaits an answer.
@@ -218,4 +232,18 @@ pub(crate) struct Answer {
     /// The channel that it came by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) channel: Option<String>,
+}
+
+/// What can be done to a reminder beside changing it.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "the server takes it from the path; this describes it")]
+pub(crate) enum Command {
+    Ack,
+    Snooze,
+    Dismiss,
+    Pause,
+    Resume,
+    Skip,
+    Fire,
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What the server assumes where nobody says.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Settings {
     pub(crate) version: Cow<'static, str>,
     pub(crate) timezone: String,
@@ -15,7 +16,7 @@ pub(crate) struct Settings {
 }
 
 /// Counts for people and dashboards, at most ten seconds old.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Stats {
     pub(crate) version: Cow<'static, str>,
     pub(crate) now: Timestamp,
@@ -36,7 +37,7 @@ pub(crate) struct Stats {
 }
 
 /// The process answers.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Alive {
     /// Always `ok`.
     pub(crate) status: Cow<'static, str>,
@@ -44,7 +45,7 @@ pub(crate) struct Alive {
 }
 
 /// Whether the server can do its work.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Ready {
     /// `ready` or `not ready`.
     pub(crate) status: Cow<'static, str>,
@@ -76,7 +77,7 @@ pub(crate) struct Ready {
 }
 
 /// What a link is about, or what it has answered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct LinkAnswer {
     pub(crate) answered: bool,
     /// `ack`, `snooze` or `dismiss`.
@@ -88,5 +89,6 @@ pub(crate) struct LinkAnswer {
     pub(crate) hint: Option<Cow<'static, str>>,
     /// Until when an answered snooze lasts.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) until: Option<Option<Timestamp>>,
 }

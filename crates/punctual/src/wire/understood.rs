@@ -7,6 +7,7 @@ use punctual_core::phrase::{Meaning, Parsed};
 use punctual_core::schedule::Schedule;
 use punctual_core::zone::Zone;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::reminder::Schedule as ScheduleJson;
 
@@ -14,7 +15,7 @@ use super::reminder::Schedule as ScheduleJson;
 const NEXT_MAX: usize = 5;
 
 /// A text to be understood.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ParseInput {
     /// The words. They must be said.
@@ -35,7 +36,7 @@ pub(crate) struct ParseInput {
 }
 
 /// What was understood. Instants have their local offset.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(crate) enum Understood {
     /// One instant.

@@ -2,14 +2,15 @@
 
 use jiff::Timestamp;
 use punctual_core::reminder::Address;
-use punctual_core::user::Except;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::either::AddressInput;
-use super::word::Word;
+use super::schema;
+use super::word::QuietExcept;
 
 /// A user, described in full: what is left out is not kept.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct UserInput {
     /// By name or offset; without it the server's.
@@ -38,7 +39,7 @@ impl UserInput {
 }
 
 /// When not to disturb somebody.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct QuietHoursInput {
     /// A time of day such as `22:00`.
@@ -49,18 +50,19 @@ pub(crate) struct QuietHoursInput {
     pub(crate) to: Option<String>,
     /// The least priority that may disturb them all the same; `critical` if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) except: Option<Word<Except>>,
+    pub(crate) except: Option<QuietExcept>,
     /// Whether what waited is told in one message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) digest: Option<bool>,
 }
 
 /// A user.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct User {
     pub(crate) id: String,
     pub(crate) timezone: Option<String>,
     pub(crate) language: Option<String>,
+    #[schema(value_type = Vec<schema::Address>)]
     pub(crate) addresses: Vec<Address>,
     pub(crate) quiet_hours: Option<QuietHours>,
     /// Null as soon as it has passed.
@@ -71,16 +73,16 @@ pub(crate) struct User {
 }
 
 /// When a user is not disturbed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct QuietHours {
     pub(crate) from: String,
     pub(crate) to: String,
-    pub(crate) except: Word<Except>,
+    pub(crate) except: QuietExcept,
     pub(crate) digest: bool,
 }
 
 /// A page of users, by id.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Users {
     pub(crate) users: Vec<User>,
     /// Begins the next page; null on the last.

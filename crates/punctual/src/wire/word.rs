@@ -3,6 +3,9 @@
 use std::fmt;
 
 use punctual_core::invalid::Invalid;
+use punctual_core::occurrence::{self, StateKind, Why};
+use punctual_core::reminder;
+use punctual_core::user::Except;
 use punctual_core::words::Words;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -15,6 +18,15 @@ pub(crate) enum Word<T> {
     /// Any other.
     Other(String),
 }
+
+pub(crate) type ReminderStatus = Word<reminder::ReminderStatus>;
+pub(crate) type Priority = Word<reminder::Priority>;
+pub(crate) type MisfirePolicy = Word<reminder::MisfirePolicy>;
+pub(crate) type OnUnknown = Word<reminder::OnUnknown>;
+pub(crate) type OccurrenceState = Word<StateKind>;
+pub(crate) type WaitingFor = Word<Why>;
+pub(crate) type AttemptStatus = Word<occurrence::AttemptStatus>;
+pub(crate) type QuietExcept = Word<Except>;
 
 impl<T: Words> Word<T> {
     pub(crate) fn new(word: &str) -> Self {

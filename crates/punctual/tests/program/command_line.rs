@@ -173,3 +173,38 @@ async fn nothing_in_a_message_turns_or_commands_the_terminal() {
     let listed: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(listed["reminders"][0]["message"], message);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_on_the_command_line_is_what_the_server_says() {
+    let home = Home::new();
+    let server = home.serve();
+    home.run(&["users", "set", "me", "--timezone", "Europe/Berlin", "--to", "console", "--quiet", "22:00-07:00"]).ok();
+    home.run(&["keys", "create", "bot", "--expires", "90d"]).ok();
+    let metadata = json!({ "deep": { "list": [1, 2.5, null, "é"] } });
+    let full = json!({
+        "user": "me", "message": "hello", "name": "greeting", "schedule": { "type": "daily", "time": "08:00", "except": ["sat"] }, "priority": "high",
+        "require_ack": true, "ack_prompt": "seen?", "to": ["console"], "only": true, "metadata": metadata,
+    });
+    let id = server.create(full).await["id"].as_str().unwrap().to_owned();
+    server.call(reqwest::Method::POST, &format!("/v1/reminders/{id}/fire"), None).await;
+    crate::common::soon(async {
+        while server.get(&format!("/v1/reminders/{id}")).await["last_status"] != "awaiting_ack" {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    for (args, path) in [
+        (&["list"][..], "/v1/reminders?mine=true"),
+        (&["users"], "/v1/users"),
+        (&["users", "show", "me"], "/v1/users/me"),
+        (&["keys"], "/v1/keys"),
+        (&["channels"], "/v1/channels"),
+        (&["channels", "dead"], "/v1/dead-addresses"),
+    ] {
+        let said = server.get(path).await;
+        assert_eq!(home.run(&[args, &["--json"]].concat()).json(), said, "{args:?}");
+    }
+    let mut shown = server.get(&format!("/v1/reminders/{id}")).await;
+    shown["occurrences"] = server.get(&format!("/v1/reminders/{id}/occurrences")).await["occurrences"].take();
+    assert_eq!(home.run(&["show", &id, "--json"]).json(), shown);
+}

@@ -22,6 +22,7 @@ mod import;
 mod lifecycle;
 mod lists;
 mod logs;
+mod openapi;
 mod people;
 mod phrases;
 mod postgres;

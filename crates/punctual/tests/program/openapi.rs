@@ -1,0 +1,389 @@
+//! The description of the API: it is OpenAPI 3.1, it has every method of every path, and answers are what it says.
+
+use std::collections::BTreeSet;
+
+use punctual_channels::common::buttons::Verb;
+use punctual_channels::common::links::Links;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::common::{Home, Receiver, Server, answer, soon};
+
+const SECRET: &str = "sixteen or more characters";
+const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
+
+/// The description, and which operations have been seen to do as it says.
+struct Description {
+    document: Value,
+    seen: BTreeSet<String>,
+}
+
+impl Description {
+    async fn of(server: &Server) -> Self {
+        // Nobody needs a key to learn what there is.
+        let response = soon(server.request(Method::GET, "/openapi.json").send()).await.unwrap();
+        let (status, document) = answer(response).await;
+        assert_eq!(status, 200, "{document}");
+        Self { document, seen: BTreeSet::new() }
+    }
+
+    /// Every operation: its path, method and description.
+    fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let paths = self.document["paths"].as_object().unwrap().iter();
+        paths.flat_map(|(path, item)| {
+            METHODS.iter().filter_map(move |method| Some((path.as_str(), *method, item.get(method)?)))
+        })
+    }
+
+    /// The schema at `pointer`, in which an object has no fields but those it names.
+    fn schema(&self, schema: &Value) -> jsonschema::Validator {
+        let mut root = json!({ "components": self.document["components"], "allOf": [schema] });
+        close(&mut root);
+        jsonschema::draft202012::new(&root).unwrap()
+    }
+
+    /// Checks an answer against what the operation at `path` says.
+    #[track_caller]
+    fn check(&mut self, path: &str, method: &str, status: u16, body: &Value) {
+        let operation = &self.document["paths"][path][method];
+        assert!(operation.is_object(), "{method} {path} is not described");
+        let responses = &operation["responses"];
+        let response = responses.get(status.to_string()).unwrap_or(&responses["default"]);
+        let is_described = responses.get(status.to_string()).is_some();
+        assert!(is_described || status >= 400, "{method} {path}: {status} is not described; {body}");
+        let content = match is_described {
+            true => &response["content"]["application/json"],
+            false => &response["content"]["application/problem+json"],
+        };
+        if body.is_null() {
+            assert!(content.is_null(), "{method} {path}: {status} has no body");
+        } else {
+            let validator = self.schema(&content["schema"]);
+            let errors: Vec<String> =
+                validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            assert!(errors.is_empty(), "{method} {path}: {errors:#?}\n{body:#}");
+        }
+        if status < 400 {
+            self.seen.insert(format!("{method} {path}"));
+        }
+    }
+}
+
+/// Makes every object of a schema refuse fields that it does not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if map.get("type") == Some(&json!("object")) && map.contains_key("properties") {
+                map.entry("additionalProperties").or_insert(false.into());
+            }
+            map.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+/// All references of a document.
+fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(map.get("$ref").and_then(Value::as_str));
+            map.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+/// The shape of an OpenAPI 3.1 document, as far as ours uses it: fields that the specification does not have are refused.
+fn shape() -> Value {
+    let only = |required: Value, properties: Value| json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false });
+    let map = |of: &str| json!({ "type": "object", "additionalProperties": { "$ref": format!("#/$defs/{of}") } });
+    let text = || json!({ "type": "string", "minLength": 1 });
+    let content = json!({ "type": "object", "minProperties": 1, "additionalProperties": { "$ref": "#/$defs/media" } });
+    json!({
+        "type": "object",
+        "required": ["openapi", "info", "paths"],
+        "additionalProperties": false,
+        "properties": {
+            "openapi": { "pattern": "^3\\.1\\.[0-9]+$" },
+            "info": only(json!(["title", "version"]), json!({
+                "title": text(), "version": text(), "description": text(),
+                "license": only(json!(["name", "identifier"]), json!({ "name": text(), "identifier": text() })),
+            })),
+            "paths": { "type": "object", "patternProperties": { "^/": { "$ref": "#/$defs/path" } }, "additionalProperties": false },
+            "components": only(json!(["schemas", "securitySchemes"]), json!({
+                "schemas": { "type": "object", "propertyNames": { "pattern": "^[a-zA-Z0-9._-]+$" }, "additionalProperties": { "type": "object" } },
+                "securitySchemes": { "type": "object", "additionalProperties": only(json!(["type", "scheme"]), json!({
+                    "type": { "const": "http" }, "scheme": { "const": "bearer" }, "description": text(),
+                })) },
+            })),
+        },
+        "$defs": {
+            "path": { "type": "object", "minProperties": 1, "propertyNames": { "enum": METHODS }, "additionalProperties": { "$ref": "#/$defs/operation" } },
+            "operation": only(json!(["operationId", "summary", "tags", "responses"]), json!({
+                "operationId": text(), "summary": text(), "description": text(), "tags": { "type": "array", "items": text() },
+                "parameters": { "type": "array", "items": { "$ref": "#/$defs/parameter" } },
+                "requestBody": only(json!(["content"]), json!({ "content": content, "required": { "type": "boolean" }, "description": text() })),
+                "responses": { "type": "object", "propertyNames": { "pattern": "^([1-5][0-9][0-9]|default)$" }, "additionalProperties": { "$ref": "#/$defs/response" } },
+                "security": { "type": "array", "items": { "type": "object", "additionalProperties": { "type": "array", "maxItems": 0 } } },
+            })),
+            "parameter": only(json!(["name", "in", "schema", "description"]), json!({
+                "name": text(), "in": { "enum": ["path", "query", "header"] }, "description": text(), "required": { "type": "boolean" }, "schema": { "type": "object" },
+            })),
+            "response": only(json!(["description"]), json!({ "description": text(), "content": map("media") })),
+            "media": only(json!([]), json!({ "schema": { "type": "object" } })),
+        },
+    })
+}
+
+#[tokio::test]
+async fn the_description_is_openapi_3_1() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    let document = &description.document;
+    let validator = jsonschema::draft202012::new(&shape()).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(document["info"]["version"], server.get("/v1/settings").await["version"]);
+    let mut found = Vec::new();
+    references(document, &mut found);
+    assert!(found.len() > 50);
+    for reference in found {
+        let pointer = reference.strip_prefix('#').expect("a reference within the document");
+        assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+    }
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        jsonschema::draft202012::meta::validate(schema).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let mut ids = BTreeSet::new();
+    for (path, method, operation) in description.operations() {
+        let whole = format!("{method} {path}");
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{whole} has the id of another");
+        assert!(operation["summary"].as_str().is_some_and(|text| text.len() > 5), "{whole} says nothing about itself");
+        assert_eq!(operation["security"].is_array(), path.starts_with("/v1/"), "{whole}");
+        let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let named = |place: &str| -> BTreeSet<&str> {
+            let there = parameters.iter().filter(|parameter| parameter["in"] == place);
+            there.map(|parameter| parameter["name"].as_str().unwrap()).collect()
+        };
+        let in_path: BTreeSet<&str> =
+            path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
+        assert_eq!(named("path"), in_path, "{whole}");
+        assert_eq!(named("header").contains("Idempotency-Key"), method == "post", "{whole}");
+        for parameter in parameters {
+            assert!(parameter["description"].is_string() && parameter["schema"].is_object(), "{whole}: {parameter}");
+            assert_eq!(
+                parameter["required"].as_bool().unwrap_or(false),
+                parameter["in"] == "path" || parameter["name"] == "source",
+                "{whole}: {parameter}"
+            );
+        }
+        let body = &operation["requestBody"];
+        let may_be_empty = ["command_reminder", "test_channel"].iter().any(|id| operation["operationId"] == *id);
+        assert_eq!(body["required"].as_bool().unwrap_or(false), body.is_object() && !may_be_empty, "{whole}");
+        let responses = operation["responses"].as_object().unwrap();
+        assert!(responses.values().all(|response| response["description"].is_string()), "{whole}");
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{whole} never works");
+        assert!(responses["default"]["content"]["application/problem+json"].is_object(), "{whole} never fails");
+    }
+}
+
+#[tokio::test]
+async fn every_method_of_every_path_is_described() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    let mut described: Vec<(&str, BTreeSet<String>)> = Vec::new();
+    for (path, method, _) in description.operations() {
+        match described.last_mut() {
+            Some((last, methods)) if *last == path => drop(methods.insert(method.to_uppercase())),
+            _ => described.push((path, BTreeSet::from([method.to_uppercase()]))),
+        }
+    }
+    for (path, described) in described {
+        // No route takes it, so the answer says which methods there are.
+        let probe = Method::from_bytes(b"PROBE").unwrap();
+        let filled = path.replace(['{', '}'], "");
+        let response = soon(server.request(probe, &filled).send()).await.unwrap();
+        assert_eq!(response.status(), 405, "{path}");
+        let allowed = response.headers()["allow"].to_str().unwrap().to_owned();
+        let mut allowed: BTreeSet<String> = allowed.split(',').map(str::to_owned).collect();
+        allowed.remove("HEAD");
+        assert_eq!(allowed, described, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn query_parameters_are_those_that_the_server_takes() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    let id = server.create(json!({ "text": "tea in an hour" })).await["id"].as_str().unwrap().to_owned();
+    for (path, method, operation) in
+        description.operations().filter(|(path, method, _)| *method == "get" && path.starts_with("/v1/"))
+    {
+        let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let named = parameters
+            .iter()
+            .filter(|parameter| parameter["in"] == "query")
+            .map(|parameter| parameter["name"].as_str().unwrap());
+        let query: Vec<String> =
+            named.map(|name| format!("{name}={}", if name == "limit" { "5" } else { "" })).collect();
+        let filled = path.replace("{id}", &id);
+        let (_, body) = server.call(Method::GET, &format!("{filled}?{}", query.join("&")), None).await;
+        let detail = body["detail"].as_str().unwrap_or_default();
+        assert!(
+            !detail.contains("is not known"),
+            "{method} {path} is described with a parameter it does not take: {body}"
+        );
+        let (_, problem) = server.call(Method::GET, &format!("{filled}?surprise=1"), None).await;
+        let known =
+            problem["detail"].as_str().unwrap_or_default().split_once("known are ").map(|(_, known)| known.to_owned());
+        for name in known.iter().flat_map(|known| known.split(", ")) {
+            assert!(
+                query.iter().any(|part| part.starts_with(&format!("{name}="))),
+                "{path} takes {name}, which is not described"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_are_what_the_description_says() {
+    let home = Home::new();
+    let mut receiver = Receiver::listen().await;
+    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", SECRET)]);
+    let mut description = Description::of(&server).await;
+    macro_rules! call {
+        ($method:ident $template:literal $(, $name:ident = $value:expr)* ; $query:expr, $body:expr) => {{
+            let fills: [(&str, String); _] = [$((concat!("{", stringify!($name), "}"), $value.to_string())),*];
+            let path = fills.iter().fold($template.to_owned(), |path, (name, value)| path.replace(name, value));
+            let method: Method = stringify!($method).parse().unwrap();
+            let (status, body) = server.call(method, &format!("{path}{}", $query), $body).await;
+            description.check($template, &stringify!($method).to_lowercase(), status.as_u16(), &body);
+            (status.as_u16(), body)
+        }};
+    }
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+
+    let alice = json!({
+        "timezone": "Europe/Berlin", "language": "de", "addresses": [{ "channel": "webhook", "address": receiver.url }],
+        "quiet_hours": { "from": "03:00", "to": "03:01", "digest": true }, "admin": true,
+    });
+    assert_eq!(call!(PUT "/v1/users/{id}", id = "alice"; "", Some(alice.clone())).0, 201);
+    assert_eq!(call!(PUT "/v1/users/{id}", id = "alice"; "", Some(alice)).0, 200);
+    call!(GET "/v1/users/{id}", id = "alice"; "", None);
+    call!(GET "/v1/users"; "?limit=1", None);
+    call!(PUT "/v1/users/{id}", id = "bob"; "", Some(json!({ "paused_until": "3d" })));
+    call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
+    call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
+
+    let full = json!({
+        "user": "alice", "message": "take your medicine", "name": "medicine", "schedule": { "type": "daily", "time": "08:00", "except": ["sat"], "count": 9 },
+        "require_ack": true, "ack_prompt": "done?", "ack_timeout": "10m", "max_ack_reminders": 2, "misfire": { "policy": "all", "within": "2h" },
+        "on_unknown": "hold", "priority": "critical", "only": true, "to": [{ "channel": "webhook", "address": receiver.url }], "metadata": { "a": [1] },
+    });
+    let (status, made) = call!(POST "/v1/reminders"; "", Some(full));
+    assert_eq!(status, 201, "{made}");
+    let id = text(&made["id"]);
+    for said in [
+        "every weekday at 7:30 stand up",
+        "lunch with Ann tomorrow from 12:00 to 13:30",
+        "20 minutes pizza",
+        "tomorrow at 8 call mom",
+        "workdays at 8, weekends at 10 medicine",
+    ] {
+        assert_eq!(call!(POST "/v1/reminders"; "", Some(json!({ "text": said, "lang": "en" }))).0, 201, "{said}");
+    }
+    for schedule in [
+        json!({ "type": "once", "at": "5m" }),
+        json!({ "type": "interval", "every": "2h", "anchor": "ack" }),
+        json!({ "type": "weekly", "time": "08:00", "days": ["mon", "thu"], "ends_at": "2099-01-01T00:00:00Z" }),
+        json!({ "type": "cron", "expr": "0 8 * * 1-5" }),
+        json!({ "type": "smart", "text": "last day of the month at 9" }),
+        json!({ "type": "rrule", "ical": "RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=17;BYMINUTE=0" }),
+    ] {
+        let (status, made) = call!(POST "/v1/reminders"; "", Some(json!({ "message": "m", "schedule": schedule })));
+        assert_eq!(status, 201, "{made}");
+    }
+    call!(POST "/v1/reminders"; "", Some(json!({ "text": "water the plants" })));
+    call!(POST "/v1/reminders"; "", Some(json!([])));
+    call!(POST "/v1/reminders/batch"; "", Some(json!({ "reminders": [{ "text": "tea in an hour" }] })));
+    call!(POST "/v1/reminders/batch"; "", Some(json!({ "reminders": [{}] })));
+    call!(GET "/v1/reminders"; "?limit=3", None);
+    call!(GET "/v1/reminders"; "?status=nonsense", None);
+    call!(PATCH "/v1/reminders/{id}", id = id; "", Some(json!({ "message": "now", "name": null })));
+    for verb in ["pause", "resume", "skip", "explode"] {
+        call!(POST "/v1/reminders/{id}/{verb}", id = id, verb = verb; "", None);
+    }
+    let (status, fired) = call!(POST "/v1/reminders/{id}/{verb}", id = id, verb = "fire"; "?user=alice", None);
+    assert_eq!(status, 200, "{fired}");
+    let run = text(&receiver.next().await.1["data"]["occurrence_id"]);
+    soon(async {
+        // The receiver hears of it before it is written down that it did.
+        while server.get(&format!("/v1/occurrences/{run}")).await["state"] != "awaiting_ack" {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    call!(GET "/v1/occurrences/{id}", id = run; "", None);
+    call!(POST "/v1/reminders/{id}/{verb}", id = id, verb = "snooze"; "", Some(json!({ "minutes": 5, "text": "later", "channel": "webhook" })));
+    call!(GET "/v1/occurrences/{id}", id = run; "", None);
+    let links = Links::new("", SECRET.as_bytes());
+    for (method, verb) in [("GET", Verb::Snooze), ("POST", Verb::Snooze), ("POST", Verb::Ack), ("POST", Verb::Ack)] {
+        let link = links.link(verb, run.parse().unwrap());
+        let request = server.request(method.parse().unwrap(), &link).header("accept", "application/json");
+        let (status, body) = answer(soon(request.send()).await.unwrap()).await;
+        description.check("/a/{token}", &method.to_lowercase(), status.as_u16(), &body);
+    }
+    call!(GET "/v1/occurrences/{id}", id = run; "", None);
+    call!(GET "/v1/reminders/{id}/occurrences", id = id; "?limit=2", None);
+    call!(GET "/v1/reminders/{id}", id = id; "?user=bob", None);
+    call!(GET "/v1/reminders/{id}", id = id; "", None);
+    call!(DELETE "/v1/reminders/{id}", id = id; "", None);
+    call!(GET "/v1/audit"; "?limit=2", None);
+    for said in ["morgen um 8", "every day at 8", "tomorrow from 9 to 11", "20 minutes", "nothing"] {
+        call!(POST "/v1/parse"; "", Some(json!({ "text": said })));
+    }
+    let (_, key) = call!(POST "/v1/keys"; "", Some(json!({ "name": "bot", "user": "alice", "expires_at": "90d" })));
+    call!(GET "/v1/keys"; "", None);
+    call!(DELETE "/v1/keys/{id}", id = text(&key["id"]); "", None);
+    call!(GET "/v1/channels"; "", None);
+    call!(POST "/v1/channels/{name}/test", name = "console"; "", None);
+    call!(POST "/v1/channels/{name}/test", name = "pigeon"; "", Some(json!({ "address": "x" })));
+    let items = json!([{ "key": "1", "reminder": { "user": "ann", "message": "tea", "schedule": { "type": "once", "at": "2099-03-02T08:00:00Z" } } },
+        { "key": "2" }, { "key": "3", "reminder": { "user": "ann" } }]);
+    for _ in 0..2 {
+        call!(POST "/v1/import"; "", Some(json!({ "source": "old@bot", "items": items })));
+    }
+    call!(GET "/v1/import/sends"; "?source=old@bot", None);
+    call!(GET "/v1/import/sends"; "", None);
+    call!(GET "/v1/dead-addresses"; "", None);
+    let gone = Receiver::answering(axum::http::StatusCode::GONE).await;
+    let to = json!([{ "channel": "webhook", "address": gone.url }]);
+    server.create(json!({ "message": "m", "schedule": { "type": "once", "at": "now" }, "to": to, "only": true })).await;
+    soon(async {
+        while server.get("/v1/dead-addresses").await["dead_addresses"] == json!([]) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    call!(GET "/v1/dead-addresses"; "", None);
+    call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
+    call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
+    call!(GET "/v1/stats"; "", None);
+    call!(GET "/v1/settings"; "", None);
+    call!(GET "/healthz"; "", None);
+    call!(GET "/readyz"; "", None);
+    call!(GET "/openapi.json"; "", None);
+
+    let unseen: Vec<String> = description
+        .operations()
+        .map(|(path, method, _)| format!("{method} {path}"))
+        .filter(|operation| !description.seen.contains(operation))
+        .collect();
+    assert_eq!(unseen, ["get /metrics"], "the answer of every other was checked; that one is no JSON");
+}
