@@ -22,6 +22,9 @@ mod trouble;
 /// How much memory, while many wait to be tried again.
 mod retry;
 
+/// How much work a reminder makes, for the database and for the node.
+mod cost;
+
 /// How long a restart takes, and how much memory.
 mod start;
 
@@ -66,6 +69,9 @@ mod nodes;
 
 /// Other processes, ended when they are no longer needed.
 mod child;
+
+/// Processor time and written bytes, as the system counts them.
+mod proc;
 
 /// The least of HTTP, so that the client costs less than what it measures.
 mod http;
@@ -133,6 +139,8 @@ enum Workload {
     Burst(burst::Args),
     /// How fast reminders are taken in: one by one, and in batches
     Create(create::Args),
+    /// Commits, rows, log and processor time of one reminder, at a steady rate
+    Cost(cost::Args),
     /// Time and memory of a restart
     Start(start::Args),
     /// Queries and processor time while nothing is due
@@ -202,6 +210,7 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Spread(args) => spread::run(args, common).await.map(Some),
         Workload::Burst(args) => burst::run(args, common).await.map(Some),
         Workload::Create(args) => create::run(args, common).await.map(Some),
+        Workload::Cost(args) => cost::run(args, common).await.map(Some),
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),
         Workload::Crash(args) => crash::run(args, common).await.map(Some),

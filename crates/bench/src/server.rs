@@ -1,7 +1,7 @@
 //! The server in a process of its own.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use jiff::SignedDuration;
@@ -11,11 +11,10 @@ use serde_json::Value;
 use super::child::Child;
 use super::http::{Connection, request};
 use super::place::Place;
+use super::proc::Stat;
 
 /// Where a server keeps the admin's key, in its data directory.
 const ADMIN_KEY_FILE: &str = "admin.key";
-/// What `/proc` counts processor time in, on every Linux.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A running `punctual serve`.
 pub(super) struct Server {
@@ -78,7 +77,8 @@ impl Server {
 
     /// What it has in memory.
     pub(super) fn memory(&self) -> anyhow::Result<Memory> {
-        let status = self.proc("status")?;
+        let path = self.proc().join("status");
+        let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let bytes = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
@@ -89,13 +89,7 @@ impl Server {
 
     /// How much processor time it has used.
     pub(super) fn cpu(&self) -> anyhow::Result<SignedDuration> {
-        let stat = self.proc("stat")?;
-        // The name, in parentheses, may hold anything; behind it, user and system time are fields 12 and 13.
-        let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
-        let ticks = |field: usize| behind.split_whitespace().nth(field)?.parse::<u64>().ok();
-        let ticks = ticks(11).zip(ticks(12)).map(|(user, system)| user + system);
-        let seconds = ticks.context("its stat cannot be read")? as f64 / TICKS_PER_SECOND;
-        Ok(SignedDuration::from_secs_f64(seconds))
+        Ok(Stat::read(&self.proc())?.cpu())
     }
 
     /// How many queries it has run, as it says itself.
@@ -126,9 +120,8 @@ impl Server {
         self.child.id()
     }
 
-    fn proc(&self, file: &str) -> anyhow::Result<String> {
-        let path = format!("/proc/{}/{file}", self.child.id());
-        std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
+    fn proc(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}", self.child.id()))
     }
 }
 

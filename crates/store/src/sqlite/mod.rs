@@ -98,6 +98,11 @@ impl SqliteStore {
         open::open(path, &options)
     }
 
+    /// How many rows this store has inserted, updated and deleted since it was opened: what `bench cost` counts.
+    pub fn n_changes(&self) -> u64 {
+        self.writer.changes()
+    }
+
     async fn write<T: Send + 'static>(
         &self,
         urgency: Urgency,

@@ -82,6 +82,14 @@ impl Writer {
         }
     }
 
+    /// How many rows have been inserted, updated and deleted.
+    pub(super) fn changes(&self) -> u64 {
+        match self {
+            Self::Thread(threads) => threads.jobs.n_changed.load(Ordering::Relaxed),
+            Self::Inline(connection, _) => lock(connection).total_changes(),
+        }
+    }
+
     /// Runs `work` in a transaction and returns when it is committed.
     pub(super) async fn run<T: Send + 'static>(
         &self,
@@ -201,6 +209,8 @@ pub(super) struct Jobs {
     waiting: Mutex<Waiting>,
     changed: Condvar,
     n_done: AtomicU64,
+    /// Rows that the jobs have changed, as SQLite counts them.
+    n_changed: AtomicU64,
 }
 
 #[derive(Default)]
@@ -276,6 +286,7 @@ fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>, com
     }
     while let Some(batch) = jobs.take(SHARED_MAX) {
         transact(&connection, batch, Some(commits));
+        jobs.n_changed.store(connection.total_changes(), Ordering::Relaxed);
         if log_pages.is_too_long() {
             // Readers are short, so this waits little; without it the log could grow for ever under constant writing.
             let _ = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
