@@ -1,20 +1,22 @@
 //! What a command changes.
 //!
-//! A store loads a reminder with its open occurrences, calls [`apply`] inside its transaction and writes what comes
+//! A store loads a reminder with its open occurrences, calls [`changed`] inside its transaction and writes what comes
 //! back. So every command is decided in one place, whatever the database.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::decide::claim::cut_off;
 use crate::decide::later;
-use crate::id::OccurrenceId;
 use crate::invalid::Invalid;
 use crate::occurrence::{Occurrence, State, Tries};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
+use crate::rules::course::{Course, Progress};
 use crate::schedule::Schedule;
+use crate::shard::shard_of;
 use crate::store::{By, Response};
-use crate::wake::{Series, after_settle};
+use crate::writes::{Deed, Moved, Writes};
 use crate::zone::Zone;
 
 /// How long after its delivery a reminder that wanted no answer can still be put off.
@@ -132,36 +134,12 @@ impl Patch {
 pub struct Loaded {
     /// The reminder.
     pub reminder: Reminder,
-    /// Where its series stands.
-    pub series: Series,
+    /// Its series and tally.
+    pub progress: Progress,
     /// Its occurrences that have not ended, by run.
     pub open: Vec<Occurrence>,
     /// The last occurrence that has ended; for a command that names a run ([`Change::run`]), that run if it has ended.
     pub last_ended: Option<Occurrence>,
-}
-
-/// What a store must write.
-#[derive(Debug, Clone)]
-pub struct Applied {
-    /// The reminder, changed.
-    pub reminder: Reminder,
-    /// Where its series stands now.
-    pub series: Series,
-    /// Existing occurrences, changed.
-    pub write: Vec<Occurrence>,
-    /// New occurrences.
-    pub insert: Vec<Occurrence>,
-    /// It has other addresses than before: what its open occurrences know about addresses, they must forget.
-    pub readdressed: bool,
-    /// The person's answer, if it was one.
-    pub response: Option<Response>,
-}
-
-impl Applied {
-    /// The instants at which the engine must look again.
-    pub fn wakes(&self) -> Vec<Timestamp> {
-        self.write.iter().chain(&self.insert).filter_map(|o| o.state.wake_at(o.due_at)).collect()
-    }
 }
 
 /// Why a command was refused. Nothing was changed.
@@ -178,20 +156,21 @@ pub enum Refused {
     Invalid(#[from] Invalid),
 }
 
-/// Decides what `change`, asked for by `by`, does to `loaded`.
-pub fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refused> {
+/// Decides what `change`, asked for by `by`, does to `loaded`; returns the occurrence that the command was about, if it was about one,
+/// and what is written.
+pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occurrence>, Writes), Refused> {
     let now = by.now;
+    let Loaded { reminder, progress, open, last_ended } = loaded;
+    let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
     let mut work = Work {
-        out: Applied {
-            reminder: loaded.reminder,
-            series: loaded.series,
-            write: Vec::new(),
-            insert: Vec::new(),
-            readdressed: false,
-            response: None,
-        },
-        open: loaded.open,
-        last_ended: loaded.last_ended,
+        course: Course { status: reminder.status, progress, n_open },
+        reminder,
+        before: open.clone(),
+        open,
+        last_ended,
+        write: Vec::new(),
+        insert: Vec::new(),
+        response: None,
         only_run: None,
         now,
     };
@@ -199,12 +178,13 @@ pub fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refuse
         if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
             return Err(Invalid::new("answer", "is none: ack, snooze and dismiss are").into());
         }
-        if *run == 0 || *run > work.out.series.last_run {
-            let problem = format!("there is no run {run}; the last one is {}", work.out.series.last_run);
-            return Err(Invalid::new("run", problem).into());
+        let last_run = work.course.progress.series.last_run;
+        if *run == 0 || *run > last_run {
+            return Err(Invalid::new("run", format!("there is no run {run}; the last one is {last_run}")).into());
         }
         work.only_run = Some(*run);
     }
+    let priority = work.reminder.priority;
     match change.plain() {
         Change::Cancel => work.cancel()?,
         Change::Pause => work.pause()?,
@@ -218,14 +198,39 @@ pub fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refuse
         // What is plain is none; see above.
         Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
     }
-    work.finish();
-    Ok(work.out)
+    let about = work.write.first().or(work.insert.first()).cloned();
+    let mut writes = work.writes();
+    if matches!(change.plain(), Change::Update(_)) {
+        writes.reminders.push(work.reminder.clone());
+        if priority != work.reminder.priority {
+            writes.priorities.push((work.reminder.id, work.reminder.priority));
+        }
+    }
+    writes.audit.push(Deed {
+        at: now,
+        actor: by.actor.as_str().into(),
+        action: change.verb(),
+        reminder: work.reminder.id,
+        run: about.as_ref().map(|occurrence| occurrence.id.run),
+        detail: None,
+    });
+    Ok((about, writes))
 }
 
 struct Work {
-    out: Applied,
+    reminder: Reminder,
+    course: Course,
+    /// The open runs as they were.
+    before: Vec<Occurrence>,
+    /// The open runs that nothing has changed so far.
     open: Vec<Occurrence>,
     last_ended: Option<Occurrence>,
+    /// Existing runs, changed.
+    write: Vec<Occurrence>,
+    /// New runs.
+    insert: Vec<Occurrence>,
+    /// The person's answer, if it was one.
+    response: Option<Response>,
     /// The run that an answer is meant for; none other is touched.
     only_run: Option<u32>,
     now: Timestamp,
@@ -233,7 +238,7 @@ struct Work {
 
 impl Work {
     fn cancel(&mut self) -> Result<(), Refused> {
-        match self.out.reminder.status {
+        match self.course.status {
             ReminderStatus::Cancelled => return Err(not_now("it is already cancelled")),
             ReminderStatus::Completed if self.open.is_empty() => {
                 return Err(not_now("it is over; nothing is left to cancel"));
@@ -250,10 +255,10 @@ impl Work {
                 State::AwaitingAck { .. } => State::Dismissed { at },
                 _ => State::Cancelled { at },
             };
-            self.out.write.push(occurrence);
+            self.write.push(occurrence);
         }
-        self.out.series.carried_by = None;
-        self.out.reminder.status = ReminderStatus::Cancelled;
+        self.course.progress.series.carried_by = None;
+        self.course.status = ReminderStatus::Cancelled;
         Ok(())
     }
 
@@ -265,48 +270,48 @@ impl Work {
                 State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
             ) {
                 occurrence.state = State::Paused;
-                self.out.write.push(occurrence);
+                self.write.push(occurrence);
             } else {
                 self.open.push(occurrence);
             }
         }
-        self.out.reminder.status = ReminderStatus::Paused;
+        self.course.status = ReminderStatus::Paused;
         Ok(())
     }
 
     fn resume(&mut self) -> Result<(), Refused> {
         self.must_be(ReminderStatus::Paused)?;
-        self.out.reminder.status = ReminderStatus::Active;
-        let recurring = self.out.reminder.schedule.is_recurring();
+        self.course.status = ReminderStatus::Active;
+        let recurring = self.reminder.schedule.is_recurring();
         for mut occurrence in std::mem::take(&mut self.open) {
             if occurrence.state != State::Paused {
                 self.open.push(occurrence);
                 continue;
             }
-            let carries = self.out.series.carried_by == Some(occurrence.id.run);
+            let carries = self.course.progress.series.carried_by == Some(occurrence.id.run);
             if occurrence.due_at > self.now || !recurring {
                 occurrence.state = State::Scheduled;
             } else {
                 // A series that was stopped on purpose goes on with its next run, not with what it slept through.
                 occurrence.state = State::Missed { at: self.now };
                 if carries {
-                    let Reminder { schedule, timezone, .. } = &self.out.reminder;
-                    let is_last = schedule.count.is_some_and(|count| self.out.series.planned >= count);
+                    let Reminder { schedule, timezone, .. } = &self.reminder;
+                    let is_last = self.course.is_counted_out(&self.reminder);
                     let next = schedule.next_after(timezone, self.now).filter(|_| !is_last);
                     self.plan(next);
                 }
             }
-            self.out.write.push(occurrence);
+            self.write.push(occurrence);
         }
         Ok(())
     }
 
     fn skip(&mut self) -> Result<(), Refused> {
         self.must_be(ReminderStatus::Active)?;
-        if !self.out.reminder.schedule.is_recurring() {
+        if !self.reminder.schedule.is_recurring() {
             return Err(not_now("it has a single run; cancel it instead"));
         }
-        let carrier = self.out.series.carried_by;
+        let carrier = self.course.progress.series.carried_by;
         let Some(mut occurrence) = self.take(|o| Some(o.id.run) == carrier) else {
             return Err(not_now("no run is planned that could be skipped"));
         };
@@ -318,7 +323,7 @@ impl Work {
         }
         occurrence.state = State::Cancelled { at: self.now };
         self.go_on(&occurrence);
-        self.out.write.push(occurrence);
+        self.write.push(occurrence);
         Ok(())
     }
 
@@ -330,15 +335,15 @@ impl Work {
         self.respond(&occurrence, kind, by, None);
         // An interval counted from the answer goes on from here.
         self.go_on(&occurrence);
-        self.out.write.push(occurrence);
+        self.write.push(occurrence);
         Ok(())
     }
 
     fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
-        if !self.out.reminder.snooze_allowed {
+        if !self.reminder.snooze_allowed {
             return Err(not_now("it cannot be put off: snooze_allowed is false"));
         }
-        if self.out.reminder.status == ReminderStatus::Cancelled {
+        if self.course.status == ReminderStatus::Cancelled {
             return Err(not_now("it is cancelled"));
         }
         if until <= self.now {
@@ -381,8 +386,8 @@ impl Work {
             // The series goes on where it would have: a snooze moves this run alone.
             self.go_on(&occurrence);
         }
-        if self.out.reminder.status == ReminderStatus::Completed {
-            self.out.reminder.status = ReminderStatus::Active;
+        if self.course.status == ReminderStatus::Completed {
+            self.course.status = ReminderStatus::Active;
         }
         if matches!(occurrence.state, State::Processing { .. }) {
             // It is being asked again just now. If that arrives, what is said later must not look like a repeat of it.
@@ -393,46 +398,64 @@ impl Work {
         occurrence.at_once = false;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
         self.respond(&occurrence, "snooze", by, Some(until));
-        self.out.write.push(occurrence);
+        self.write.push(occurrence);
         Ok(())
     }
 
     fn fire(&mut self) -> Result<(), Refused> {
-        if self.out.reminder.status == ReminderStatus::Cancelled {
+        if self.course.status == ReminderStatus::Cancelled {
             return Err(not_now("it is cancelled"));
         }
-        let run = self.next_run();
-        self.out.insert.push(Occurrence { at_once: true, ..Occurrence::scheduled(run, self.now) });
+        let run = self.course.next_run(&self.reminder);
+        self.insert.push(Occurrence { at_once: true, ..Occurrence::scheduled(run, self.now) });
         Ok(())
     }
 
     fn update(&mut self, patch: &Patch) -> Result<(), Refused> {
-        if self.out.reminder.status == ReminderStatus::Cancelled {
+        if self.course.status == ReminderStatus::Cancelled {
             return Err(not_now("it is cancelled; make a new one"));
         }
-        let recurring = self.out.reminder.schedule.is_recurring();
+        let recurring = self.reminder.schedule.is_recurring();
         // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
-        let before = addresses(&self.out.reminder);
-        patch.apply(&mut self.out.reminder);
-        self.out.readdressed = before != addresses(&self.out.reminder);
-        self.out.reminder.validate()?;
+        let before = addresses(&self.reminder);
+        patch.apply(&mut self.reminder);
+        self.reminder.validate()?;
         if replan {
             self.replan()?;
+        }
+        if before != addresses(&self.reminder) {
+            self.readdress();
         }
         Ok(())
     }
 
+    /// Lets every open run forget what it knows of the old addresses.
+    fn readdress(&mut self) {
+        for occurrence in &mut self.write {
+            occurrence.readdress();
+        }
+        for mut occurrence in std::mem::take(&mut self.open) {
+            let before = occurrence.clone();
+            occurrence.readdress();
+            if occurrence == before {
+                self.open.push(occurrence);
+            } else {
+                self.write.push(occurrence);
+            }
+        }
+    }
+
     /// Plans the series anew from its changed rule. What is under way or has been put off by a person stays.
     fn replan(&mut self) -> Result<(), Refused> {
-        let reminder = &self.out.reminder;
+        let reminder = &self.reminder;
         let Some(due_at) = reminder.schedule.first_after(&reminder.timezone, self.now) else {
             return Err(Invalid::new("schedule", "is never due: every instant of it has passed").into());
         };
         let recurring = reminder.schedule.is_recurring();
-        let paused = reminder.status == ReminderStatus::Paused;
-        let carrier = self.out.series.carried_by;
+        let paused = self.course.status == ReminderStatus::Paused;
+        let carrier = self.course.progress.series.carried_by;
         let planned = self.take(|o| {
             matches!(o.state, State::Scheduled | State::Waiting { .. } | State::Paused)
                 && (carrier.is_none() || carrier == Some(o.id.run))
@@ -444,72 +467,71 @@ impl Work {
                 // What it was due for is no more, and nothing of it waits.
                 occurrence.state = State::Scheduled;
             }
-            self.out.series.carried_by = recurring.then_some(occurrence.id.run);
-            self.out.write.push(occurrence);
+            self.course.progress.series.carried_by = recurring.then_some(occurrence.id.run);
+            self.write.push(occurrence);
         } else {
-            let id = self.next_run();
-            self.out.series.carried_by = recurring.then_some(id.run);
+            let id = self.course.next_run(&self.reminder);
+            self.course.progress.series.carried_by = recurring.then_some(id.run);
             let mut occurrence = Occurrence::scheduled(id, due_at);
             if paused {
                 occurrence.state = State::Paused;
             } else {
-                self.out.reminder.status = ReminderStatus::Active;
+                self.course.status = ReminderStatus::Active;
             }
-            self.out.insert.push(occurrence);
+            self.insert.push(occurrence);
         }
         // A changed rule counts its runs from here.
-        self.out.series.planned = 1;
+        self.course.progress.series.planned = 1;
         Ok(())
     }
 
-    /// Ends the reminder when its last occurrence has ended and the series with it.
-    fn finish(&mut self) {
-        self.out.reminder.updated_at = self.now;
-        let is_open = |o: &Occurrence| !o.state.is_final();
-        let open = !self.open.is_empty() || self.out.write.iter().any(is_open) || self.out.insert.iter().any(is_open);
-        if self.out.reminder.status == ReminderStatus::Active && !open && self.out.series.carried_by.is_none() {
-            self.out.reminder.status = ReminderStatus::Completed;
+    /// What is written: the runs that changed, and the reminder, which is over when nothing of it is left.
+    fn writes(&mut self) -> Writes {
+        let mut writes = Writes::new(self.now);
+        let shard = shard_of(&self.reminder.user);
+        self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        for occurrence in self.write.iter().chain(&self.insert) {
+            self.course.n_open += u32::from(!occurrence.state.is_final());
         }
+        // A run that was sent and has now ended, by an answer or with its reminder, is the last thing that became of it.
+        if let Some(sent) = self.write.iter().rfind(|occurrence| occurrence.tries.reached > 0) {
+            self.course.progress.tally.last_status = Some(sent.state.kind());
+        }
+        for occurrence in std::mem::take(&mut self.write) {
+            if occurrence.state.sending().is_some() {
+                // Its node goes on with it.
+                writes.occurrences.push(occurrence);
+                continue;
+            }
+            // An answer can end a run that is just being sent once more. The result of that attempt will find no lease.
+            let before = self.before.iter().find(|before| before.id == occurrence.id);
+            writes.attempts.extend(before.and_then(|before| cut_off(before, self.now)));
+            writes.change(occurrence, shard);
+        }
+        for occurrence in std::mem::take(&mut self.insert) {
+            writes.plan(occurrence, &self.reminder);
+        }
+        writes.responses.extend(self.response.take());
+        self.course.complete();
+        let Course { status, progress, .. } = self.course;
+        self.reminder.status = status;
+        self.reminder.updated_at = self.now;
+        writes.moved.push(Moved { reminder: self.reminder.id, status, changed_at: Some(self.now), progress });
+        writes
     }
 
     /// Plans the next run if `occurrence` carries the series.
     fn go_on(&mut self, occurrence: &Occurrence) {
-        let next = after_settle(
-            &self.out.reminder,
-            &self.out.series,
-            occurrence.id.run,
-            occurrence.due_at,
-            &occurrence.state,
-            self.now,
-        );
-        if let Some(next) = next {
-            self.plan(next);
-        }
+        self.insert.extend(self.course.go_on(&self.reminder, occurrence, occurrence.due_at, self.now));
     }
 
     fn plan(&mut self, next: Option<Timestamp>) {
-        let Some(due_at) = next else {
-            self.out.series.carried_by = None;
-            return;
-        };
-        let id = self.next_run();
-        self.out.series.carried_by = Some(id.run);
-        self.out.series.planned += 1;
-        let mut occurrence = Occurrence::scheduled(id, due_at);
-        if self.out.reminder.status == ReminderStatus::Paused {
-            occurrence.state = State::Paused;
-        }
-        self.out.insert.push(occurrence);
-    }
-
-    fn next_run(&mut self) -> OccurrenceId {
-        self.out.series.last_run += 1;
-        OccurrenceId { reminder: self.out.reminder.id, run: self.out.series.last_run }
+        self.insert.extend(self.course.plan(&self.reminder, next));
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        let user = by.user.clone().unwrap_or_else(|| self.out.reminder.user.clone());
-        self.out.response = Some(Response {
+        let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
+        self.response = Some(Response {
             occurrence: occurrence.id,
             kind,
             at: self.now,
@@ -523,7 +545,7 @@ impl Work {
 
     /// The earliest occurrence whose person has been asked; also while it is being asked again.
     fn take_asked(&mut self) -> Option<Occurrence> {
-        let wants_answer = self.out.reminder.ack.is_some();
+        let wants_answer = self.reminder.ack.is_some();
         let only_run = self.only_run;
         self.take(|o| match o.state {
             _ if only_run.is_some_and(|run| run != o.id.run) => false,
@@ -539,7 +561,7 @@ impl Work {
     }
 
     fn no_question(&self) -> Refused {
-        if self.out.reminder.ack.is_none() {
+        if self.reminder.ack.is_none() {
             return not_now("it asks for no answer: require_ack is false");
         }
         if self.only_run.is_some() {
@@ -554,7 +576,7 @@ impl Work {
     }
 
     fn must_be(&self, wanted: ReminderStatus) -> Result<(), Refused> {
-        let status = self.out.reminder.status;
+        let status = self.course.status;
         if status == wanted { Ok(()) } else { Err(not_now(&format!("it is {status}, not {wanted}"))) }
     }
 }

@@ -1,15 +1,28 @@
 //! What an attempt's result means for its occurrence.
 
+/// What a claim takes, ends and puts off.
+pub mod claim;
+
+/// What the ends of leases change.
+pub mod settle;
+
+/// What changes for a person's open runs when the person changes.
+pub mod person;
+
+/// Which admins are told of a run of a critical reminder.
+pub mod tell;
+
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::alert::News;
 use crate::channel::{Receipt, SendError};
-use crate::occurrence::{AttemptStatus, Lease, State, Tries};
+use crate::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, Tries};
 use crate::retry::RetryPolicy;
 use crate::rules::route::{Trouble, WayOn, is_unheard_of, refused_after, way_on};
-use crate::store::{AttemptEnd, Claimed, Settlement};
+use crate::store::{Claimed, Settlement};
+use crate::wake::CUT_OFF;
 
 /// Turns what the channel said into what is written: the attempt's end and the occurrence's next state.
 ///
@@ -22,14 +35,14 @@ pub fn decide(
     begun_at: Timestamp,
     now: Timestamp,
 ) -> Settlement {
-    let end = |status| AttemptEnd { status, begun_at, at: now, error: None, message_id: None, gone: false, key: None };
+    let attempt = |status| attempt(claimed, status, begun_at, now);
     match said {
         Ok(receipt) => {
             let state = reached(claimed, receipt.unanswerable, now);
             let before = claimed.before.tries;
             let (asks, reached) = (before.asks + 1, before.reached + 1);
             let tries = Tries { position: 0, rounds: 0, asks, reached, ..before };
-            ended(claimed, AttemptEnd { message_id: receipt.message_id, ..end(AttemptStatus::Sent) }, state, tries)
+            ended(claimed, Attempt { message_id: receipt.message_id, ..attempt(AttemptStatus::Sent) }, state, tries)
         }
         Err(error) => {
             let status = match &error {
@@ -39,7 +52,8 @@ pub fn decide(
             };
             let (text, gone) = (error.to_string(), matches!(error, SendError::Gone(_)));
             let (state, tries) = after_trouble(claimed, Trouble::of(&error, now), &text, policy, jitter, now);
-            ended(claimed, AttemptEnd { error: Some(text), gone, ..end(status) }, state, tries)
+            let settlement = ended(claimed, Attempt { error: Some(text), ..attempt(status) }, state, tries);
+            Settlement { gone, ..settlement }
         }
     }
 }
@@ -48,16 +62,32 @@ pub fn decide(
 pub fn not_tried(claimed: &Claimed, trouble: Trouble, policy: &RetryPolicy, jitter: f64, now: Timestamp) -> Settlement {
     let text = trouble.why_not_tried(claimed, now);
     let (state, tries) = after_trouble(claimed, trouble, &text, policy, jitter, now);
-    let (status, error) = (AttemptStatus::Failed, Some(text));
-    let end = AttemptEnd { status, begun_at: now, at: now, error, message_id: None, gone: false, key: None };
-    ended(claimed, end, state, tries)
+    let attempt = attempt(claimed, AttemptStatus::Failed, now, now);
+    ended(claimed, Attempt { error: Some(text), ..attempt }, state, tries)
+}
+
+/// The attempt that was claimed, as it ended.
+fn attempt(claimed: &Claimed, status: AttemptStatus, begun_at: Timestamp, now: Timestamp) -> Attempt {
+    let to = claimed.to();
+    Attempt {
+        number: claimed.attempt(),
+        channel: to.channel.clone(),
+        address: to.address.clone(),
+        status,
+        started_at: begun_at,
+        ended_at: Some(now),
+        error: None,
+        message_id: None,
+        key: None,
+        attempt_key: Some(claimed.attempt_key()),
+    }
 }
 
 /// Notes under which key a run went out that was sent in one message with others.
 #[must_use]
 pub fn sent_under(mut settlement: Settlement, key: &str) -> Settlement {
-    if let Some(end) = &mut settlement.ended {
-        end.key = Some(key.to_owned());
+    if let Some(attempt) = &mut settlement.attempt {
+        attempt.key = Some(key.to_owned());
     }
     settlement
 }
@@ -73,7 +103,7 @@ fn after_trouble(
 ) -> (State, Tries) {
     let before = claimed.before.tries;
     let tries = Tries { refused: refused_after(claimed, trouble), ..before };
-    let again = |retry_at| State::PendingRetry { retry_at, error: text.to_owned() };
+    let again = |retry_at| State::PendingRetry { retry_at, error: text.to_owned(), waits_for: None };
     match way_on(claimed, trouble, policy, jitter, now) {
         WayOn::Wait { until, .. } => (again(until), tries),
         WayOn::OtherAddress { position } => (again(now), Tries { position, ..tries }),
@@ -87,9 +117,9 @@ fn after_trouble(
 }
 
 /// The end of a lease whose attempt has ended.
-fn ended(claimed: &Claimed, end: AttemptEnd, state: State, tries: Tries) -> Settlement {
+fn ended(claimed: &Claimed, attempt: Attempt, state: State, tries: Tries) -> Settlement {
     let before = &claimed.before;
-    let reached_first = tries.reached == 1 && end.status == AttemptStatus::Sent;
+    let reached_first = tries.reached == 1 && attempt.status == AttemptStatus::Sent;
     let is_first_try = before.state == State::Scheduled && before.tries.attempts == 0;
     let news = match &state {
         State::Failed { .. } => Some(News::Ended),
@@ -97,49 +127,34 @@ fn ended(claimed: &Claimed, end: AttemptEnd, state: State, tries: Tries) -> Sett
         _ if reached_first && !is_first_try => Some(News::Recovered),
         _ => None,
     };
-    Settlement {
-        occurrence: before.id,
-        lease: claimed.lease,
-        attempt: claimed.attempt(),
-        counts: reached_first || matches!(state, State::Failed { .. }),
-        ended: Some(end),
-        state,
-        tries: Tries { attempts: claimed.attempt(), ..tries },
-        due_at: before.due_at,
-        news,
-    }
+    let counts = reached_first || matches!(state, State::Failed { .. });
+    let tries = Tries { attempts: attempt.number, ..tries };
+    let occurrence = Occurrence { state, tries, ..before.clone() };
+    Settlement { occurrence, lease: claimed.lease, attempt: Some(attempt), gone: false, counts, news }
 }
 
 /// Gives a lease back as if the occurrence had never been claimed: its send never began.
 pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
-    let state = match &claimed.before.state {
-        // What the platform has stays to be asked about.
-        State::Processing { lease } if claimed.noted.is_some() => {
-            State::Processing { lease: Lease { until: now, ..*lease } }
+    let mut occurrence = claimed.before.clone();
+    occurrence.state = match occurrence.state {
+        // The platform has the message, so the next node asks about it.
+        State::Processing { lease, sending } if claimed.noted.is_some() => {
+            State::Processing { lease: Lease { number: claimed.lease, until: now, ..lease }, sending }
         }
-        // The lease it was taken over from is gone; what remains is that it must be tried again.
-        State::Processing { .. } => State::PendingRetry { retry_at: now, error: "cut off in flight".into() },
-        state => state.clone(),
+        // The node that it was taken over from is gone, and it must be tried again.
+        State::Processing { .. } => State::PendingRetry { retry_at: now, error: CUT_OFF.to_owned(), waits_for: None },
+        state => state,
     };
-    Settlement {
-        occurrence: claimed.before.id,
-        lease: claimed.lease,
-        attempt: claimed.attempt(),
-        ended: None,
-        state,
-        tries: claimed.before.tries,
-        due_at: claimed.before.due_at,
-        counts: false,
-        news: None,
-    }
+    Settlement { occurrence, lease: claimed.lease, attempt: None, gone: false, counts: false, news: None }
 }
 
 /// Gives a lease back until `retry_at`, because its turn cannot come before; `why` says so. No attempt is lost.
 pub fn postpone(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settlement {
-    if claimed.noted.is_some() {
-        return withdraw(claimed, retry_at);
+    let mut settlement = withdraw(claimed, retry_at);
+    if claimed.noted.is_none() {
+        settlement.occurrence.state = State::PendingRetry { retry_at, error: why, waits_for: None };
     }
-    Settlement { state: State::PendingRetry { retry_at, error: why }, ..withdraw(claimed, retry_at) }
+    settlement
 }
 
 /// The same for one whose only receiver fails everybody: for its person that is as if it had failed.
@@ -150,7 +165,9 @@ pub fn postpone_in_trouble(claimed: &Claimed, retry_at: Timestamp, why: String) 
 
 fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {
     match &claimed.reminder.ack {
-        Some(ack) if !unanswerable => State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout) },
+        Some(ack) if !unanswerable => {
+            State::AwaitingAck { delivered_at: now, ask_again_at: later(now, ack.timeout), waits_for: None }
+        }
         _ => State::Delivered { at: now },
     }
 }

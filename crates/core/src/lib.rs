@@ -30,8 +30,14 @@ pub mod rules;
 /// What happens when an occurrence's moment comes, or has passed unnoticed.
 pub mod wake;
 
+/// Small rules, each in one place.
+pub mod rules;
+
 /// What an attempt's result means for its occurrence.
 pub mod decide;
+
+/// Everything that a decision can ask a store to write.
+pub mod writes;
 
 /// Where a reminder goes, and whether anybody can receive it.
 pub mod reach;

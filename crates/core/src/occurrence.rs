@@ -13,13 +13,14 @@
 //! engine must look at the occurrence again: stores index that and nothing else, so what has ended costs
 //! nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::decide::later;
 use crate::id::OccurrenceId;
-use crate::reminder::{ADDRESSES_MAX, AckPolicy, words};
+use crate::reminder::{ADDRESSES_MAX, AckPolicy, Address, words};
 
 /// One run of a reminder.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +52,20 @@ impl Occurrence {
         later(self.due_at, waited)
     }
 
+    /// Forgets which addresses were tried and which refused: it has others now.
+    pub fn forget_addresses(&mut self) {
+        self.tries.position = 0;
+        self.tries.refused = 0;
+    }
+
+    /// Notes that it has other addresses now. An attempt that is under way goes on at the old one, and then they are forgotten.
+    pub fn readdress(&mut self) {
+        match &mut self.state {
+            State::Processing { sending, .. } => sending.readdressed = true,
+            _ => self.forget_addresses(),
+        }
+    }
+
     /// The instant the run was made for, if something has moved it since: what a store keeps beside `due_at`.
     pub fn moved_from(&self) -> Option<Timestamp> {
         (self.made_for != self.due_at).then_some(self.made_for)
@@ -75,12 +90,8 @@ pub struct Tries {
     pub reached: u32,
 }
 
-/// The position of a send under way that has got other addresses meanwhile: one past the last that a reminder and its user can have
-/// together. What it learns about the old ones says nothing about the new ones, so a store forgets it when the lease ends.
-pub const READDRESSED: u32 = 2 * ADDRESSES_MAX as u32;
-
-// Each address has a bit in `Tries::refused`.
-const _: () = assert!(READDRESSED <= u64::BITS);
+// Each address of a reminder and of its user has a bit in `Tries::refused`.
+const _: () = assert!(2 * ADDRESSES_MAX as u32 <= u64::BITS);
 
 /// Where an occurrence stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +102,8 @@ pub enum State {
     Processing {
         /// The node's right to do so.
         lease: Lease,
+        /// The attempt that is under way.
+        sending: Sending,
     },
     /// Failed so far; the next attempt comes at `retry_at`.
     PendingRetry {
@@ -98,6 +111,8 @@ pub enum State {
         retry_at: Timestamp,
         /// What went wrong last.
         error: String,
+        /// The retry was put off to then because the person must not be disturbed.
+        waits_for: Option<Why>,
     },
     /// Reached the person, who has been asked for an answer.
     AwaitingAck {
@@ -105,6 +120,8 @@ pub enum State {
         delivered_at: Timestamp,
         /// When to ask again, or to give up asking.
         ask_again_at: Timestamp,
+        /// Asking again was put off to then because the person must not be disturbed.
+        waits_for: Option<Why>,
     },
     /// Put off by the person; due again at the occurrence's `due_at`.
     Snoozed,
@@ -112,6 +129,8 @@ pub enum State {
     Waiting {
         /// For the end of what.
         why: Why,
+        /// When it was due before. A person who may be disturbed sooner than expected is still not told before this.
+        from: Timestamp,
     },
     /// Its reminder is paused.
     Paused,
@@ -165,60 +184,96 @@ pub enum Why {
 
 words!(Why as "why" { "quiet" => Quiet, "paused" => Paused });
 
-/// What a store keeps of a state beside its kind.
-#[derive(Debug, Clone)]
+/// An attempt that is under way: written down with the lease, before the send begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sending {
+    /// Where to.
+    pub to: Address,
+    /// When its node claimed it.
+    pub since: Timestamp,
+    /// The platform's own id of the message, once the platform has taken it.
+    pub message_id: Option<String>,
+    /// The reminder or its person has got other addresses since. What this attempt learns about the old ones says nothing about
+    /// the new ones.
+    pub readdressed: bool,
+}
+
+/// What a store keeps of a state beside its kind, a field a column.
+#[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// The number of the last lease.
     pub lease: u64,
+    /// [`Lease::node`].
+    pub node: Option<String>,
     /// When the occurrence must be looked at; none once it has ended.
     pub wake_at: Option<Timestamp>,
-    /// When the state was reached.
-    pub reached_at: Timestamp,
-    /// What [`State::kept_note`] said, or nothing.
-    pub note: String,
+    /// [`State::kept_at`].
+    pub at: Option<Timestamp>,
+    /// [`State::error`].
+    pub error: Option<String>,
+    /// [`State::waits_for`].
+    pub waits_for: Option<Why>,
+    /// The channel and the address of [`Sending::to`].
+    pub to: Option<(String, String)>,
+    /// [`Sending::message_id`].
+    pub message_id: Option<String>,
+    /// [`Sending::readdressed`].
+    pub readdressed: bool,
 }
 
 impl State {
-    /// The state that a store kept; `None` for an open one without a moment, which nothing writes.
-    pub fn from_kept(kind: StateKind, kept: Kept) -> Option<Self> {
-        let Kept { lease, wake_at, reached_at: at, note } = kept;
+    /// The state that a store kept for an occurrence due at `due_at`; `None` where a column is missing that this kind of state
+    /// has, which nothing writes.
+    pub fn from_kept(kind: StateKind, kept: Kept, due_at: Timestamp) -> Option<Self> {
+        let Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed } = kept;
+        let at = at.unwrap_or(due_at);
+        let error = error.unwrap_or_default();
         Some(match kind {
             StateKind::Scheduled => Self::Scheduled,
-            StateKind::Processing => Self::Processing { lease: Lease { number: lease, until: wake_at? } },
-            StateKind::PendingRetry => Self::PendingRetry { retry_at: wake_at?, error: note },
-            StateKind::AwaitingAck => Self::AwaitingAck { delivered_at: at, ask_again_at: wake_at? },
-            StateKind::Snoozed => match note.parse() {
-                Ok(why) => Self::Waiting { why },
-                Err(_) => Self::Snoozed,
-            },
-            StateKind::Waiting => Self::Waiting { why: note.parse().unwrap_or(Why::Quiet) },
+            StateKind::Processing => {
+                let (channel, address) = to?;
+                Self::Processing {
+                    lease: Lease { number: lease, until: wake_at?, node: node?.into() },
+                    sending: Sending { to: Address { channel, address }, since: at, message_id, readdressed },
+                }
+            }
+            StateKind::PendingRetry => Self::PendingRetry { retry_at: wake_at?, error, waits_for },
+            StateKind::AwaitingAck => Self::AwaitingAck { delivered_at: at, ask_again_at: wake_at?, waits_for },
+            StateKind::Snoozed => Self::Snoozed,
+            StateKind::Waiting => Self::Waiting { why: waits_for?, from: at },
             StateKind::Paused => Self::Paused,
             StateKind::Delivered => Self::Delivered { at },
             StateKind::Completed => Self::Completed { at },
             StateKind::Dismissed => Self::Dismissed { at },
             StateKind::Unanswered => Self::Unanswered { at },
-            StateKind::Failed => Self::Failed { at, error: note },
+            StateKind::Failed => Self::Failed { at, error },
             StateKind::Cancelled => Self::Cancelled { at },
             StateKind::Missed => Self::Missed { at },
         })
     }
 
-    /// The word a store keeps for it.
-    ///
-    /// What waits is kept as `snoozed`, with why as its note. A node of an earlier version, which shares the database while
-    /// nodes are replaced one by one, then sends it when it is due again instead of not being able to read it.
-    pub fn kept_kind(&self) -> StateKind {
+    /// What it waits for the end of, if its person must not be disturbed.
+    pub fn waits_for(&self) -> Option<Why> {
         match self {
-            Self::Waiting { .. } => StateKind::Snoozed,
-            _ => self.kind(),
+            Self::Waiting { why, .. } => Some(*why),
+            Self::PendingRetry { waits_for, .. } | Self::AwaitingAck { waits_for, .. } => *waits_for,
+            _ => None,
         }
     }
 
-    /// What a store keeps beside that word: what went wrong, or why it waits.
-    pub fn kept_note(&self) -> Option<&str> {
+    /// The lease, if a node has one.
+    pub fn lease(&self) -> Option<&Lease> {
         match self {
-            Self::Waiting { why } => Some(why.as_str()),
-            _ => self.error(),
+            Self::Processing { lease, .. } => Some(lease),
+            _ => None,
+        }
+    }
+
+    /// The attempt that is under way, if one is.
+    pub fn sending(&self) -> Option<&Sending> {
+        match self {
+            Self::Processing { sending, .. } => Some(sending),
+            _ => None,
         }
     }
 
@@ -240,7 +295,7 @@ impl State {
     pub fn wake_at(&self, due_at: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Scheduled | Self::Snoozed | Self::Waiting { .. } => Some(due_at),
-            Self::Processing { lease } => Some(lease.until),
+            Self::Processing { lease, .. } => Some(lease.until),
             Self::PendingRetry { retry_at, .. } => Some(*retry_at),
             Self::AwaitingAck { ask_again_at, .. } => Some(*ask_again_at),
             _ => None,
@@ -279,6 +334,15 @@ impl State {
             | Self::Missed { at } => Some(*at),
             Self::AwaitingAck { delivered_at, .. } => Some(*delivered_at),
             _ => None,
+        }
+    }
+
+    /// The instant that a store keeps beside the state: [`Self::at`], or when an attempt was claimed, or since when a run waits.
+    pub fn kept_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Waiting { from, .. } => Some(*from),
+            Self::Processing { sending, .. } => Some(sending.since),
+            _ => self.at(),
         }
     }
 
@@ -322,12 +386,14 @@ words!(StateKind as "state" {
 ///
 /// The number rises with every claim of the occurrence. A settle names it and changes nothing when another
 /// claim has been made since: that is what stops a node that slept through its lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Which claim of the occurrence this is.
     pub number: u64,
     /// When it ends unless renewed.
     pub until: Timestamp,
+    /// The node that has it.
+    pub node: Arc<str>,
 }
 
 /// One try at one address.

@@ -1,7 +1,7 @@
 //! The promise a store makes.
 //!
-//! One method is one transaction. A store writes what the pure code of this crate decided; it calls
-//! [`crate::wake`] and [`crate::change`] inside its transactions and invents no transitions of its own.
+//! One method is one transaction. A store locks and loads, lets the pure code of this crate decide ([`crate::decide`],
+//! [`crate::change`]) and writes the [`crate::writes::Writes`] that comes back. It decides nothing itself.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,11 +18,12 @@ use crate::change::{Change, Refused};
 use crate::channel::{Rate, WAIT_MAX};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
-use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind, Tries};
+use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, StateKind};
 use crate::reach::Fallback;
 use crate::reminder::{Address, Reminder, ReminderStatus};
-use crate::shard::Shards;
+use crate::shard::{Shards, shard_of};
 use crate::user::{ApiKey, Person, User};
+use crate::writes::{Deed, Planned, Writes};
 
 /// Where reminders live.
 #[async_trait]
@@ -39,7 +40,7 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps what was answered to a request that has begun; `None`: nothing was done, and its key is free again.
     async fn finish_answer(&self, key: &str, answer: Option<Answer>) -> Result<(), StoreError>;
 
-    /// Applies one command, as [`crate::change::apply`] decides, to a reminder of `by.user`'s, and keeps what is answered to it in
+    /// Applies one command, as [`crate::change::changed`] decides, to a reminder of `by.user`'s, and keeps what is answered to it in
     /// the same transaction (`by.repeat`).
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError>;
 
@@ -85,8 +86,8 @@ pub trait Store: Send + Sync + 'static {
     /// Leases up to `limit` occurrences whose moment lies in `claim.from..=claim.until`, most urgent first, and
     /// writes an attempt for each that is to be sent. Never returns one whose lease another holds.
     ///
-    /// What the moment means is decided by [`crate::wake::on_wake`]: occurrences that end without a send are ended
-    /// here and not returned.
+    /// What the moment means is decided by [`crate::decide::claim`]: occurrences that end without a send are ended here and not
+    /// returned.
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError>;
 
     /// Ends leases with what became of their attempts and plans what comes next, all in one transaction. A settlement
@@ -340,6 +341,16 @@ pub struct Create {
     pub now: Timestamp,
 }
 
+impl Create {
+    /// What is written.
+    pub fn writes(self) -> Writes {
+        let mut writes = Writes::new(self.now);
+        writes.answered.extend(self.answered);
+        writes.create(self.reminders, &self.actor.into());
+        writes
+    }
+}
+
 /// A reminder and the instant of its first run.
 #[derive(Debug, Clone)]
 pub struct NewReminder {
@@ -350,6 +361,12 @@ pub struct NewReminder {
 }
 
 impl NewReminder {
+    /// Its first run, as it is written.
+    pub fn first(&self) -> Planned {
+        let Reminder { priority, user, .. } = &self.reminder;
+        Planned { occurrence: self.first_run(), priority: *priority, shard: shard_of(user) }
+    }
+
     /// Its first run. One that is paused from the start has it waiting.
     pub fn first_run(&self) -> Occurrence {
         let id = OccurrenceId { reminder: self.reminder.id, run: 1 };
@@ -579,6 +596,28 @@ pub struct Trail {
     pub responses: Vec<Response>,
 }
 
+impl Trail {
+    /// An occurrence with its attempts that have ended; the one that is under way stands in the occurrence.
+    pub fn new(occurrence: Occurrence, mut attempts: Vec<Attempt>, responses: Vec<Response>) -> Self {
+        if let Some(sending) = occurrence.state.sending() {
+            let number = occurrence.tries.attempts;
+            attempts.push(Attempt {
+                number,
+                channel: sending.to.channel.clone(),
+                address: sending.to.address.clone(),
+                status: AttemptStatus::Sending,
+                started_at: sending.since,
+                ended_at: None,
+                error: None,
+                message_id: sending.message_id.clone(),
+                key: None,
+                attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
+            });
+        }
+        Self { occurrence, attempts, responses }
+    }
+}
+
 /// What a person answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
@@ -646,6 +685,22 @@ pub struct ChannelTest {
     pub at: Timestamp,
 }
 
+impl ChannelTest {
+    /// What is written.
+    pub fn writes(self) -> Writes {
+        let mut writes = Writes::new(self.at);
+        writes.audit.push(Deed {
+            at: self.at,
+            actor: self.actor.into(),
+            action: CHANNEL_TEST,
+            reminder: self.message,
+            run: None,
+            detail: Some(self.detail),
+        });
+        writes
+    }
+}
+
 /// Which part of what is to come.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
@@ -682,7 +737,7 @@ pub struct Claim {
     /// At most so many.
     pub limit: usize,
     /// Who leases.
-    pub node: String,
+    pub node: Arc<str>,
     /// Until when.
     pub lease_until: Timestamp,
     /// Where to send when neither the reminder nor its user says.
@@ -761,55 +816,33 @@ impl Claimed {
     }
 }
 
-/// What is known of a send that was cut off when the platform had it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted {
-    /// The platform's own id of the message.
-    pub message_id: String,
-    /// Where it was sent.
-    pub to: Address,
-}
-
 /// The end of one lease.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
-    /// Of which occurrence.
-    pub occurrence: OccurrenceId,
+    /// The occurrence as it is from now on.
+    pub occurrence: Occurrence,
     /// Which lease.
     pub lease: u64,
-    /// Which attempt.
-    pub attempt: u32,
-    /// What became of the attempt; `None`: it never began and is taken back.
-    pub ended: Option<AttemptEnd>,
-    /// The occurrence's new state.
-    pub state: State,
-    /// What has been tried by now.
-    pub tries: Tries,
-    /// When it is due; a settle leaves it as it was.
-    pub due_at: Timestamp,
+    /// The attempt that ended; `None`: it never began and is taken back.
+    pub attempt: Option<Attempt>,
+    /// The platform says that the attempt's address is dead.
+    pub gone: bool,
     /// Whether this counts as a run: the person was reached for the first time, or never will be.
     pub counts: bool,
     /// What the admins hear of it, if its reminder is critical.
     pub news: Option<News>,
 }
 
-/// What became of an attempt.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AttemptEnd {
-    /// In a word.
-    pub status: AttemptStatus,
-    /// When the send began.
-    pub begun_at: Timestamp,
-    /// When it ended.
-    pub at: Timestamp,
-    /// What went wrong.
-    pub error: Option<String>,
-    /// The platform's own id of the message.
-    pub message_id: Option<String>,
-    /// The platform says that the address is dead.
-    pub gone: bool,
-    /// The key that it was sent under, where that is not its own: it went out in one message with others.
-    pub key: Option<String>,
+impl Settlement {
+    /// Which occurrence's lease it ends.
+    pub fn id(&self) -> OccurrenceId {
+        self.occurrence.id
+    }
+
+    /// When the occurrence must be looked at again, if ever.
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.occurrence.state.wake_at(self.occurrence.due_at)
+    }
 }
 
 /// An address that its platform calls dead.

@@ -1,7 +1,7 @@
 //! What happens when an occurrence's moment comes, or has passed unnoticed.
 //!
 //! The moment is the due instant, the end of a retry delay, the end of the time given to answer, or the
-//! end of a lease whose node died. [`on_wake`] says what it means now; [`after_settle`] says when the series goes on.
+//! end of a lease whose node died. [`on_wake`] says what it means now.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use crate::occurrence::{Occurrence, State, Why};
 use crate::quiet::holds_back;
 use crate::reach::nobody;
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
+use crate::rules::course::Series;
 use crate::rules::route::next_address;
 use crate::schedule::{Anchor, Rule};
-use crate::store::Noted;
 use crate::user::Person;
 
 /// The most missed runs that are written down one by one; more are counted in the audit entry.
@@ -77,8 +77,6 @@ pub struct Moment<'a> {
     pub route: &'a [Address],
     /// The channels on which what may have arrived is held by default.
     pub holding: &'a BTreeSet<String>,
-    /// What is known of its last attempt, if that was cut off when the platform had it.
-    pub noted: Option<&'a Noted>,
     /// The present, which may be a little before the moment.
     pub now: Timestamp,
 }
@@ -94,7 +92,7 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
             }
         }
         // What the platform has can be asked about, which is better than to send it again, and than to give it up.
-        State::Processing { .. } if let Some(position) = moment.noted_at() => return Wake::Follow { position },
+        State::Processing { .. } if let Some(position) = moment.taken_at() => return Wake::Follow { position },
         // Before it is due no send has begun, so there is nothing unknown about it.
         State::Processing { .. } if now >= occurrence.due_at && moment.is_held() => {
             let error = "held, because the send was cut off in flight and it may have arrived".to_owned();
@@ -126,11 +124,6 @@ pub fn unreachable(error: String, now: Timestamp) -> Wake {
     end(State::Failed { at: now, error })
 }
 
-/// How the error of a retry begins that waits because its person must not be disturbed. Stores look for it, so it stays.
-pub const PUT_OFF: &str = "waits for the end of ";
-/// What follows, before the error that it had.
-const PUT_OFF_BEFORE: &str = "; before: ";
-
 impl Moment<'_> {
     /// What it means when its person must not be disturbed at the moment of the send, which may be a little ahead.
     fn wait(&self) -> Option<Wake> {
@@ -141,13 +134,16 @@ impl Moment<'_> {
         let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
         let at = self.now.max(occurrence.due_at).max(wake_at);
         let (until, why) = holds_back(self.person, self.reminder, at)?;
+        let waits_for = Some(why);
+        let retry = |error: &str| State::PendingRetry { retry_at: until, error: error.to_owned(), waits_for };
         let (state, due_at) = match &occurrence.state {
-            State::PendingRetry { error, .. } => (put_off(until, why, error), occurrence.due_at),
-            State::Processing { .. } => (put_off(until, why, "cut off in flight"), occurrence.due_at),
+            State::PendingRetry { error, .. } => (retry(error), occurrence.due_at),
+            State::Processing { .. } => (retry(CUT_OFF), occurrence.due_at),
             State::AwaitingAck { delivered_at, .. } => {
-                (State::AwaitingAck { delivered_at: *delivered_at, ask_again_at: until }, occurrence.due_at)
+                let asked = State::AwaitingAck { delivered_at: *delivered_at, ask_again_at: until, waits_for };
+                (asked, occurrence.due_at)
             }
-            _ => (State::Waiting { why }, until),
+            _ => (State::Waiting { why, from: occurrence.due_at }, until),
         };
         let mut detail = format!("until {until}; it was due at {}", occurrence.due_at);
         if why == Why::Paused && self.series.carried_by == Some(occurrence.id.run) {
@@ -156,10 +152,10 @@ impl Moment<'_> {
         Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, detail })
     }
 
-    /// The position of the address that has what was cut off, if it is still one of them.
-    fn noted_at(&self) -> Option<u32> {
-        let noted = self.noted?;
-        let position = self.route.iter().position(|address| *address == noted.to)?;
+    /// The position of the address whose platform has taken what was cut off, if it is still one of them.
+    fn taken_at(&self) -> Option<u32> {
+        let sending = self.occurrence.state.sending().filter(|sending| sending.message_id.is_some())?;
+        let position = self.route.iter().position(|address| *address == sending.to)?;
         u32::try_from(position).ok()
     }
 
@@ -169,30 +165,14 @@ impl Moment<'_> {
             OnUnknown::Hold => true,
             OnUnknown::Resend => false,
             OnUnknown::Auto => {
-                let holds = |address: &Address| self.holding.contains(&address.channel);
-                match self.route.get(self.occurrence.tries.position as usize) {
-                    Some(tried) => holds(tried),
-                    // Its addresses have changed since; the one that was tried may still be among them.
-                    None => self.route.iter().any(holds),
-                }
+                self.occurrence.state.sending().is_some_and(|sending| self.holding.contains(&sending.to.channel))
             }
         }
     }
 }
 
-/// A retry that waits until then.
-fn put_off(until: Timestamp, why: Why, error: &str) -> State {
-    // What was put off before had another error before that.
-    let before = match error.strip_prefix(PUT_OFF) {
-        Some(rest) => rest.split_once(PUT_OFF_BEFORE).map_or(error, |(_, before)| before),
-        None => error,
-    };
-    let what = match why {
-        Why::Quiet => "quiet hours",
-        Why::Paused => "a pause",
-    };
-    State::PendingRetry { retry_at: until, error: format!("{PUT_OFF}{what}{PUT_OFF_BEFORE}{before}") }
-}
+/// What an attempt is said to have failed with when its node died.
+pub const CUT_OFF: &str = "cut off in flight";
 
 fn end(state: State) -> Wake {
     Wake::End { state, also_missed: Vec::new(), n_more_missed: 0, next: None }
@@ -266,51 +246,6 @@ fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Ti
         n_more_missed: total.saturating_sub(n_listed),
         next,
     })
-}
-
-/// Where a series stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Series {
-    /// The highest run number given out.
-    pub last_run: u32,
-    /// The run whose first settle plans the next one; `None` when the series is over.
-    pub carried_by: Option<u32>,
-    /// How many runs of the schedule have been planned; manual runs do not count.
-    pub planned: u32,
-}
-
-impl Series {
-    /// A series whose first run has just been planned.
-    pub fn begun(recurring: bool) -> Self {
-        Self { last_run: 1, carried_by: recurring.then_some(1), planned: 1 }
-    }
-}
-
-/// When the series goes on after run `run`, due at `due_at`, has been settled into `state`.
-///
-/// `None` means that this settle plans nothing, because the run does not carry the series or an answer is awaited first;
-/// `Some(None)` means that the series is over.
-pub fn after_settle(
-    reminder: &Reminder,
-    series: &Series,
-    run: u32,
-    due_at: Timestamp,
-    state: &State,
-    now: Timestamp,
-) -> Option<Option<Timestamp>> {
-    if series.carried_by != Some(run) {
-        return None;
-    }
-    if reminder.schedule.count.is_some_and(|count| series.planned >= count) {
-        return Some(None);
-    }
-    match &reminder.schedule.rule {
-        Rule::Interval { every, anchor: Anchor::Ack, .. } => {
-            let next = || reminder.schedule.after_answer(&reminder.timezone, *every, now);
-            state.is_final().then(next)
-        }
-        _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
-    }
 }
 
 /// The message as it is sent at `sent_at`: with a prefix when it is over an hour late.

@@ -142,7 +142,7 @@ fn it_speaks_the_admins_language_and_zone() {
 #[test]
 fn trouble_and_its_end_are_told_in_the_admins_language() {
     let reminder = critical();
-    let waiting = State::PendingRetry { retry_at: at(70), error: "answered 500".into() };
+    let waiting = common::retrying(at(70), "answered 500");
     let tried = [attempt(1, "telegram:7", Some("answered 500"))];
     let sent = [tried[0].clone(), attempt(2, "telegram:7", None)];
     for (language, trouble, recovered) in [
@@ -192,7 +192,7 @@ fn trouble_and_its_end_are_told_in_the_admins_language() {
 #[test]
 fn who_was_told_of_trouble_is_told_that_it_got_through_and_nobody_else() {
     let reminder = critical();
-    let waiting = ended(&reminder, State::PendingRetry { retry_at: at(70), error: "500".into() });
+    let waiting = ended(&reminder, common::retrying(at(70), "500"));
     let through = ended(&reminder, State::Delivered { at: at(80) });
     let (root, ops) = (admin("root", None, None), admin("ops", None, None));
     let users = |made: &[NewReminder]| made.iter().map(|new| new.reminder.user.clone()).collect::<Vec<_>>();
@@ -275,7 +275,7 @@ fn only_what_is_critical_and_led_to_nothing_is_told_and_an_alert_raises_no_other
         State::Delivered { at: at(60) },
         State::Cancelled { at: at(60) },
         State::Dismissed { at: at(60) },
-        State::PendingRetry { retry_at: at(60), error: "500".into() },
+        common::retrying(at(60), "500"),
     ] {
         assert!(!told(&critical(), state));
     }

@@ -6,14 +6,14 @@ mod common;
 
 use std::time::Duration;
 
-use common::{at, every, every_from, occurrence, once, reminder};
+use common::{asked, at, every, every_from, occurrence, once, reminder, retrying};
 use jiff::Timestamp;
-use punctual_core::change::{Applied, Change, Loaded, Patch, Refused, apply};
-use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Why};
+use punctual_core::change::{Change, Loaded, Patch, Refused, changed};
+use punctual_core::occurrence::{Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Priority, Reminder, ReminderStatus};
+use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
-use punctual_core::store::By;
-use punctual_core::wake::Series;
+use punctual_core::store::{By, Response};
 
 /// A reminder whose first run is in `state`.
 fn loaded(reminder: Reminder, state: State) -> Loaded {
@@ -22,7 +22,7 @@ fn loaded(reminder: Reminder, state: State) -> Loaded {
     first.tries.reached = 1;
     let series = Series::begun(reminder.schedule.is_recurring());
     let (open, last_ended) = if first.state.is_final() { (vec![], Some(first)) } else { (vec![first], None) };
-    Loaded { reminder, series, open, last_ended }
+    Loaded { reminder, progress: Progress { series, tally: Tally::default() }, open, last_ended }
 }
 
 fn asking(schedule: Schedule) -> Reminder {
@@ -30,11 +30,41 @@ fn asking(schedule: Schedule) -> Reminder {
 }
 
 fn processing() -> State {
-    State::Processing { lease: Lease { number: 1, until: at(75) } }
+    common::processing(1, at(75), &reminder(once()).to[0])
 }
 
 fn awaiting() -> State {
-    State::AwaitingAck { delivered_at: at(60), ask_again_at: at(660) }
+    asked(at(60), at(660))
+}
+
+/// What a command led to.
+struct Applied {
+    reminder: Reminder,
+    series: Series,
+    write: Vec<Occurrence>,
+    insert: Vec<Occurrence>,
+    response: Option<Response>,
+    wakes: Vec<Timestamp>,
+}
+
+impl Applied {
+    fn wakes(&self) -> Vec<Timestamp> {
+        self.wakes.clone()
+    }
+}
+
+fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refused> {
+    let before = loaded.reminder.clone();
+    let (about, mut writes) = changed(loaded, change, by)?;
+    let moved = writes.moved.remove(0);
+    let reminder = writes.reminders.pop().unwrap_or(Reminder { status: moved.status, updated_at: by.now, ..before });
+    assert_eq!((moved.reminder, moved.status, moved.changed_at), (reminder.id, reminder.status, Some(by.now)));
+    assert_eq!((writes.audit.len(), writes.audit[0].action), (1, change.verb()));
+    assert_eq!(writes.audit[0].run, about.map(|about| about.id.run));
+    let wakes = writes.wakes().collect();
+    let insert = writes.planned.into_iter().map(|planned| planned.occurrence).collect();
+    let (write, response) = (writes.occurrences, writes.responses.pop());
+    Ok(Applied { reminder, series: moved.progress.series, write, insert, response, wakes })
 }
 
 fn done(loaded: Loaded, change: Change) -> Applied {
@@ -42,7 +72,7 @@ fn done(loaded: Loaded, change: Change) -> Applied {
 }
 
 fn refused(loaded: Loaded, change: Change) -> String {
-    apply(loaded, &change, &By::new("alice", at(30))).unwrap_err().to_string()
+    apply(loaded, &change, &By::new("alice", at(30))).map(drop).unwrap_err().to_string()
 }
 
 fn states(applied: &Applied) -> Vec<(u32, StateKind, Timestamp)> {
@@ -61,7 +91,7 @@ fn cancel_ends_everything_that_is_to_come() {
 #[test]
 fn cancel_never_pretends() {
     let begun = loaded(reminder(once()), processing());
-    assert_eq!(apply(begun, &Change::Cancel, &By::new("alice", at(30))).unwrap_err(), Refused::SendBegun);
+    assert_eq!(apply(begun, &Change::Cancel, &By::new("alice", at(30))).map(drop).unwrap_err(), Refused::SendBegun);
     let mut over = reminder(once());
     over.status = ReminderStatus::Completed;
     assert!(refused(loaded(over, State::Delivered { at: at(60) }), Change::Cancel).contains("over"));
@@ -102,7 +132,7 @@ fn skip_leaves_out_one_run() {
     assert_eq!(states(&applied), [(1, StateKind::Cancelled, at(60)), (2, StateKind::Scheduled, at(120))]);
     assert!(refused(loaded(reminder(once()), State::Scheduled), Change::Skip).contains("cancel it instead"));
     let begun = loaded(reminder(every(60)), processing());
-    assert_eq!(apply(begun, &Change::Skip, &By::new("alice", at(30))).unwrap_err(), Refused::SendBegun);
+    assert_eq!(apply(begun, &Change::Skip, &By::new("alice", at(30))).map(drop).unwrap_err(), Refused::SendBegun);
 }
 
 #[test]
@@ -136,7 +166,7 @@ fn an_answer_to_one_run_touches_no_other() {
         let mut second = occurrence(&two.reminder, 2, at(120));
         second.state = awaiting();
         two.open.push(second);
-        two.series.last_run = 3;
+        two.progress.series.last_run = 3;
         two
     };
     assert_eq!(states(&done(two(), to(2, Change::Ack)))[0], (2, StateKind::Completed, at(120)));
@@ -199,8 +229,8 @@ fn a_snooze_shortens_an_earlier_one_and_never_goes_before_the_instant_the_run_wa
         loaded.open[0].due_at = due_at;
         loaded
     };
-    let waiting = |why| moved(loaded(reminder(once()), State::Waiting { why }), at(900));
-    let retrying = State::PendingRetry { retry_at: at(900), error: "engaged".into() };
+    let waiting = |why| moved(loaded(reminder(once()), State::Waiting { why, from: at(60) }), at(900));
+    let engaged = retrying(at(900), "engaged");
     let before: [(&str, Loaded); 6] = [
         ("snoozed", moved(loaded(reminder(once()), State::Snoozed), at(900))),
         ("snoozed run of a series", moved(loaded(asking(every(60)), State::Snoozed), at(900))),
@@ -210,7 +240,7 @@ fn a_snooze_shortens_an_earlier_one_and_never_goes_before_the_instant_the_run_wa
             let applied = done(moved(paused(), at(900)), Change::Resume);
             Loaded { reminder: applied.reminder, open: applied.write, ..paused() }
         }),
-        ("retrying", loaded(reminder(once()), retrying)),
+        ("retrying", loaded(reminder(once()), engaged)),
     ];
     for (what, loaded) in before {
         for early in [31, 59] {
@@ -228,7 +258,7 @@ fn a_snooze_shortens_an_earlier_one_and_never_goes_before_the_instant_the_run_wa
 
 #[test]
 fn a_changed_schedule_is_what_the_run_is_made_for_from_then_on() {
-    let mut waiting = loaded(reminder(once()), State::Waiting { why: Why::Quiet });
+    let mut waiting = loaded(reminder(once()), State::Waiting { why: Why::Quiet, from: at(60) });
     waiting.open[0].due_at = at(900);
     let schedule = Some(Schedule::new(Rule::Once { at: at(500) }));
     let applied = done(waiting, Change::Update(Box::new(Patch { schedule, ..Patch::default() })));
@@ -241,7 +271,7 @@ fn a_snooze_of_one_run_never_puts_off_another() {
     let mut series = loaded(reminder(every(60)), State::Scheduled);
     let delivered = State::Delivered { at: at(20) };
     series.last_ended = Some(Occurrence { state: delivered, ..occurrence(&series.reminder, 7, at(20)) });
-    series.series.last_run = 7;
+    series.progress.series.last_run = 7;
     assert_eq!(states(&done(series.clone(), to(1)))[0], (1, StateKind::Snoozed, at(600)));
     assert_eq!(states(&done(series.clone(), to(7)))[0], (7, StateKind::Snoozed, at(600)));
     refused(series, to(6));

@@ -6,12 +6,13 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{at, every, occurrence, once, reminder};
+use common::{asked, at, every, occurrence, once, processing, reminder, retrying};
 use jiff::Timestamp;
-use punctual_core::occurrence::{Lease, Occurrence, State, StateKind, Why};
+use punctual_core::occurrence::{Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, Priority, Reminder};
+use punctual_core::rules::course::Series;
 use punctual_core::user::{Except, Person, QuietHours};
-use punctual_core::wake::{Moment, PUT_OFF, Series, Wake, on_wake};
+use punctual_core::wake::{Moment, Wake, on_wake};
 use punctual_core::zone::Zone;
 
 /// Quiet from second 0, which is 08:00 UTC, for an hour.
@@ -28,16 +29,7 @@ fn paused() -> Person {
 fn meaning(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: Timestamp) -> Wake {
     let series = Series::begun(reminder.schedule.is_recurring());
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
-    on_wake(&Moment {
-        reminder,
-        series: &series,
-        occurrence,
-        person,
-        route: &route,
-        holding: &holding,
-        noted: None,
-        now,
-    })
+    on_wake(&Moment { reminder, series: &series, occurrence, person, route: &route, holding: &holding, now })
 }
 
 /// The state and the instant it is put off to; `None`: it is sent.
@@ -52,10 +44,11 @@ fn put_off(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: i
 #[test]
 fn what_has_not_been_sent_waits_and_is_due_again_at_the_end() {
     let single = reminder(once());
-    for state in [State::Scheduled, State::Snoozed, State::Waiting { why: Why::Paused }] {
+    let waiting = |why, from| State::Waiting { why, from: at(from) };
+    for state in [State::Scheduled, State::Snoozed, waiting(Why::Paused, 0)] {
         let run = Occurrence { state, ..occurrence(&single, 1, at(60)) };
-        assert_eq!(put_off(&single, &run, &quiet(), 60), Some((State::Waiting { why: Why::Quiet }, 3600)));
-        assert_eq!(put_off(&single, &run, &paused(), 60), Some((State::Waiting { why: Why::Paused }, 7200)));
+        assert_eq!(put_off(&single, &run, &quiet(), 60), Some((waiting(Why::Quiet, 60), 3600)));
+        assert_eq!(put_off(&single, &run, &paused(), 60), Some((waiting(Why::Paused, 60), 7200)));
         assert_eq!(put_off(&single, &run, &quiet(), 3600), None, "the end is no part of it");
         assert_eq!(put_off(&single, &run, &paused(), 7200), None);
         assert_eq!(put_off(&single, &run, &Person::default(), 60), None);
@@ -66,33 +59,37 @@ fn what_has_not_been_sent_waits_and_is_due_again_at_the_end() {
 fn the_moment_counts_and_not_when_it_is_looked_at() {
     let single = reminder(once());
     let into = occurrence(&single, 1, at(0));
-    assert_eq!(put_off(&single, &into, &quiet(), -2), Some((State::Waiting { why: Why::Quiet }, 3600)));
+    assert_eq!(put_off(&single, &into, &quiet(), -2), Some((State::Waiting { why: Why::Quiet, from: at(0) }, 3600)));
     let out = occurrence(&single, 1, at(3600));
     assert_eq!(put_off(&single, &out, &quiet(), 3598), None);
-    assert_eq!(put_off(&single, &out, &paused(), 3598), Some((State::Waiting { why: Why::Paused }, 7200)));
+    assert_eq!(
+        put_off(&single, &out, &paused(), 3598),
+        Some((State::Waiting { why: Why::Paused, from: at(3600) }, 7200))
+    );
 }
 
 #[test]
 fn what_was_begun_keeps_what_it_is_and_is_only_put_off() {
     let asking = Reminder { ack: Some(AckPolicy::default()), ..reminder(once()) };
     let of = |state: State| Occurrence { state, ..occurrence(&asking, 1, at(-60)) };
-    let retried = of(State::PendingRetry { retry_at: at(5), error: "answered 500".into() });
+    let retried = of(retrying(at(5), "answered 500"));
     let (state, due) = put_off(&asking, &retried, &quiet(), 5).unwrap();
-    let State::PendingRetry { retry_at, error } = &state else { panic!("{state:?}") };
-    assert_eq!((*retry_at, due), (at(3600), -60));
-    assert!(error.starts_with(PUT_OFF) && error.ends_with("answered 500"), "{error}");
-    // Put off once more, it says what went wrong and not that it was put off twice.
-    let again = Occurrence { state: state.clone(), ..retried };
+    let waits =
+        |retry_at, why, error: &str| State::PendingRetry { retry_at, error: error.into(), waits_for: Some(why) };
+    assert_eq!((&state, due), (&waits(at(3600), Why::Quiet, "answered 500"), -60));
+    // Put off once more, it still says what went wrong.
+    let again = Occurrence { state, ..retried };
     let (state, _) = put_off(&asking, &again, &paused(), 3600).unwrap();
-    assert_eq!(state.error(), Some("waits for the end of a pause; before: answered 500"));
+    assert_eq!(state, waits(at(7200), Why::Paused, "answered 500"));
 
-    let cut_off = of(State::Processing { lease: Lease { number: 1, until: at(5) } });
+    let cut_off = of(processing(1, at(5), &Address::new("phone", "ann")));
     let (state, _) = put_off(&asking, &cut_off, &quiet(), 5).unwrap();
-    assert!(matches!(state, State::PendingRetry { retry_at, .. } if retry_at == at(3600)), "{state:?}");
+    assert_eq!(state, waits(at(3600), Why::Quiet, "cut off in flight"));
 
-    let mut asked = of(State::AwaitingAck { delivered_at: at(-60), ask_again_at: at(5) });
+    let mut asked = of(asked(at(-60), at(5)));
     asked.tries.asks = 1;
-    let expect = State::AwaitingAck { delivered_at: at(-60), ask_again_at: at(3600) };
+    let waits_for = Some(Why::Quiet);
+    let expect = State::AwaitingAck { delivered_at: at(-60), ask_again_at: at(3600), waits_for };
     assert_eq!(put_off(&asking, &asked, &quiet(), 5), Some((expect, -60)));
     asked.tries.asks = 4;
     let over = meaning(&asking, &asked, &quiet(), at(5));
@@ -140,7 +137,7 @@ fn what_was_missed_is_missed_first() {
 fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<StateKind> {
     let mut series = reminder(every(600));
     series.misfire.policy = policy;
-    let run = Occurrence { state: State::Waiting { why: Why::Quiet }, ..occurrence(&series, 1, at(3600)) };
+    let run = Occurrence { state: State::Waiting { why: Why::Quiet, from: at(0) }, ..occurrence(&series, 1, at(3600)) };
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
     let stands = Series { last_run: 7, carried_by, planned: 7 };
     let moment = Moment {
@@ -150,7 +147,6 @@ fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<S
         person: &Person::default(),
         route: &route,
         holding: &holding,
-        noted: None,
         now: at(3600 + late),
     };
     match on_wake(&moment) {
@@ -184,7 +180,8 @@ fn what_waited_is_late_from_the_end_of_the_wait() {
         assert_eq!(waited(policy, carried_by, late), expect, "{policy} {carried_by:?} {late}");
     }
     let single = reminder(once());
-    let run = Occurrence { state: State::Waiting { why: Why::Paused }, ..occurrence(&single, 1, at(7200)) };
+    let run =
+        Occurrence { state: State::Waiting { why: Why::Paused, from: at(0) }, ..occurrence(&single, 1, at(7200)) };
     assert_eq!(put_off(&single, &run, &Person::default(), 30 * day), None, "late is better than not at all");
 }
 

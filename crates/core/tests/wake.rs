@@ -7,14 +7,14 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::{at, every, every_from, occurrence, once, reminder};
+use common::{at, every, every_from, occurrence, once, processing, reminder, retrying};
 use jiff::Timestamp;
-use punctual_core::occurrence::{Lease, Occurrence, State, StateKind};
+use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
+use punctual_core::rules::course::Series;
 use punctual_core::schedule::Anchor;
-use punctual_core::store::Noted;
 use punctual_core::user::Person;
-use punctual_core::wake::{Moment, Series, Wake, after_settle, on_wake, text};
+use punctual_core::wake::{Moment, Wake, on_wake, text};
 
 /// What a moment means where nothing but these matters.
 fn meaning_of(
@@ -26,16 +26,7 @@ fn meaning_of(
 ) -> Wake {
     let route: Vec<_> = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
     let (person, holding) = (Person::default(), BTreeSet::new());
-    on_wake(&Moment {
-        reminder,
-        series,
-        occurrence,
-        person: &person,
-        route: &route,
-        holding: &holding,
-        noted: None,
-        now,
-    })
+    on_wake(&Moment { reminder, series, occurrence, person: &person, route: &route, holding: &holding, now })
 }
 
 /// A run due at second 60 of a series that runs every minute, looked at `late` seconds later.
@@ -120,7 +111,7 @@ fn silence_is_asked_about_again_and_then_called_unanswered() {
     let mut asked = reminder(once());
     asked.ack = Some(AckPolicy { reminders_max: 2, ..AckPolicy::default() });
     let mut run = occurrence(&asked, 1, at(0));
-    run.state = State::AwaitingAck { delivered_at: at(0), ask_again_at: at(600) };
+    run.state = common::asked(at(0), at(600));
     for (asks, expected) in [(1, true), (2, true), (3, false)] {
         run.tries.asks = asks;
         let wake = meaning_of(&asked, &Series::begun(false), &run, 1, at(600));
@@ -139,7 +130,7 @@ fn silence_is_asked_about_again_and_then_called_unanswered() {
 fn a_send_that_was_cut_off_is_repeated_or_held_as_asked() {
     let mut cut_off = reminder(once());
     let mut run = occurrence(&cut_off, 1, at(0));
-    run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
+    run.state = processing(1, at(15), &Address::new("webhook", "https://a.example"));
     assert_eq!(meaning_of(&cut_off, &Series::begun(false), &run, 1, at(16)), Wake::Send { position: 0 });
     cut_off.on_unknown = OnUnknown::Hold;
     assert_eq!(ended(meaning_of(&cut_off, &Series::begun(false), &run, 1, at(16))).0, StateKind::Failed);
@@ -154,7 +145,7 @@ fn a_send_that_was_cut_off_is_repeated_or_held_as_asked() {
 fn what_was_cut_off_is_held_by_itself_where_a_repeat_would_be_worse_than_silence() {
     let cut_off = Reminder { on_unknown: OnUnknown::Auto, ..reminder(once()) };
     let mut run = occurrence(&cut_off, 1, at(0));
-    run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
+    run.state = processing(1, at(15), &Address::new("webhook", "https://a.example"));
     let route = [Address::new("webhook", "https://a.example"), Address::new("vapi", "+49")];
     let holding = BTreeSet::from(["vapi".to_owned()]);
     let (series, person) = (Series::begun(false), Person::default());
@@ -167,13 +158,13 @@ fn what_was_cut_off_is_held_by_itself_where_a_repeat_would_be_worse_than_silence
             person: &person,
             route: &route,
             holding: &holding,
-            noted: None,
             now: at(16),
         };
         on_wake(&moment)
     };
     assert_eq!(meaning(&cut_off, &run), Wake::Send { position: 0 }, "a webhook knows a repeat by its key");
     run.tries.position = 1;
+    run.state = processing(1, at(15), &route[1]);
     assert_eq!(ended(meaning(&cut_off, &run)).0, StateKind::Failed, "nobody is called twice");
     let resent = Reminder { on_unknown: OnUnknown::Resend, ..cut_off };
     assert_eq!(meaning(&resent, &run), Wake::Send { position: 1 }, "unless that was asked for");
@@ -182,40 +173,11 @@ fn what_was_cut_off_is_held_by_itself_where_a_repeat_would_be_worse_than_silence
 #[test]
 fn an_address_list_that_shrank_does_not_lose_the_message() {
     let mut retried = occurrence(&reminder(once()), 1, at(0));
-    retried.state = State::PendingRetry { retry_at: at(60), error: "500".into() };
+    retried.state = retrying(at(60), "500");
     retried.tries.position = 5;
     assert_eq!(meaning_of(&reminder(once()), &Series::begun(false), &retried, 2, at(60)), Wake::Send { position: 0 });
     retried.tries.refused = 0b11;
     assert_eq!(ended(meaning_of(&reminder(once()), &Series::begun(false), &retried, 2, at(60))).0, StateKind::Failed);
-}
-
-#[test]
-fn only_the_run_that_carries_the_series_moves_it_on() {
-    let daily = reminder(every(60));
-    let series = Series { last_run: 3, carried_by: Some(2), planned: 2 };
-    let done = State::Delivered { at: at(61) };
-    assert_eq!(after_settle(&daily, &series, 3, at(60), &done, at(61)), None);
-    assert_eq!(after_settle(&daily, &series, 2, at(60), &done, at(61)), Some(Some(at(120))));
-}
-
-#[test]
-fn a_counted_series_ends() {
-    let mut counted = reminder(every(60));
-    counted.schedule.count = Some(2);
-    let done = State::Delivered { at: at(61) };
-    let series = |planned| Series { last_run: planned, carried_by: Some(1), planned };
-    assert_eq!(after_settle(&counted, &series(1), 1, at(60), &done, at(61)), Some(Some(at(120))));
-    assert_eq!(after_settle(&counted, &series(2), 1, at(60), &done, at(61)), Some(None));
-}
-
-#[test]
-fn an_interval_counted_from_the_answer_waits_for_it() {
-    let anchored = reminder(every_from(60, Anchor::Ack));
-    let series = Series::begun(true);
-    let asked = State::AwaitingAck { delivered_at: at(60), ask_again_at: at(660) };
-    assert_eq!(after_settle(&anchored, &series, 1, at(60), &asked, at(60)), None);
-    let answered = State::Completed { at: at(200) };
-    assert_eq!(after_settle(&anchored, &series, 1, at(60), &answered, at(200)), Some(Some(at(260))));
 }
 
 #[test]
@@ -242,7 +204,6 @@ fn a_run_that_nobody_can_receive_fails_and_says_so() {
         person: &Person { paused_until: Some(at(9000)), ..Person::default() },
         route: &[],
         holding: &BTreeSet::new(),
-        noted: None,
         now: at(0),
     });
     let Wake::End { state: State::Failed { error, .. }, .. } = wake else { panic!("{wake:?}") };
@@ -257,11 +218,14 @@ fn what_the_platform_has_is_asked_about_whatever_else_there_is() {
     let person = Person { paused_until: Some(at(9000)), ..Person::default() };
     let mut reminder = reminder(once());
     let mut run = occurrence(&reminder, 1, at(0));
-    run.state = State::Processing { lease: Lease { number: 1, until: at(15) } };
     for on_unknown in [OnUnknown::Hold, OnUnknown::Resend, OnUnknown::Auto] {
         reminder.on_unknown = on_unknown;
         for (to, expect) in [(route[1].clone(), true), (Address::new("webhook", "https://old.example"), false)] {
-            let noted = Noted { message_id: "CA1".into(), to };
+            let mut state = processing(1, at(15), &to);
+            if let State::Processing { sending, .. } = &mut state {
+                sending.message_id = Some("CA1".into());
+            }
+            run.state = state;
             let wake = on_wake(&Moment {
                 reminder: &reminder,
                 series: &Series::begun(false),
@@ -269,7 +233,6 @@ fn what_the_platform_has_is_asked_about_whatever_else_there_is() {
                 person: &person,
                 route: &route,
                 holding: &holding,
-                noted: Some(&noted),
                 now: at(20),
             });
             assert_eq!(wake == Wake::Follow { position: 1 }, expect, "{on_unknown}: {wake:?}");

@@ -53,12 +53,13 @@ impl Settlements {
 
     /// Hands over what became of a flight that has begun, and counts it.
     pub(crate) fn hand_ended(&self, settlement: Settlement, flight: &Flight) {
-        if let Some(end) = &settlement.ended {
+        if let Some(end) = &settlement.attempt {
+            let state = &settlement.occurrence.state;
             let metrics = &self.node.metrics;
             metrics.count_attempt(&flight.claimed.to().channel, end.status.as_str());
-            metrics.count_occurrence(settlement.state.kind().as_str(), flight.via);
-            let (occurrence, attempts) = (settlement.occurrence, settlement.attempt);
-            match &settlement.state {
+            metrics.count_occurrence(state.kind().as_str(), flight.via);
+            let (occurrence, attempts) = (settlement.id(), end.number);
+            match state {
                 State::Failed { error, .. } if self.node.says(Kind::GaveUp) => {
                     tracing::error!(%occurrence, attempts, %error, "gave up: nothing is left to try");
                 }
@@ -89,7 +90,7 @@ pub(crate) async fn give_back(
 ) -> (Vec<Timestamp>, Result<(), StoreError>) {
     let now = node.now();
     let withdrawn: Vec<_> = flights.withdraw(id).iter().map(|flight| withdraw(&flight.claimed, now)).collect();
-    let back_at = withdrawn.iter().filter_map(|settlement| settlement.state.wake_at(settlement.due_at)).collect();
+    let back_at = withdrawn.iter().filter_map(Settlement::wake_at).collect();
     if withdrawn.is_empty() {
         return (back_at, Ok(()));
     }
@@ -104,7 +105,7 @@ pub(crate) async fn give_back(
 
 /// Which lease a settlement ends.
 fn lease_of(settlement: &Settlement) -> (OccurrenceId, u64) {
-    (settlement.occurrence, settlement.lease)
+    (settlement.id(), settlement.lease)
 }
 
 /// Writes settlements.

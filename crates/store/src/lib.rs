@@ -1,7 +1,13 @@
 //! Where reminders live.
 //!
-//! A store writes what the pure code of `punctual-core` decided. It keeps time in microseconds, rounded up, so
+//! A store locks, loads, lets the pure code of `punctual-core` decide, and writes. It keeps time in microseconds, rounded up, so
 //! that nothing is ever due before the instant that was asked for.
+
+/// The columns of the tables that decisions write, once for every store.
+mod columns;
+
+/// Rows as values, once for every store.
+mod rows;
 
 /// One embedded file: no server, nothing to configure.
 pub mod sqlite;

@@ -59,7 +59,7 @@ impl Node {
             until: now,
             shards,
             limit: 10_000,
-            node: self.name.clone(),
+            node: self.name.as_str().into(),
             lease_until: now + SignedDuration::from_secs(15),
             fallback: Fallback::chosen(Address::new("console", "")),
             only: None,

@@ -59,7 +59,7 @@ impl ForgedLease {
     async fn present(store: &Arc<dyn Store>, id: OccurrenceId) -> Result<Option<u64>, StoreError> {
         let trail = store.occurrence(id).await?;
         Ok(trail.and_then(|trail| match trail.occurrence.state {
-            State::Processing { lease } => Some(lease.number),
+            State::Processing { lease, .. } => Some(lease.number),
             _ => None,
         }))
     }
@@ -74,7 +74,7 @@ impl Tap for ForgedLease {
         now: Timestamp,
     ) -> Result<Settled, StoreError> {
         for settlement in &mut settlements {
-            if let Some(lease) = Self::present(store, settlement.occurrence).await? {
+            if let Some(lease) = Self::present(store, settlement.id()).await? {
                 settlement.lease = lease;
             }
         }
@@ -139,7 +139,7 @@ impl Tap for DroppedRetry {
         now: Timestamp,
     ) -> Result<Settled, StoreError> {
         for settlement in &mut settlements {
-            if let State::PendingRetry { retry_at, .. } = &mut settlement.state {
+            if let State::PendingRetry { retry_at, .. } = &mut settlement.occurrence.state {
                 *retry_at += SignedDuration::from_hours(24 * 365);
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::Occurrence;
+use punctual_core::occurrence::{Lease, Occurrence, Sending, State};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::store::Claimed;
@@ -75,4 +75,25 @@ pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
         route,
         position: 0,
     }
+}
+
+/// A run that a node is sending: lease `number`, until `until`, to `to`.
+#[allow(dead_code, reason = "not every test file has one")]
+pub(crate) fn processing(number: u64, until: Timestamp, to: &Address) -> State {
+    State::Processing {
+        lease: Lease { number, until, node: "node".into() },
+        sending: Sending { to: to.clone(), since: at(0), message_id: None, readdressed: false },
+    }
+}
+
+/// A retry.
+#[allow(dead_code, reason = "not every test file has one")]
+pub(crate) fn retrying(retry_at: Timestamp, error: &str) -> State {
+    State::PendingRetry { retry_at, error: error.to_owned(), waits_for: None }
+}
+
+/// A question that has been asked.
+#[allow(dead_code, reason = "not every test file has one")]
+pub(crate) fn asked(delivered_at: Timestamp, ask_again_at: Timestamp) -> State {
+    State::AwaitingAck { delivered_at, ask_again_at, waits_for: None }
 }

@@ -271,7 +271,7 @@ impl Claimer {
             until,
             shards,
             limit,
-            node: node.settings.node.clone(),
+            node: node.settings.node.as_str().into(),
             lease_until: plus(now, signed(node.settings.lease_for)),
             fallback: node.settings.fallback.clone(),
             only,

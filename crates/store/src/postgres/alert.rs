@@ -1,115 +1,63 @@
-//! Writing alerts, in the transaction that writes what they are about.
+//! What the admins are told of, loaded in the transaction that has written it.
 //!
-//! It is rare, so each statement waits for the one before; but a receiver that breaks may have many critical reminders at once, so
-//! each statement is for all of them.
+//! It is rare, but a receiver that breaks may have many critical reminders at once, so each statement is for all of them.
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-use punctual_core::alarm;
-use punctual_core::alert::{Alert, News, Unreadable, alerts, alerts_of_unreadable, looked_for, to_write};
+use punctual_core::alarm::Entry;
+use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::id::OccurrenceId;
-use punctual_core::occurrence::{Attempt, Occurrence};
-use punctual_core::reminder::Reminder;
-use punctual_core::store::NewReminder;
+use punctual_core::occurrence::Attempt;
+use punctual_core::writes::Writes;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::batch::{Entry, Ids, audit, insert_occurrences};
-use super::create::insert_reminders;
+use super::batch::Ids;
 use super::fault::Fault;
+use super::flight::all3;
+use super::keep;
 use super::pool::{Connection, Param};
-use super::row::{self, uuid};
-use super::{keep, read};
+use super::read::each;
+use super::row::uuid;
+use crate::rows::{self, Fields, Reader};
 
-/// Tells the admins what is new of these occurrences; returns what is due because of it.
-pub(super) async fn raise(
-    db: &Connection<'_>,
-    told: &[(OccurrenceId, News)],
-    now: Timestamp,
-) -> Result<Vec<alarm::Entry>, Fault> {
-    if told.is_empty() {
-        return Ok(Vec::new());
-    }
-    let admins = keep::admins(db).await?;
-    let ids: Ids = told.iter().map(|(id, _)| *id).collect();
+/// What tells the admins the news of `writes`, which have been written; and the runs that it plans.
+pub(super) async fn tell(db: &Connection<'_>, writes: &Writes) -> Result<(Writes, Vec<Entry>), Fault> {
+    let ids: Ids = writes.news.iter().map(|(id, _)| *id).collect();
     let params: [Param<'_>; 2] = [(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY)];
-    let sql = format!(
+    let runs = format!(
         "select {}, {} from unnest($1, $2) as v (reminder_id, run) \
          join punctual.reminder r on r.id = v.reminder_id \
          join punctual.occurrence o on o.reminder_id = v.reminder_id and o.run = v.run",
-        row::REMINDER,
-        row::OCCURRENCE
+        rows::REMINDER,
+        rows::OCCURRENCE
     );
-    let mut runs: HashMap<OccurrenceId, (Reminder, Occurrence)> = HashMap::with_capacity(told.len());
-    for found in &db.rows(&sql, &params).await? {
-        let (occurrence, ..) = row::occurrence(found, row::N_REMINDER)?;
-        runs.insert(occurrence.id, (row::reminder(found, 0)?, occurrence));
+    let attempts = format!(
+        "select a.reminder_id, a.run, {} from unnest($1, $2) as v (reminder_id, run) \
+         join punctual.attempt a on a.reminder_id = v.reminder_id and a.run = v.run order by a.reminder_id, a.run, a.number",
+        rows::ATTEMPT
+    );
+    let (admins, runs, attempts) = all3(keep::admins(db), db.rows(&runs, &params), db.rows(&attempts, &params)).await?;
+    let mut tried: HashMap<OccurrenceId, Vec<Attempt>> = HashMap::new();
+    for row in &attempts {
+        let mut from = Reader::new(row, 0);
+        tried.entry(from.occurrence_id()?).or_default().push(rows::attempt(&mut from)?);
     }
-    let attempts = attempts(db, &params).await?;
-    let mut made = Vec::new();
-    for (id, news) in told {
-        let Some((reminder, occurrence)) = runs.get(id) else { continue };
-        let tried = attempts.get(id).map(Vec::as_slice).unwrap_or_default();
-        made.push((*id, alerts(*news, reminder, occurrence, tried, &admins, now)));
+    let mut newsworthy = Vec::with_capacity(runs.len());
+    for row in &runs {
+        let mut from = Reader::new(row, 0);
+        let (reminder, occurrence) = (rows::reminder(&mut from)?, rows::occurrence(&mut from)?);
+        let attempts = tried.remove(&occurrence.id).unwrap_or_default();
+        let news = writes.news.iter().find(|(id, _)| *id == occurrence.id).map(|(_, news)| *news);
+        newsworthy.extend(news.map(|news| Newsworthy { news, reminder, occurrence, attempts }));
     }
-    write(db, made, now).await
-}
-
-/// Tells the admins of runs that were set aside; returns what is due because of it.
-pub(super) async fn raise_unreadable(
-    db: &Connection<'_>,
-    runs: &[Unreadable],
-    now: Timestamp,
-) -> Result<Vec<alarm::Entry>, Fault> {
-    let admins = if runs.is_empty() { Vec::new() } else { keep::admins(db).await? };
-    write(db, runs.iter().map(|run| (run.id, alerts_of_unreadable(run, &admins, now))).collect(), now).await
-}
-
-/// The attempts of these occurrences, each's in order.
-async fn attempts(db: &Connection<'_>, params: &[Param<'_>]) -> Result<HashMap<OccurrenceId, Vec<Attempt>>, Fault> {
-    let sql = "select a.run, a.number, a.channel, a.address, a.status, a.started_at, a.ended_at, a.error, a.message_id, \
-        a.key, a.attempt_key, a.reminder_id from unnest($1, $2) as v (reminder_id, run) \
-        join punctual.attempt a on a.reminder_id = v.reminder_id and a.run = v.run order by a.reminder_id, a.run, a.number";
-    let mut found: HashMap<OccurrenceId, Vec<Attempt>> = HashMap::new();
-    for row in &db.rows(sql, params).await? {
-        let id = OccurrenceId { reminder: row::reminder_id(row, 11)?, run: row::count(row, 0)? };
-        found.entry(id).or_default().push(read::attempt(row)?);
-    }
-    Ok(found)
-}
-
-async fn write(
-    db: &Connection<'_>,
-    made: Vec<(OccurrenceId, Vec<Alert>)>,
-    now: Timestamp,
-) -> Result<Vec<alarm::Entry>, Fault> {
-    let ids: Vec<Uuid> = made.iter().flat_map(|(_, made)| looked_for(made)).map(uuid).collect();
-    if ids.is_empty() {
-        return Ok(Vec::new());
+    let alerts = alerts_about(&newsworthy, &writes.unreadable, &admins, writes.now);
+    let looked_for: Vec<Uuid> = alerts.looked_for().into_iter().map(uuid).collect();
+    if looked_for.is_empty() {
+        return Ok((Writes::new(writes.now), Vec::new()));
     }
     let sql = "select r.id from punctual.reminder r where r.id = any($1)";
-    let there = read::each(&db.rows(sql, &[(&ids, Type::UUID_ARRAY)]).await?, |found| row::reminder_id(found, 0))?;
-    let made: Vec<(OccurrenceId, Vec<NewReminder>)> =
-        made.into_iter().map(|(about, made)| (about, to_write(made, &there))).collect();
-    let new: Vec<&NewReminder> = made.iter().flat_map(|(_, new)| new).collect();
-    if new.is_empty() {
-        return Ok(Vec::new());
-    }
-    let reminders: Vec<_> = new.iter().map(|new| &new.reminder).collect();
-    let firsts: Vec<_> = new.iter().map(|new| new.first_run()).collect();
-    let planned: Vec<_> = firsts.iter().zip(reminders.iter().copied()).collect();
-    insert_reminders(db, &reminders).await?;
-    insert_occurrences(db, &planned).await?;
-    let mut entries: Vec<Entry<'_>> = Vec::new();
-    for (about, new) in made.iter().filter(|(_, new)| !new.is_empty()) {
-        let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
-        let detail = Some(format!("made for {}", users.join(", ")));
-        let (reminder, run) = (uuid(about.reminder), Some(about.run));
-        entries.push(Entry { actor: "engine", action: "alert", reminder, run, detail });
-        let created = |id: Uuid| Entry { actor: "engine", action: "create", reminder: id, run: None, detail: None };
-        entries.extend(new.iter().map(|new| created(uuid(new.reminder.id))));
-    }
-    audit(db, &entries, now).await?;
-    Ok(new.iter().map(|new| alarm::Entry::of(&new.reminder, new.first_due_at)).collect())
+    let there = db.rows(sql, &[(&looked_for, Type::UUID_ARRAY)]).await?;
+    let there = each(&there, |found| Fields::id(found, 0))?;
+    Ok(told(alerts, &there, writes.now))
 }

@@ -12,7 +12,7 @@ use super::row::{clean, get, impossible, micros};
 const BEGUN: i16 = 0;
 
 /// Keeps all of them; fails with [`punctual_core::store::StoreError::KeyUsed`] if there is one under such a key.
-pub(super) async fn insert(db: &Connection<'_>, answered: &[(&str, &Answered)], now: Timestamp) -> Result<(), Fault> {
+pub(super) async fn insert(db: &Connection<'_>, answered: &[(String, Answered)], now: Timestamp) -> Result<(), Fault> {
     if answered.is_empty() {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use super::fault::Fault;
 use super::flight::{all3, both};
 use super::pool::{Connection, Param};
 use super::row::{self, get, int, micros, uuid};
+use crate::rows::Reader;
 
 pub(super) async fn coming(
     db: &Connection<'_>,
@@ -30,7 +31,7 @@ pub(super) async fn coming(
     let stretch = |rank: u8| {
         format!(
             "(select reminder_id, run, wake_at from punctual.occurrence where priority = {rank} {beyond} \
-             and wake_at <= $2 and state in ('scheduled', 'snoozed', 'pending_retry') \
+             and wake_at <= $2 and state in ('scheduled', 'snoozed', 'waiting', 'pending_retry') \
              order by wake_at, reminder_id, run limit $3)"
         )
     };
@@ -54,7 +55,7 @@ pub(super) async fn coming(
     let mut known: HashMap<ReminderId, (String, String)> = HashMap::with_capacity(rows.len());
     for found in &rows {
         // What cannot be read is no reason to leave out the others.
-        let route = row::addresses(get(found, 2)?).unwrap_or_default();
+        let route = Reader::new(found, 2).addresses().unwrap_or_default();
         let channel = route.into_iter().next().map(|to| to.channel).unwrap_or_default();
         known.insert(row::reminder_id(found, 0)?, (get(found, 1)?, channel));
     }

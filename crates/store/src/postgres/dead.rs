@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use super::fault::Fault;
 use super::pool::Connection;
 use super::read::each;
-use super::row::{clean, get, instant, micros};
+use super::row::{clean, get, instant};
 
 pub(super) async fn dead_addresses(
     db: &Connection<'_>,
@@ -30,20 +30,6 @@ pub(super) async fn dead_addresses(
             reason: get(found, 3)?,
         })
     })
-}
-
-pub(super) async fn mark_dead(db: &Connection<'_>, dead: &DeadAddress) -> Result<(), Fault> {
-    db.execute(
-        "insert into punctual.dead_address (channel, address, since, reason) values ($1, $2, $3, $4) on conflict do nothing",
-        &[
-            (&clean(&dead.address.channel), Type::TEXT),
-            (&clean(&dead.address.address), Type::TEXT),
-            (&micros(dead.since), Type::TIMESTAMPTZ),
-            (&clean(&dead.reason), Type::TEXT),
-        ],
-    )
-    .await?;
-    Ok(())
 }
 
 pub(super) async fn revive(db: &Connection<'_>, address: &Address) -> Result<bool, Fault> {

@@ -6,7 +6,7 @@
 //! failure in the order of the statements is the one that is told.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use futures_util::future::maybe_done;
@@ -52,6 +52,23 @@ flights! {
     all4(a: A -> Ra, b: B -> Rb, c: C -> Rc, d: D -> Rd);
     /// Five of them.
     all5(a: A -> Ra, b: B -> Rb, c: C -> Rc, d: D -> Rd, e: E -> Re);
+}
+
+/// A statement that is sent when it is first polled.
+pub(super) type Statement<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
+
+/// Any number of them.
+pub(super) async fn all(statements: Vec<Statement<'_>>) -> Result<(), Fault> {
+    let mut sent: Vec<_> = statements.into_iter().map(maybe_done).collect();
+    poll_fn(|context| {
+        let mut is_done = true;
+        for statement in &mut sent {
+            is_done &= Pin::new(statement).poll(context).is_ready();
+        }
+        if is_done { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    sent.iter_mut().filter_map(|statement| Pin::new(statement).take_output()).collect()
 }
 
 #[cfg(test)]

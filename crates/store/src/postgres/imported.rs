@@ -12,21 +12,22 @@ use super::fault::Fault;
 use super::flight::both;
 use super::pool::Connection;
 use super::read::each;
-use super::row::{self, clean, count, instant, micros, optional_instant, uuid};
+use super::row::{clean, micros, uuid};
+use crate::rows::{self, Reader};
 
 pub(super) async fn imported(db: &Connection<'_>, query: &ImportedQuery) -> Result<Vec<Imported>, Fault> {
     // In the order of the primary key, so that all pages together read the table once.
     let sql = format!(
         "select {} from punctual.reminder r where r.id > $1 and r.metadata like '%\"imported\"%' \
          and r.metadata::json #>> '{{imported,from}}' = $2 order by r.id limit $3",
-        row::REMINDER
+        rows::REMINDER
     );
     let after = query.after.map_or_else(Uuid::nil, uuid);
     let source = clean(&query.source);
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
     let which: [super::pool::Param<'_>; 3] = [(&after, Type::UUID), (&source, Type::TEXT), (&limit, Type::INT8)];
     let ((), rows) = both(db.begin(BEGIN_READ_IN_ORDER), db.rows(&sql, &which)).await?;
-    let reminders = each(&rows, |found| row::reminder(found, 0))?;
+    let reminders = each(&rows, |found| rows::reminder(&mut Reader::new(found, 0)))?;
     let ids: Vec<Uuid> = reminders.iter().map(|reminder| uuid(reminder.id)).collect();
     let runs_max = i64::try_from(IMPORTED_RUNS_MAX).unwrap_or(i64::MAX);
     let (from, to) = (micros(query.from), micros(query.to));
@@ -52,11 +53,7 @@ pub(super) async fn imported(db: &Connection<'_>, query: &ImportedQuery) -> Resu
 }
 
 fn read_run(found: &tokio_postgres::Row) -> Result<(ReminderId, ImportedRun), StoreError> {
-    let run = ImportedRun {
-        run: count(found, 1)?,
-        due_at: instant(found, 2)?,
-        state: row::word(found, 3)?,
-        sent_at: optional_instant(found, 4)?,
-    };
-    Ok((row::reminder_id(found, 0)?, run))
+    let mut from = Reader::new(found, 0);
+    let id = from.id()?;
+    Ok((id, ImportedRun { run: from.count()?, due_at: from.at()?, state: from.word()?, sent_at: from.maybe_at()? }))
 }

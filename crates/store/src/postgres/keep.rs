@@ -1,16 +1,17 @@
 //! Users and keys.
 
-use punctual_core::reminder::Address;
 use punctual_core::store::StoreError;
-use punctual_core::user::{ADMIN_ID, ApiKey, Person, User};
+use punctual_core::user::{ADMIN_ID, ApiKey, User};
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
 use super::pool::Connection;
-use super::row::{self, clean, get, impossible, instant, micros, optional_instant};
+use super::read::each;
+use super::row::{clean, get, impossible, instant, micros, optional_instant};
 use super::share::ADMIN_KEY_KEPT_FOR;
+use crate::rows;
 
 pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fault> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
@@ -42,15 +43,12 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
 }
 
 fn select_user() -> String {
-    let person = row::PERSON;
-    format!(
-        "select {person}, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at from punctual.app_user u"
-    )
+    format!("select {} from punctual.app_user u", rows::USER)
 }
 
 pub(super) async fn user(db: &Connection<'_>, id: &str) -> Result<Option<User>, Fault> {
     let rows = db.rows(&format!("{} where u.id = $1", select_user()), &[(&clean(id), Type::TEXT)]).await?;
-    Ok(rows.first().map(read_user).transpose()?)
+    Ok(rows.first().map(rows::user).transpose()?)
 }
 
 /// Those of `ids` that have an entry and can be read.
@@ -58,51 +56,27 @@ pub(super) async fn users_of(db: &Connection<'_>, ids: &[String]) -> Result<Vec<
     let ids: Vec<_> = ids.iter().map(|id| clean(id)).collect();
     let sql = format!("{} where u.id = any ($1)", select_user());
     let rows = db.rows(&sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
-    Ok(rows.iter().filter_map(|row| read_user(row).ok()).collect())
+    Ok(rows.iter().filter_map(|row| rows::user(row).ok()).collect())
 }
 
 /// One user, whom nobody else changes before the transaction ends.
 pub(super) async fn user_for_update(db: &Connection<'_>, id: &str) -> Result<Option<User>, Fault> {
     let sql = format!("{} where u.id = $1 for update", select_user());
     let rows = db.rows(&sql, &[(&clean(id), Type::TEXT)]).await?;
-    Ok(rows.first().map(read_user).transpose()?)
+    Ok(rows.first().map(rows::user).transpose()?)
 }
 
 pub(super) async fn users(db: &Connection<'_>, after: Option<&str>, limit: usize) -> Result<Vec<User>, Fault> {
     let sql = format!("{} where u.id > $1 order by u.id limit $2", select_user());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = db.rows(&sql, &[(&clean(after.unwrap_or("")), Type::TEXT), (&limit, Type::INT8)]).await?;
-    Ok(rows.iter().map(read_user).collect::<Result<_, _>>()?)
+    each(&rows, rows::user)
 }
 
 /// Everybody who is told when a critical reminder fails, without their addresses.
 pub(super) async fn admins(db: &Connection<'_>) -> Result<Vec<User>, Fault> {
     let rows = db.rows(&format!("{} where u.admin order by u.id", select_user()), &[]).await?;
-    // Whoever cannot be read as a whole must not keep the others, or themselves, from being told.
-    let admin = |found: &Row| {
-        let person = row::person_of(get(found, row::N_PERSON)?, found, 0);
-        user_of(found, person, Vec::new())
-    };
-    Ok(rows.iter().map(admin).collect::<Result<_, StoreError>>()?)
-}
-
-fn read_user(found: &Row) -> Result<User, StoreError> {
-    user_of(found, row::person(found, 0)?, row::addresses(get(found, row::N_PERSON + 2)?)?)
-}
-
-fn user_of(found: &Row, person: Person, addresses: Vec<Address>) -> Result<User, StoreError> {
-    let at = |offset: usize| row::N_PERSON + offset;
-    Ok(User {
-        id: get(found, at(0))?,
-        timezone: person.timezone,
-        language: get(found, at(1))?,
-        addresses,
-        quiet_hours: person.quiet,
-        paused_until: person.paused_until,
-        admin: get(found, at(3))?,
-        created_at: instant(found, at(4))?,
-        updated_at: instant(found, at(5))?,
-    })
+    each(&rows, rows::admin)
 }
 
 pub(super) async fn put_key(db: &Connection<'_>, key: &ApiKey) -> Result<(), Fault> {

@@ -10,7 +10,7 @@ use tokio_postgres::types::Type;
 use super::batch::{BEGIN_BY_KEY, Ids};
 use super::fault::Fault;
 use super::flight::all3;
-use super::pool::Connection;
+use super::pool::{Connection, Param};
 use super::row::{self, clean, get, impossible, int, micros, uuid};
 
 pub(super) async fn renew(
@@ -52,20 +52,21 @@ pub(super) async fn note_sent(
     attempt: u32,
     message_id: &str,
 ) -> Result<bool, Fault> {
-    let n_noted = db
-        .execute(
-            "update punctual.attempt a set message_id = $5 where a.reminder_id = $1 and a.run = $2 and a.number = $3 \
-             and a.status = 'sending' and exists (select from punctual.occurrence o where o.reminder_id = $1 \
-               and o.run = $2 and o.lease = $4 and o.state = 'processing')",
-            &[
-                (&uuid(id.reminder), Type::UUID),
-                (&int(id.run), Type::INT4),
-                (&int(attempt), Type::INT4),
-                (&(lease as i64), Type::INT8),
-                (&clean(message_id), Type::TEXT),
-            ],
-        )
-        .await?;
+    let (reminder, run, attempt, lease) = (uuid(id.reminder), int(id.run), int(attempt), lease as i64);
+    let message_id = clean(message_id);
+    let params: [Param<'_>; 5] = [
+        (&reminder, Type::UUID),
+        (&run, Type::INT4),
+        (&attempt, Type::INT4),
+        (&lease, Type::INT8),
+        (&message_id, Type::TEXT),
+    ];
+    let noted = db.execute(
+        "update punctual.occurrence set message_id = $5 where reminder_id = $1 and run = $2 and attempts = $3 \
+         and lease = $4 and state = 'processing'",
+        &params,
+    );
+    let ((), n_noted, ()) = all3(db.begin(BEGIN_BY_KEY), noted, db.commit()).await?;
     Ok(n_noted > 0)
 }
 

@@ -28,6 +28,7 @@ mod listen;
 mod migrate;
 mod node;
 mod open;
+mod person;
 mod pool;
 mod prune;
 mod publish;
@@ -42,8 +43,8 @@ mod tell;
 mod tls;
 mod turn;
 mod url;
-mod waiting;
 mod way;
+mod write;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -57,11 +58,12 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answer, Answered, AuditEntry, AuditQuery, Beat, By, CHANNEL_TEST, ChangeError, Changed, ChannelTest, Claim, Claims,
-    Create, DeadAddress, Ears, Hold, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement,
-    Store, StoreError, StoreStats, Trail, Upcoming, Window,
+    Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
+    DeadAddress, Ears, Hold, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
+    StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
+use punctual_core::writes::Writes;
 
 pub use adopt::{AdoptError, Adoption, TableCount};
 pub use check::{CheckReport, check};
@@ -156,9 +158,10 @@ impl PostgresStore {
 
     /// Writes all of `creates` or nothing. `unsure`: an earlier try may have been written although its answer was lost.
     async fn create_together(&self, creates: &[&Create], mut unsure: bool) -> Result<(), StoreError> {
+        let Some(writes) = create::writes(creates) else { return Ok(()) };
         for _ in 0..TRIES_MAX {
             let db = self.pool.get(Lane::Normal).await.map_err(StoreError::from)?;
-            let result = create::create(&db, self.own(), creates).await;
+            let result = create::create(&db, self.own(), &writes).await;
             let error = match db.end(result).await {
                 Ok(()) => return Ok(()),
                 Err((_, Retry::Safe)) => continue,
@@ -218,8 +221,8 @@ impl Store for PostgresStore {
     }
 
     async fn begin_answer(&self, key: &str, request: [u8; 32], now: Timestamp) -> Result<(), StoreError> {
-        let begun = Answered { request, answer: None };
-        write!(self, Normal, db => answered::insert(&db, &[(key, &begun)], now))
+        let begun = [(key.to_owned(), Answered { request, answer: None })];
+        write!(self, Normal, db => answered::insert(&db, &begun, now))
     }
 
     async fn finish_answer(&self, key: &str, answer: Option<Answer>) -> Result<(), StoreError> {
@@ -261,10 +264,8 @@ impl Store for PostgresStore {
     }
 
     async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
-        let reminder = row::uuid(test.message);
-        let detail = Some(test.detail.clone());
-        let entries = [batch::Entry { actor: &test.actor, action: CHANNEL_TEST, reminder, run: None, detail }];
-        write!(self, Normal, db => batch::audit(&db, &entries, test.at))
+        let writes = test.writes();
+        write!(self, Normal, db => write::write(&db, self.own(), &writes))
     }
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
@@ -331,7 +332,7 @@ impl Store for PostgresStore {
     }
 
     async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        write!(self, Normal, db => waiting::put_user(&db, self.own(), &user))
+        write!(self, Normal, db => person::put_user(&db, self.own(), &user))
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -347,7 +348,7 @@ impl Store for PostgresStore {
     }
 
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
-        write!(self, Normal, db => waiting::delete_user(&db, self.own(), id, now))
+        write!(self, Normal, db => person::delete_user(&db, self.own(), id, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {
@@ -356,7 +357,9 @@ impl Store for PostgresStore {
 
     async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError> {
         // Whoever is first stays, so doing it twice is doing it once.
-        on!(self, Normal, reads: true, db => dead::mark_dead(&db, &dead))
+        let mut writes = Writes::new(dead.since);
+        writes.dead.push(dead);
+        on!(self, Normal, reads: true, db => write::write(&db, self.own(), &writes))
     }
 
     async fn revive(&self, address: &Address) -> Result<bool, StoreError> {

@@ -1,12 +1,10 @@
 //! Reading reminders and what became of them.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, Said, StatusFilter, StoreError, StoreStats, Trail,
-    Upcoming, Window,
+    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, Window,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -16,35 +14,25 @@ use super::batch::{BEGIN_BY_KEY, BEGIN_READ, BEGIN_READ_IN_ORDER};
 use super::fault::Fault;
 use super::flight::{all3, all4, all5};
 use super::pool::{Connection, Param};
-use super::row::{self, count, get, impossible, instant, int, micros, optional_instant, uuid};
+use super::row::{self, get, impossible, instant, int, micros, optional_instant, uuid};
+use crate::rows::{self, Reader};
 
-/// When a reminder is due next, and until when a run of it is snoozed, for a join to `reminder r`. A run that waits for the end of
-/// quiet hours or of a pause is kept as snoozed with a note.
+/// When a reminder is due next, and until when a run of it is snoozed, for a join to `reminder r`.
 const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then o.wake_at else o.due_at end) \
-    as at, min(o.due_at) filter (where o.state = 'snoozed' and o.error is null) as snoozed_until \
+    as at, min(o.due_at) filter (where o.state = 'snoozed') as snoozed_until \
     from punctual.occurrence o where o.reminder_id = r.id \
-    and o.state in ('scheduled', 'snoozed', 'pending_retry')) as next_run on true";
+    and o.state in ('scheduled', 'snoozed', 'waiting', 'pending_retry')) as next_run on true";
 
 fn views() -> String {
     format!(
-        "select {}, next_run.at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors, next_run.snoozed_until \
-         from punctual.reminder r {NEXT_RUN}",
-        row::REMINDER
+        "select {}, {}, next_run.at, next_run.snoozed_until from punctual.reminder r {NEXT_RUN}",
+        rows::REMINDER,
+        rows::PROGRESS
     )
 }
 
 fn view(found: &Row) -> Result<ReminderView, StoreError> {
-    let after = row::N_REMINDER;
-    let last_status: Option<&str> = get(found, after + 2)?;
-    Ok(ReminderView {
-        reminder: row::reminder(found, 0)?,
-        next_run_at: optional_instant(found, after)?,
-        last_run_at: optional_instant(found, after + 1)?,
-        last_status: last_status.map(str::parse).transpose().map_err(impossible)?,
-        total_runs: count(found, after + 3)?,
-        consecutive_errors: count(found, after + 4)?,
-        snoozed_until: optional_instant(found, after + 5)?,
-    })
+    rows::view(&mut Reader::new(found, 0))
 }
 
 /// What `read` makes of each row.
@@ -130,15 +118,15 @@ pub(super) async fn occurrence(db: &Connection<'_>, id: OccurrenceId) -> Result<
 
 /// The occurrences chosen by `which`, all of one reminder, with their trails, at one moment and in one flight.
 async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Result<Vec<Trail>, Fault> {
-    let occurrences = format!("select {} from punctual.occurrence o where {which}", row::OCCURRENCE);
-    let of_these = format!("reminder_id = $1 and run in (select o.run from punctual.occurrence o where {which})");
+    let occurrences = format!("select {} from punctual.occurrence o where {which}", rows::OCCURRENCE);
+    let these = format!("in (select o.run from punctual.occurrence o where {which})");
     let attempts = format!(
-        "select run, number, channel, address, status, started_at, ended_at, error, message_id, key, attempt_key \
-         from punctual.attempt where {of_these} order by run, number"
+        "select a.run, {} from punctual.attempt a where a.reminder_id = $1 and a.run {these} order by a.run, a.number",
+        rows::ATTEMPT
     );
     let responses = format!(
-        "select run, kind, at, actor, until, snooze_minutes, user_id, text, channel from punctual.response \
-         where {of_these} order by run, number"
+        "select {} from punctual.response s where s.reminder_id = $1 and s.run {these} order by s.run, s.number",
+        rows::RESPONSE
     );
     let ((), occurrences, attempts, responses, ()) = all5(
         db.begin(BEGIN_READ),
@@ -148,48 +136,17 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
         db.commit(),
     )
     .await?;
-    let mut trails = each(&occurrences, |found| {
-        let occurrence = row::occurrence(found, 0)?.0;
-        Ok(Trail { occurrence, attempts: Vec::new(), responses: Vec::new() })
+    let attempts = each(&attempts, |found| {
+        let mut from = Reader::new(found, 0);
+        Ok((from.count()?, rows::attempt(&mut from)?))
     })?;
-    for trail in &mut trails {
-        let id = trail.occurrence.id;
-        let is_its = |found: &&Row| get::<i32>(found, 0).is_ok_and(|run| run == int(id.run));
-        trail.attempts = attempts.iter().filter(is_its).map(attempt).collect::<Result<_, _>>()?;
-        trail.responses = responses.iter().filter(is_its).map(|found| response(id, found)).collect::<Result<_, _>>()?;
-    }
-    Ok(trails)
-}
-
-pub(super) fn attempt(found: &Row) -> Result<Attempt, StoreError> {
-    Ok(Attempt {
-        number: count(found, 1)?,
-        channel: get(found, 2)?,
-        address: get(found, 3)?,
-        status: row::word(found, 4)?,
-        started_at: instant(found, 5)?,
-        ended_at: optional_instant(found, 6)?,
-        error: get(found, 7)?,
-        message_id: get(found, 8)?,
-        key: get(found, 9)?,
-        attempt_key: get(found, 10)?,
-    })
-}
-
-fn response(occurrence: OccurrenceId, found: &Row) -> Result<Response, StoreError> {
-    Ok(Response {
-        occurrence,
-        kind: match get::<&str>(found, 1)? {
-            "ack" => "ack",
-            "snooze" => "snooze",
-            _ => "dismiss",
-        },
-        at: instant(found, 2)?,
-        actor: get(found, 3)?,
-        until: optional_instant(found, 4)?,
-        snooze_minutes: get::<Option<i32>>(found, 5)?.map(u32::try_from).transpose().map_err(impossible)?,
-        user: get(found, 6)?,
-        said: Said { text: get(found, 7)?, channel: get(found, 8)? },
+    let responses = each(&responses, |found| rows::response(&mut Reader::new(found, 0)))?;
+    each(&occurrences, |found| {
+        let occurrence = rows::occurrence(&mut Reader::new(found, 0))?;
+        let run = occurrence.id.run;
+        let attempts = attempts.iter().filter(|(of, _)| *of == run).map(|(_, attempt)| attempt.clone()).collect();
+        let responses = responses.iter().filter(|response| response.occurrence.run == run).cloned().collect();
+        Ok(Trail::new(occurrence, attempts, responses))
     })
 }
 

@@ -32,7 +32,6 @@ create table punctual.reminder (
   misfire            text not null,
   misfire_within     bigint not null,      -- milliseconds
   on_unknown         text not null,
-  on_unknown_auto    boolean not null default false, -- with `resend`: the channel decides
   created_via        text not null,
   original_text      text,
   metadata           text not null,        -- JSON, as it was given
@@ -74,8 +73,13 @@ create table punctual.occurrence (
   priority    smallint not null,            -- the reminder's, kept here for the hot index
   shard       smallint not null,            -- punctual_core::shard::shard_of(user_id)
   at_once     boolean not null default false, -- somebody asked for the run by hand: it waits for no quiet hours and no pause
+  readdressed boolean not null default false, -- whether it has got other addresses since the attempt under way began
   state       text not null,
+  waits_for   text,                         -- `quiet` or `paused`: what it waits for the end of
   node        text,                         -- who holds the lease
+  channel     text,                         -- where the attempt under way goes to
+  address     text,
+  message_id  text,                         -- the platform's own, once it has taken the message
   error       text,
   primary key (reminder_id, run)
 ) with (
@@ -110,8 +114,7 @@ create table punctual.attempt (
   message_id  text,                         -- the platform's own
   primary key (reminder_id, run, number)
 ) with (
-  -- Each row is written once and updated once, moments later: half a page of room keeps both on it, and no index is touched.
-  fillfactor = 50,
+  -- Each row is written once, when its attempt has ended.
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
   autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1
 );
@@ -226,7 +229,6 @@ create table punctual.event (
   misfire           text not null,
   misfire_within    bigint not null,
   on_unknown        text not null,
-  on_unknown_auto   boolean not null default false,
   metadata          text not null,
   created_at        timestamptz not null,
   updated_at        timestamptz not null

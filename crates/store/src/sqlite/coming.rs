@@ -6,7 +6,8 @@ use punctual_core::id::OccurrenceId;
 use punctual_core::store::StoreError;
 use rusqlite::{Connection, params};
 
-use super::row::{self, broken, get, micros};
+use super::row::{broken, get, micros};
+use crate::rows::Reader;
 
 pub(super) fn coming(
     db: &Connection,
@@ -20,12 +21,12 @@ pub(super) fn coming(
         format!(
             "SELECT * FROM (SELECT reminder_id, run, wake_at FROM occurrence WHERE priority = {rank} \
              AND wake_at IS NOT NULL AND (wake_at, reminder_id, run) > (?1, ?2, ?3) AND wake_at <= ?4 \
-             AND state IN ('scheduled', 'snoozed', 'pending_retry') ORDER BY wake_at, reminder_id, run LIMIT ?5)"
+             AND state IN ('scheduled', 'snoozed', 'waiting', 'pending_retry') ORDER BY wake_at, reminder_id, run LIMIT ?5)"
         )
     };
     let stretches = [3, 2, 1, 0].map(stretch).join(" UNION ALL ");
     let sql = format!(
-        "SELECT c.reminder_id, c.run, c.wake_at, r.user, r.route FROM \
+        "SELECT c.reminder_id, c.run, c.wake_at, r.user_id, r.route FROM \
          (SELECT * FROM ({stretches}) ORDER BY wake_at, reminder_id, run LIMIT ?5) AS c \
          CROSS JOIN reminder r ON r.id = c.reminder_id"
     );
@@ -36,11 +37,11 @@ pub(super) fn coming(
     let mut rows = statement.query(params![micros(at), reminder, run, micros(until), limit]).map_err(broken)?;
     let mut coming = Vec::new();
     while let Some(found) = rows.next().map_err(broken)? {
-        let id = OccurrenceId { reminder: row::reminder_id(found, 0)?, run: get(found, 1)? };
+        let mut from = Reader::new(found, 0);
+        let (id, at) = (from.occurrence_id()?, from.at()?);
         // What cannot be read is no reason to leave out the others.
-        let route = row::addresses(get::<Option<String>>(found, 4)?.as_deref()).unwrap_or_default();
+        let route = Reader::new(found, 4).addresses().unwrap_or_default();
         let channel = route.into_iter().next().map(|to| to.channel).unwrap_or_default();
-        let at = row::instant(get(found, 2)?)?;
         coming.push((id, Entry { reminder: id.reminder, user: get(found, 3)?, channel, at }));
     }
     Ok(coming)

@@ -6,27 +6,27 @@
 //! Which clock judges leases: the only process there is. A lock file keeps a second one out, so a lease found at
 //! start-up belongs to a process that is gone.
 
-mod alert;
 mod answered;
 mod change;
 mod check;
 mod claim;
 mod coming;
 mod commits;
-mod create;
 mod dead;
 mod export;
 mod foreign;
 mod imported;
+mod keep;
 mod migrate;
 mod open;
+mod person;
 mod prune;
 mod read;
 mod row;
 mod settle;
 mod values;
-mod waiting;
 mod worker;
+mod write;
 
 use std::path::Path;
 
@@ -37,8 +37,8 @@ use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answer, Answered, AuditEntry, AuditQuery, By, CHANNEL_TEST, ChangeError, Changed, ChannelTest, Claim, Claims,
-    Create, DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError,
+    Answer, Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
+    DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError,
     StoreStats, Trail, Upcoming, Window,
 };
 use punctual_core::user::{ApiKey, User};
@@ -123,7 +123,8 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn create(&self, new: Create) -> Result<(), StoreError> {
         let urgency = if new.reminders.len() > BULK_FROM { Urgency::Bulk } else { Urgency::Normal };
-        self.write(urgency, move |db| create::create(db, &new)).await
+        let writes = new.writes();
+        self.write(urgency, move |db| write::write(db, &writes)).await.map(drop)
     }
 
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {
@@ -176,10 +177,8 @@ impl Store for SqliteStore {
     }
 
     async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| {
-            create::audit(db, test.at, &test.actor, CHANNEL_TEST, test.message, None, Some(&test.detail))
-        })
-        .await
+        let writes = test.writes();
+        self.write(Urgency::Normal, move |db| write::write(db, &writes)).await.map(drop)
     }
 
     async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
@@ -236,7 +235,7 @@ impl Store for SqliteStore {
     }
 
     async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        self.write(Urgency::Normal, move |db| waiting::put_user(db, &user)).await
+        self.write(Urgency::Normal, move |db| person::put_user(db, &user)).await
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -250,7 +249,7 @@ impl Store for SqliteStore {
 
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         let id = id.to_owned();
-        self.write(Urgency::Normal, move |db| waiting::delete_user(db, &id, now)).await
+        self.write(Urgency::Normal, move |db| person::delete_user(db, &id, now)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {
@@ -267,7 +266,7 @@ impl Store for SqliteStore {
     }
 
     async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| create::put_key(db, &key)).await
+        self.write(Urgency::Normal, move |db| keep::put_key(db, &key)).await
     }
 
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
@@ -280,7 +279,7 @@ impl Store for SqliteStore {
 
     async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Urgency::Normal, move |db| create::delete(db, "DELETE FROM api_key WHERE id = ?1", &id)).await
+        self.write(Urgency::Normal, move |db| keep::delete(db, "DELETE FROM api_key WHERE id = ?1", &id)).await
     }
 
     async fn stats(&self, _now: Timestamp) -> Result<StoreStats, StoreError> {

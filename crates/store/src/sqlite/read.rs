@@ -1,26 +1,27 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::Attempt;
-use punctual_core::reminder::{Address, ReminderStatus};
+use punctual_core::occurrence::Occurrence;
+use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, Response, Said, StatusFilter, StoreError, StoreStats, Trail,
-    Upcoming, Window,
+    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, Window,
 };
-use punctual_core::user::{ApiKey, Person, User};
+use punctual_core::user::{ApiKey, User};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::row::{self, broken, get, impossible, instant, micros, optional_instant};
+use super::row::{broken, get, instant, micros};
 use super::values::for_rows;
+use crate::rows::{self, Reader};
 
 /// When a reminder is due next, for SELECTs over `reminder r`.
 const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN o.wake_at ELSE o.due_at END) FROM occurrence o \
-    WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND o.state IN ('scheduled', 'snoozed', 'pending_retry'))";
+    WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL \
+    AND o.state IN ('scheduled', 'snoozed', 'waiting', 'pending_retry'))";
 
-/// Until when its next snoozed run is put off. One that waits for the end of quiet hours or of a pause is kept as snoozed with a note.
+/// Until when its next snoozed run is put off.
 const SNOOZED_UNTIL: &str = "(SELECT min(o.due_at) FROM occurrence o \
-    WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND o.state = 'snoozed' AND o.error IS NULL)";
+    WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND o.state = 'snoozed')";
 
 /// Collects what `read` makes of each row.
 pub(super) fn collect<T>(
@@ -39,24 +40,11 @@ pub(super) fn collect<T>(
 }
 
 fn view_columns() -> String {
-    format!(
-        "{}, {NEXT_RUN_AT} AS next_run_at, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors, {SNOOZED_UNTIL}",
-        row::REMINDER
-    )
+    format!("{}, {}, {NEXT_RUN_AT} AS next_run_at, {SNOOZED_UNTIL}", rows::REMINDER, rows::PROGRESS)
 }
 
 fn view(found: &Row<'_>) -> Result<ReminderView, StoreError> {
-    let after = row::N_REMINDER;
-    let last_status: Option<String> = get(found, after + 2)?;
-    Ok(ReminderView {
-        reminder: row::reminder(found, 0)?,
-        next_run_at: optional_instant(found, after)?,
-        last_run_at: optional_instant(found, after + 1)?,
-        last_status: last_status.map(|word| word.parse()).transpose().map_err(impossible)?,
-        total_runs: get(found, after + 3)?,
-        consecutive_errors: get(found, after + 4)?,
-        snoozed_until: optional_instant(found, after + 5)?,
-    })
+    rows::view(&mut Reader::new(found, 0))
 }
 
 pub(super) fn reminder(db: &Connection, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
@@ -89,7 +77,7 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
         wheres.push(sql.replace("{}", &format!("?{}", values.len())));
     };
     if let Some(user) = &query.user {
-        add("r.user = {}", Box::new(user.clone()));
+        add("r.user_id = {}", Box::new(user.clone()));
     }
     if let Some(status) = query.status {
         match status {
@@ -125,63 +113,32 @@ pub(super) fn occurrences(
 ) -> Result<Vec<Trail>, StoreError> {
     let sql = format!(
         "SELECT {} FROM occurrence o WHERE o.reminder_id = ? AND o.run < ? ORDER BY o.run DESC LIMIT ?",
-        row::OCCURRENCE
+        rows::OCCURRENCE
     );
     let before = before.map_or(i64::MAX, i64::from);
-    let found = collect(db, &sql, params![id.as_bytes(), before, limit], |found| Ok(row::occurrence(found, 0)?.0))?;
+    let found =
+        collect(db, &sql, params![id.as_bytes(), before, limit], |found| rows::occurrence(&mut Reader::new(found, 0)))?;
     found.into_iter().map(|occurrence| trail(db, occurrence)).collect()
 }
 
 pub(super) fn occurrence(db: &Connection, id: OccurrenceId) -> Result<Option<Trail>, StoreError> {
-    let sql = format!("SELECT {} FROM occurrence o WHERE o.reminder_id = ? AND o.run = ?", row::OCCURRENCE);
-    let found = collect(db, &sql, params![id.reminder.as_bytes(), id.run], |found| Ok(row::occurrence(found, 0)?.0))?;
+    let sql = format!("SELECT {} FROM occurrence o WHERE o.reminder_id = ? AND o.run = ?", rows::OCCURRENCE);
+    let found = collect(db, &sql, params![id.reminder.as_bytes(), id.run], |found| {
+        rows::occurrence(&mut Reader::new(found, 0))
+    })?;
     found.into_iter().next().map(|occurrence| trail(db, occurrence)).transpose()
 }
 
-fn trail(db: &Connection, occurrence: punctual_core::occurrence::Occurrence) -> Result<Trail, StoreError> {
-    let id = occurrence.id;
-    let attempts = collect(
-        db,
-        "SELECT number, channel, address, status, started_at, ended_at, error, message_id, key, attempt_key FROM attempt \
-         WHERE reminder_id = ? AND run = ? ORDER BY number",
-        params![id.reminder.as_bytes(), id.run],
-        |found| {
-            Ok(Attempt {
-                number: get(found, 0)?,
-                channel: get(found, 1)?,
-                address: get(found, 2)?,
-                status: row::word(found, 3)?,
-                started_at: instant(get(found, 4)?)?,
-                ended_at: optional_instant(found, 5)?,
-                error: get(found, 6)?,
-                message_id: get(found, 7)?,
-                key: get(found, 8)?,
-                attempt_key: get(found, 9)?,
-            })
-        },
-    )?;
-    let responses = collect(
-        db,
-        "SELECT kind, at, actor, until, snooze_minutes, user, text, channel FROM response WHERE reminder_id = ? AND run = ? ORDER BY number",
-        params![id.reminder.as_bytes(), id.run],
-        |found| {
-            Ok(Response {
-                occurrence: id,
-                kind: match get::<String>(found, 0)?.as_str() {
-                    "ack" => "ack",
-                    "snooze" => "snooze",
-                    _ => "dismiss",
-                },
-                at: instant(get(found, 1)?)?,
-                actor: get(found, 2)?,
-                until: optional_instant(found, 3)?,
-                snooze_minutes: get(found, 4)?,
-                user: get(found, 5)?,
-                said: Said { text: get(found, 6)?, channel: get(found, 7)? },
-            })
-        },
-    )?;
-    Ok(Trail { occurrence, attempts, responses })
+fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
+    let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
+    let id = params![reminder.as_bytes(), run];
+    let sql =
+        format!("SELECT {} FROM attempt a WHERE a.reminder_id = ? AND a.run = ? ORDER BY a.number", rows::ATTEMPT);
+    let attempts = collect(db, &sql, id, |found| rows::attempt(&mut Reader::new(found, 0)))?;
+    let sql =
+        format!("SELECT {} FROM response s WHERE s.reminder_id = ? AND s.run = ? ORDER BY s.number", rows::RESPONSE);
+    let responses = collect(db, &sql, id, |found| rows::response(&mut Reader::new(found, 0)))?;
+    Ok(Trail::new(occurrence, attempts, responses))
 }
 
 pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
@@ -198,7 +155,7 @@ pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntr
             at: instant(get(found, 1)?)?,
             actor: get(found, 2)?,
             action: get(found, 3)?,
-            reminder: row::reminder_id(found, 4)?,
+            reminder: Reader::new(found, 4).id()?,
             run: get(found, 5)?,
             detail: get(found, 6)?,
         })
@@ -226,48 +183,20 @@ pub(super) fn upcoming(db: &Connection, window: &Window) -> Result<Upcoming, Sto
     Ok(Upcoming { instants, overdue_since })
 }
 
-fn select_user() -> String {
-    format!("SELECT {}, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at FROM user u", row::PERSON)
-}
-
 pub(super) fn user(db: &Connection, id: &str) -> Result<Option<User>, StoreError> {
-    Ok(collect(db, &format!("{} WHERE u.id = ?", select_user()), [id], read_user)?.pop())
+    Ok(collect(db, &format!("SELECT {} FROM user u WHERE u.id = ?", rows::USER), [id], |found| rows::user(found))?
+        .pop())
 }
 
 pub(super) fn users(db: &Connection, after: Option<&str>, limit: usize) -> Result<Vec<User>, StoreError> {
-    let sql = format!("{} WHERE u.id > ? ORDER BY u.id LIMIT ?", select_user());
-    collect(db, &sql, params![after.unwrap_or(""), limit], read_user)
+    let sql = format!("SELECT {} FROM user u WHERE u.id > ? ORDER BY u.id LIMIT ?", rows::USER);
+    collect(db, &sql, params![after.unwrap_or(""), limit], |found| rows::user(found))
 }
 
 /// Everybody who is told when a critical reminder fails, without their addresses.
 pub(super) fn admins(db: &Connection) -> Result<Vec<User>, StoreError> {
-    let sql = format!("{} WHERE u.admin ORDER BY u.id", select_user());
-    // Whoever cannot be read as a whole must not keep the others, or themselves, from being told.
-    collect(db, &sql, [], |found| {
-        let id: String = get(found, row::N_PERSON)?;
-        let person = row::person_of(&id, found, 0);
-        user_of(found, person, Vec::new())
-    })
-}
-
-fn read_user(found: &Row<'_>) -> Result<User, StoreError> {
-    let addresses = row::addresses(get::<Option<String>>(found, row::N_PERSON + 2)?.as_deref())?;
-    user_of(found, row::person(found, 0)?, addresses)
-}
-
-fn user_of(found: &Row<'_>, person: Person, addresses: Vec<Address>) -> Result<User, StoreError> {
-    let at = |offset: usize| row::N_PERSON + offset;
-    Ok(User {
-        id: get(found, at(0))?,
-        timezone: person.timezone,
-        language: get(found, at(1))?,
-        addresses,
-        quiet_hours: person.quiet,
-        paused_until: person.paused_until,
-        admin: get(found, at(3))?,
-        created_at: instant(get(found, at(4))?)?,
-        updated_at: instant(get(found, at(5))?)?,
-    })
+    let sql = format!("SELECT {} FROM user u WHERE u.admin ORDER BY u.id", rows::USER);
+    collect(db, &sql, [], |found| rows::admin(found))
 }
 
 const KEY: &str = "SELECT id, name, hash, user, write, expires_at, created_at FROM api_key";
@@ -287,7 +216,7 @@ fn read_key(found: &Row<'_>) -> Result<ApiKey, StoreError> {
         hash: get(found, 2)?,
         user: get(found, 3)?,
         write: get(found, 4)?,
-        expires_at: optional_instant(found, 5)?,
+        expires_at: Reader::new(found, 5).maybe_at()?,
         created_at: instant(get(found, 6)?)?,
     })
 }

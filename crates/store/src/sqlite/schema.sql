@@ -4,7 +4,7 @@
 
 CREATE TABLE reminder (
   id                 BLOB PRIMARY KEY,
-  user               TEXT NOT NULL,
+  user_id            TEXT NOT NULL,
   name               TEXT,
   message            TEXT NOT NULL,
   schedule           TEXT NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE reminder (
   total_runs         INTEGER NOT NULL DEFAULT 0,
   consecutive_errors INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX reminder_user ON reminder (user, id);
+CREATE INDEX reminder_user ON reminder (user_id, id);
 
 CREATE TABLE occurrence (
   reminder_id BLOB NOT NULL,
@@ -45,10 +45,16 @@ CREATE TABLE occurrence (
   state       TEXT NOT NULL,
   at          INTEGER,                    -- when the state was reached, where that matters
   error       TEXT,
+  waits_for   TEXT,                       -- `quiet` or `paused`: what it waits for the end of
   priority    INTEGER NOT NULL,           -- the reminder's, kept here for the hot index
+  shard       INTEGER NOT NULL,           -- punctual_core::shard::shard_of(user_id); other nodes would go by it
   at_once     INTEGER NOT NULL DEFAULT 0, -- somebody asked for the run by hand: it waits for no quiet hours and no pause
   lease       INTEGER NOT NULL DEFAULT 0, -- rises with every claim
   node        TEXT,                       -- who holds the lease
+  channel     TEXT,                       -- where the attempt under way goes to
+  address     TEXT,
+  message_id  TEXT,                       -- the platform's own, once it has taken the message
+  readdressed INTEGER NOT NULL DEFAULT 0, -- whether the run has got other addresses since
   attempts    INTEGER NOT NULL DEFAULT 0,
   rounds      INTEGER NOT NULL DEFAULT 0,
   position    INTEGER NOT NULL DEFAULT 0,
@@ -89,7 +95,7 @@ CREATE TABLE response (
   kind           TEXT NOT NULL,
   at             INTEGER NOT NULL,
   actor          TEXT NOT NULL,
-  user           TEXT,                    -- who answered
+  user_id        TEXT,                    -- who answered
   channel        TEXT,                    -- where they said it
   text           TEXT,                    -- in their own words
   until          INTEGER,

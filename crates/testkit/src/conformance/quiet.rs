@@ -89,7 +89,7 @@ async fn what_falls_into_quiet_hours_waits_for_their_end(desk: Desk) {
     assert_eq!(claims.wakes, [at(QUIET_TO)], "the timer must learn of it");
     assert_eq!(claims.next_runs.len(), 1);
     let trail = desk.trail(run(&first, 1)).await;
-    assert_eq!(trail.occurrence.state, State::Waiting { why: Why::Quiet });
+    assert_eq!(trail.occurrence.state, State::Waiting { why: Why::Quiet, from: at(QUIET_FROM) });
     assert_eq!((trail.occurrence.due_at, trail.attempts.len()), (at(QUIET_TO), 0), "nothing was tried");
     let told = details(&desk, &first).await;
     assert_eq!(told.len(), 1);
@@ -172,7 +172,7 @@ async fn everything_waits_for_the_end_of_a_pause_and_runs_in_between_are_left_ou
     desk.create(&[&series, &urgent]).await;
     let claims = puts_off(&desk, 100).await;
     assert_eq!(claims.wakes, [at(450), at(450)], "the series does not go on meanwhile");
-    assert_eq!(desk.trail(run(&urgent, 1)).await.occurrence.state, State::Waiting { why: Why::Paused });
+    assert_eq!(desk.trail(run(&urgent, 1)).await.occurrence.state, State::Waiting { why: Why::Paused, from: at(100) });
     let told = details(&desk, &series).await;
     assert_eq!(told[0].0, "paused");
     assert!(told[0].1.contains("left out"), "{told:?}");
@@ -222,7 +222,10 @@ async fn a_question_is_not_asked_again_at_night(desk: Desk) {
     ended.sort();
     assert_eq!(ended, [StateKind::Waiting, StateKind::Unanswered], "what is over is over, at night too");
     let occurrence = desk.trail(run(&again, 1)).await.occurrence;
-    assert_eq!(occurrence.state, State::AwaitingAck { delivered_at: at(50), ask_again_at: at(QUIET_TO) });
+    assert_eq!(
+        occurrence.state,
+        State::AwaitingAck { delivered_at: at(50), ask_again_at: at(QUIET_TO), waits_for: Some(Why::Quiet) }
+    );
     desk.change(again.id, Change::Ack, 500).await;
     assert_eq!(desk.claim(QUIET_TO).await.n_taken, 0, "and it can be answered meanwhile");
 }
@@ -337,7 +340,7 @@ async fn what_waited_and_was_given_back_waits_on(desk: Desk) {
     let settled = desk.write(vec![withdraw(&claimed, at(QUIET_TO - 1))], QUIET_TO - 1).await;
     assert_eq!(settled.wakes, [at(QUIET_TO)]);
     let trail = desk.trail(run(&reminder, 1)).await;
-    assert_eq!(trail.occurrence.state, State::Waiting { why: Why::Quiet });
+    assert_eq!(trail.occurrence.state, State::Waiting { why: Why::Quiet, from: at(200) });
     desk.deliver(QUIET_TO).await;
 }
 
@@ -376,7 +379,7 @@ async fn what_is_asked_for_by_hand_is_sent_at_once(desk: Desk) {
     desk.change(other.id, Change::Snooze { until: at(920) }, 911).await;
     puts_off(&desk, 920).await;
     let state = desk.trail(fired.id).await.occurrence.state;
-    assert_eq!(state, State::Waiting { why: Why::Paused }, "nor is what was put off since");
+    assert_eq!(state, State::Waiting { why: Why::Paused, from: at(920) }, "nor is what was put off since");
 }
 
 async fn what_was_put_off_ahead_of_its_moment_is_not_told_before_it(desk: Desk) {

@@ -136,7 +136,7 @@ async fn one_lost_lease_does_not_spoil_the_others(desk: Desk) {
     desk.create(&[&kept, &lost]).await;
     let claimed = desk.claim(10).await.to_send;
     let mut settlements: Vec<_> = claimed.iter().map(|claimed| Desk::settlement(claimed, taken(), 11)).collect();
-    for settlement in settlements.iter_mut().filter(|s| s.occurrence.reminder == lost.id) {
+    for settlement in settlements.iter_mut().filter(|s| s.id().reminder == lost.id) {
         settlement.lease += 1;
     }
     assert_eq!(desk.write(settlements, 11).await.lost, [run(&lost, 1)]);
@@ -210,7 +210,7 @@ async fn an_attempt_keeps_the_key_it_was_sent_under(desk: Desk) {
     let claimed = desk.claim(10).await.to_send;
     let settlements = claimed.iter().map(|claimed| {
         let mut settlement = Desk::settlement(claimed, taken(), 10);
-        if let Some(end) = settlement.ended.as_mut().filter(|_| claimed.before.id.reminder == together.id) {
+        if let Some(end) = settlement.attempt.as_mut().filter(|_| claimed.before.id.reminder == together.id) {
             end.key = Some("k-d01020304".into());
         }
         settlement

@@ -16,10 +16,8 @@ pub(in crate::http) fn occurrence(trail: Trail, audit: &[store::AuditEntry]) -> 
         State::AwaitingAck { ask_again_at, .. } => (None, Some(ask_again_at)),
         _ => (None, None),
     };
-    let (why, until) = match &occurrence.state {
-        State::Waiting { why } => (Some((*why).into()), Some(occurrence.due_at)),
-        _ => (None, None),
-    };
+    let why = occurrence.state.waits_for();
+    let until = why.and(occurrence.state.wake_at(occurrence.due_at));
     Occurrence {
         id: id.to_string(),
         reminder_id: id.reminder.to_string(),
@@ -29,7 +27,7 @@ pub(in crate::http) fn occurrence(trail: Trail, audit: &[store::AuditEntry]) -> 
         at: occurrence.state.at(),
         retry_at,
         ask_again_at,
-        why,
+        why: why.map(Into::into),
         until,
         error: occurrence.state.error().map(str::to_owned),
         attempts: shown_attempts(id, attempts),

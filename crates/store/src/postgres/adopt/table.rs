@@ -57,7 +57,7 @@ pub(super) const REMINDER: Table = Table {
     key: "id",
     columns: &[
         same("id", Uuid),
-        other("user", "user_id", Text),
+        same("user_id", Text),
         same("name", Text),
         same("message", Text),
         same("schedule", Text),
@@ -72,8 +72,7 @@ pub(super) const REMINDER: Table = Table {
         same("retries_max", Int),
         same("misfire", Text),
         same("misfire_within", Big),
-        other("CASE on_unknown WHEN 'auto' THEN 'resend' ELSE on_unknown END", "on_unknown", Text),
-        other("on_unknown = 'auto'", "on_unknown_auto", Bool),
+        same("on_unknown", Text),
         same("created_via", Text),
         same("original_text", Text),
         same("metadata", Text),
@@ -90,7 +89,7 @@ pub(super) const REMINDER: Table = Table {
     ],
 };
 
-/// Nobody holds a lease in the new database: what somebody held in the old one is looked at now.
+/// Nobody holds a lease in the new database: a run that somebody held in the old one is looked at now.
 pub(super) const OCCURRENCE: Table = Table {
     name: "occurrence",
     into: "occurrence",
@@ -112,8 +111,14 @@ pub(super) const OCCURRENCE: Table = Table {
         same("reached", Int),
         same("at_once", Bool),
         other("occurrence.priority", "priority", Small),
-        other("reminder.user", "shard", Shard),
+        other("reminder.user_id", "shard", Shard),
+        same("readdressed", Bool),
         same("state", Text),
+        same("waits_for", Text),
+        same("node", Text),
+        same("channel", Text),
+        same("address", Text),
+        same("message_id", Text),
         same("error", Text),
     ],
 };
@@ -152,7 +157,7 @@ pub(super) const RESPONSE: Table = Table {
         same("actor", Text),
         same("until", At),
         same("snooze_minutes", Int),
-        other("user", "user_id", Text),
+        same("user_id", Text),
         same("text", Text),
         same("channel", Text),
     ],

@@ -48,8 +48,7 @@ begin
   r.snooze_allowed := coalesce(snooze_allowed, true);
   r.retries_max := coalesce(max_retries,
     (select s.value::integer from punctual.setting s where s.name = 'max_retries'), 3);
-  r.on_unknown := coalesce(nullif(on_unknown, 'auto'), 'resend');
-  r.on_unknown_auto := coalesce(on_unknown, 'auto') = 'auto';
+  r.on_unknown := coalesce(on_unknown, 'auto');
 
   -- A prompt is a wish for an answer, unless `require_ack` says otherwise.
   r.ack_reminders_max := 0;

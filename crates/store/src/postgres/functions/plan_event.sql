@@ -41,7 +41,7 @@ begin
     select o.reminder_id as id, o.state in ('scheduled', 'paused') as waits from punctual.occurrence o
     where o.reminder_id = any (ids) and (o.state in ('scheduled', 'paused')
       or o.reminder_id = any (stale) and o.state in ('pending_retry', 'waiting', 'snoozed', 'awaiting_ack')
-        and (o.reminder_id = any (uninvited) or o.reached = 0 and (o.state <> 'snoozed' or o.error is not null)))
+        and (o.reminder_id = any (uninvited) or o.reached = 0 and o.state <> 'snoozed'))
     order by o.reminder_id, o.run for update
   ) select coalesce(array_agg(h.id) filter (where h.waits), '{}'), coalesce(array_agg(h.id) filter (where not h.waits), '{}')
     into waiting, withdrawn from held h;
@@ -67,7 +67,6 @@ begin
   r.misfire := e.misfire;
   r.misfire_within := e.misfire_within;
   r.on_unknown := e.on_unknown;
-  r.on_unknown_auto := e.on_unknown_auto;
   r.only_to := e.only_to;
   r.metadata := e.metadata;
   select coalesce(array_agg(b), '{}'), coalesce(array_agg(u), '{}') into befores, people
@@ -118,12 +117,12 @@ begin
       update punctual.reminder t set name = v.name, message = v.message, schedule = v.schedule, timezone = v.timezone,
         priority = v.priority, route = v.route, ack_timeout = v.ack_timeout, ack_prompt = v.ack_prompt,
         ack_reminders_max = v.ack_reminders_max, snooze_allowed = v.snooze_allowed, retries_max = v.retries_max,
-        misfire = v.misfire, misfire_within = v.misfire_within, on_unknown = v.on_unknown, on_unknown_auto = v.on_unknown_auto, only_to = v.only_to, metadata = v.metadata, updated_at = now
+        misfire = v.misfire, misfire_within = v.misfire_within, on_unknown = v.on_unknown, only_to = v.only_to, metadata = v.metadata, updated_at = now
       from unnest(changed) as v
       where t.id = v.id and (t.name, t.message, t.schedule, t.timezone, t.priority, t.route, t.ack_timeout, t.ack_prompt,
-          t.ack_reminders_max, t.snooze_allowed, t.retries_max, t.misfire, t.misfire_within, t.on_unknown, t.on_unknown_auto, t.only_to, t.metadata)
+          t.ack_reminders_max, t.snooze_allowed, t.retries_max, t.misfire, t.misfire_within, t.on_unknown, t.only_to, t.metadata)
         is distinct from (v.name, v.message, v.schedule, v.timezone, v.priority, v.route, v.ack_timeout, v.ack_prompt,
-          v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.on_unknown_auto, v.only_to, v.metadata)
+          v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.only_to, v.metadata)
       returning t.id
     ) insert into punctual.audit (at, actor, action, reminder_id, run)
       select now, punctual.actor(), 'update', d.id, 1 from differing d;

@@ -1,0 +1,439 @@
+//! What a claim takes, what it ends, what it puts off, and what comes next.
+//!
+//! A store locks the runs whose moment has come and loads their reminders ([`Found`], [`Known`]); [`look`] says which reminders and
+//! people must not change meanwhile; the store locks those as well and loads them again ([`Locked`]); [`Look::decide`] says the rest.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::alarm::Entry;
+use crate::alert::{News, Unreadable, is_alarming};
+use crate::id::{OccurrenceId, ReminderId};
+use crate::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, Sending, State, StateKind};
+use crate::reach::route;
+use crate::reminder::{Address, Reminder};
+use crate::rules::course::{Course, Progress};
+use crate::shard::shard_of;
+use crate::store::{Claim, Claimed, Claims};
+use crate::user::Person;
+use crate::wake::{CUT_OFF, Moment, Wake, on_wake, unreachable};
+use crate::writes::{Deed, EndedAttempt, Moved, Writes};
+
+/// How soon to look again at a run that cannot be decided because its person is just being changed.
+const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
+
+/// The runs whose moment has come, locked.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Those that can be read, most urgent first.
+    pub due: Vec<Due>,
+    /// Those that cannot, each with why.
+    pub unreadable: Vec<(OccurrenceId, String)>,
+}
+
+/// A run whose moment has come.
+#[derive(Debug)]
+pub struct Due {
+    /// The run.
+    pub occurrence: Occurrence,
+    /// The number of its last lease.
+    pub lease: u64,
+    /// Its moment.
+    pub wake_at: Timestamp,
+}
+
+/// What a claim found before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Early {
+    /// Nothing.
+    None,
+    /// Ends of leases, or of the time given to answer. The caller must hear of these moments.
+    Some,
+    /// So many that they may hide what is to be taken: the store must look again without them.
+    Hiding,
+}
+
+impl Found {
+    /// Drops the runs that must be left alone until their moment: only what is to be sent at an instant is taken ahead of it.
+    pub fn leave_early(&mut self, claim: &Claim) -> Early {
+        let n_found = self.due.len() + self.unreadable.len();
+        let n_due = self.due.len();
+        self.due.retain(|due| !due.is_early(claim.now));
+        // A claim of certain reminders waits for no other moments.
+        if self.due.len() == n_due || claim.only.is_some() {
+            Early::None
+        } else if n_found >= claim.limit {
+            Early::Hiding
+        } else {
+            Early::Some
+        }
+    }
+
+    /// The reminders of these runs, each once.
+    pub fn reminders(&self) -> HashSet<ReminderId> {
+        self.due.iter().map(|due| due.occurrence.id.reminder).collect()
+    }
+}
+
+impl Due {
+    fn is_early(&self, now: Timestamp) -> bool {
+        self.wake_at > now && matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
+    }
+}
+
+/// A reminder with all that decides what happens to its runs.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The reminder.
+    pub reminder: Arc<Reminder>,
+    /// Its series and tally.
+    pub progress: Progress,
+    /// Its user's addresses, or why they cannot be read.
+    pub addresses: Result<Vec<Address>, String>,
+    /// The person it is for.
+    pub person: Arc<Person>,
+}
+
+/// A reminder that nobody else can change until the claim is written.
+#[derive(Debug, Clone)]
+pub struct Locked {
+    /// The reminder as it is now.
+    pub known: Known,
+    /// How many of its runs have not ended.
+    pub n_open: u32,
+    /// Its person cannot be changed either.
+    pub has_person: bool,
+}
+
+/// Reminders that were loaded, those that cannot be read with why.
+pub type Loaded<T> = HashMap<ReminderId, Result<T, String>>;
+
+/// A first look at what was found.
+#[derive(Debug)]
+pub struct Look<'a> {
+    claim: &'a Claim,
+    seen: Vec<Seen>,
+    unreadable: Vec<(OccurrenceId, String)>,
+    known: Loaded<Known>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    due: Due,
+    route: Vec<Address>,
+    wake: Wake,
+}
+
+/// What must not change before the claim is written.
+#[derive(Debug, Default)]
+pub struct ToLock {
+    /// Reminders whose series a run moves on.
+    pub reminders: HashSet<ReminderId>,
+    /// People for whom something is put off. Else it might wait for the end of a pause that is over.
+    pub users: HashSet<String>,
+}
+
+/// Looks at what was found, when its reminders are `known`.
+pub fn look<'a>(found: Found, known: Loaded<Known>, claim: &'a Claim) -> Look<'a> {
+    let Found { due, mut unreadable } = found;
+    let mut seen = Vec::with_capacity(due.len());
+    for mut due in due {
+        let id = due.occurrence.id;
+        if due.occurrence.state.sending().is_some_and(|sending| sending.readdressed) {
+            due.occurrence.forget_addresses();
+        }
+        match known.get(&id.reminder) {
+            Some(Ok(known)) => seen.push(Seen::new(due, known, claim)),
+            Some(Err(error)) => unreadable.push((id, error.clone())),
+            None => unreadable.push((id, "its reminder is gone".to_owned())),
+        }
+    }
+    Look { claim, seen, unreadable, known }
+}
+
+impl Seen {
+    fn new(due: Due, known: &Known, claim: &Claim) -> Self {
+        let reminder = &known.reminder;
+        let route = route(reminder, known.addresses.as_deref().unwrap_or_default(), &claim.fallback);
+        let wake = match &known.addresses {
+            Err(error) if reminder.to.is_empty() => unreachable(error.clone(), claim.now),
+            _ => on_wake(&Moment {
+                reminder,
+                series: &known.progress.series,
+                occurrence: &due.occurrence,
+                person: &known.person,
+                route: &route,
+                holding: &claim.holding,
+                now: claim.now,
+            }),
+        };
+        Self { due, route, wake }
+    }
+
+    fn is_sent(&self) -> bool {
+        matches!(self.wake, Wake::Send { .. } | Wake::Follow { .. })
+    }
+}
+
+impl Look<'_> {
+    /// What must not change before the claim is written. Empty for what is only sent.
+    pub fn to_lock(&self) -> ToLock {
+        let mut lock = ToLock::default();
+        for seen in self.seen.iter().filter(|seen| !seen.is_sent()) {
+            let id = seen.due.occurrence.id.reminder;
+            lock.reminders.insert(id);
+            if let (Wake::Wait { .. }, Some(Ok(known))) = (&seen.wake, self.known.get(&id)) {
+                lock.users.insert(known.reminder.user.clone());
+            }
+        }
+        lock.reminders.extend(self.unreadable.iter().map(|(id, _)| id.reminder));
+        lock
+    }
+
+    /// The runs that cannot be read. The store says what is left of each ([`Unreadable`]).
+    pub fn unreadable(&self) -> &[(OccurrenceId, String)] {
+        &self.unreadable
+    }
+
+    /// Decides the claim, when the reminders of [`Look::to_lock`] are `locked` and `left` is what can be read of unreadable runs.
+    pub fn decide(self, locked: &Loaded<Locked>, left: Vec<Unreadable>) -> (Claims, Writes) {
+        let Look { claim, seen, mut unreadable, known } = self;
+        let mut work = Work::new(claim, locked, seen.len());
+        for seen in seen {
+            let id = seen.due.occurrence.id;
+            match locked.get(&id.reminder) {
+                None if seen.is_sent() => match known.get(&id.reminder) {
+                    Some(Ok(known)) => work.lease(seen, known),
+                    _ => unreadable.push((id, "its reminder is gone".to_owned())),
+                },
+                None => unreadable.push((id, "its reminder is gone".to_owned())),
+                Some(Err(error)) => unreadable.push((id, error.clone())),
+                Some(Ok(locked)) => {
+                    // It may have been changed before it was locked, and so may its person.
+                    let seen = Seen::new(seen.due, &locked.known, claim);
+                    work.take(seen, locked);
+                }
+            }
+        }
+        for (id, error) in unreadable {
+            work.set_aside(id, error);
+        }
+        work.writes.unreadable = left;
+        work.end()
+    }
+}
+
+struct Work<'a> {
+    claim: &'a Claim,
+    locked: &'a Loaded<Locked>,
+    courses: HashMap<ReminderId, Course>,
+    claims: Claims,
+    writes: Writes,
+}
+
+impl<'a> Work<'a> {
+    fn new(claim: &'a Claim, locked: &'a Loaded<Locked>, n_seen: usize) -> Self {
+        let mut writes = Writes::new(claim.now);
+        writes.occurrences.reserve(n_seen);
+        let claims = Claims { to_send: Vec::with_capacity(n_seen), ..Claims::default() };
+        Self { claim, locked, courses: HashMap::new(), claims, writes }
+    }
+
+    fn take(&mut self, seen: Seen, locked: &Locked) {
+        match seen.wake {
+            Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
+            Wake::Wait { .. } if !locked.has_person => {
+                // Its person is just being changed, which is over in a moment.
+                let again = self.claim.now.checked_add(LOOK_AGAIN_AFTER).unwrap_or(self.claim.now);
+                self.claims.wakes.push(again);
+            }
+            Wake::Wait { state, due_at, why, moves_on, detail } => {
+                self.claims.n_taken += 1;
+                self.claims.ended.push(StateKind::Waiting);
+                let deed = Deed::of_engine(self.claim.now, why.as_str(), seen.due.occurrence.id, Some(detail));
+                self.wait(seen.due.occurrence, state, due_at, moves_on, locked);
+                self.writes.audit.push(deed);
+            }
+            Wake::End { state, also_missed, n_more_missed, next } => {
+                self.claims.n_taken += 1;
+                self.claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
+                self.end_run(seen.due.occurrence, state, also_missed, n_more_missed, next, locked);
+            }
+        }
+    }
+
+    /// Leases a run that is to be sent, or asked about.
+    fn lease(&mut self, seen: Seen, known: &Known) {
+        let Seen { due, route, wake } = seen;
+        let (position, is_followed) = match wake {
+            Wake::Send { position } => (position, false),
+            Wake::Follow { position } => (position, true),
+            Wake::Wait { .. } | Wake::End { .. } => return,
+        };
+        self.claims.n_taken += 1;
+        let before = due.occurrence;
+        // The platform has it: this lease goes on with the same attempt.
+        let noted = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
+        if !is_followed {
+            self.cut_off(&before);
+        }
+        let claimed = Claimed {
+            lease: due.lease + 1,
+            lease_until: self.claim.lease_until,
+            // A dead node may have claimed it ahead of time; it is looked at now, and still not sent before it is due.
+            wake_at: due.wake_at.max(before.due_at),
+            reminder: known.reminder.clone(),
+            person: known.person.clone(),
+            holds_unknown: self.claim.holds_at(&route, position),
+            route,
+            position,
+            noted,
+            before,
+        };
+        let mut leased = claimed.before.clone();
+        leased.tries.attempts = claimed.attempt();
+        leased.tries.position = position;
+        leased.state = State::Processing {
+            lease: Lease { number: claimed.lease, until: claimed.lease_until, node: self.claim.node.clone() },
+            sending: Sending {
+                to: claimed.to().clone(),
+                since: self.claim.now,
+                message_id: claimed.noted.clone(),
+                readdressed: false,
+            },
+        };
+        self.writes.occurrences.push(leased);
+        self.claims.to_send.push(claimed);
+    }
+
+    /// Writes down the attempt of a node that died: nobody knows what became of it.
+    fn cut_off(&mut self, occurrence: &Occurrence) {
+        self.writes.attempts.extend(cut_off(occurrence, self.claim.now));
+    }
+
+    /// Puts a run off, and plans the next one if its series goes on meanwhile.
+    fn wait(&mut self, mut run: Occurrence, state: State, due_at: Timestamp, moves_on: bool, locked: &Locked) {
+        self.cut_off(&run);
+        let reminder = &locked.known.reminder;
+        let was_due_at = std::mem::replace(&mut run.due_at, due_at);
+        run.state = state;
+        let course = course(&mut self.courses, reminder, locked);
+        let next = if moves_on { course.go_on(reminder, &run, was_due_at, self.claim.now) } else { None };
+        let mut to_come: Vec<Timestamp> = self.writes.change(run, shard_of(&reminder.user)).into_iter().collect();
+        to_come.extend(next.and_then(|next| self.writes.plan(next, reminder)));
+        // A timer elsewhere has one moment of a reminder: the first.
+        self.claims.next_runs.extend(to_come.into_iter().min().map(|at| Entry::of(reminder, at)));
+    }
+
+    /// Ends a run without a send, writes down what else was missed, and plans what comes next.
+    fn end_run(
+        &mut self,
+        mut run: Occurrence,
+        state: State,
+        also_missed: Vec<Timestamp>,
+        n_more_missed: usize,
+        next: Option<Timestamp>,
+        locked: &Locked,
+    ) {
+        self.cut_off(&run);
+        let now = self.claim.now;
+        let reminder = &locked.known.reminder;
+        let kind = state.kind();
+        run.state = state;
+        let id = run.id;
+        if !run.state.is_final() {
+            self.writes.change(run, shard_of(&reminder.user));
+            return;
+        }
+        if is_alarming(reminder, kind) {
+            self.writes.news.push((id, News::Ended));
+        }
+        let is_missed = kind == StateKind::Missed;
+        let course = course(&mut self.courses, reminder, locked);
+        course.end_one();
+        course.count_unsent(kind);
+        let detail = is_missed.then(|| format!("{} runs missed", 1 + also_missed.len() + n_more_missed));
+        let mut planned = None;
+        if is_missed && course.is_carried_by(id.run) {
+            for missed_at in also_missed {
+                let also = Occurrence::scheduled(course.next_run(reminder), missed_at);
+                course.progress.series.planned = course.progress.series.planned.saturating_add(1);
+                self.writes.plan(Occurrence { state: State::Missed { at: now }, ..also }, reminder);
+            }
+            let n_more = u32::try_from(n_more_missed).unwrap_or(u32::MAX);
+            course.progress.series.planned = course.progress.series.planned.saturating_add(n_more);
+            let next = next.filter(|_| !course.is_counted_out(reminder));
+            planned = course.plan(reminder, next);
+        } else if course.is_carried_by(id.run) {
+            // An interval that is counted from the answer goes on when no answer came, too.
+            let next = course.next_after(reminder, id.run, run.due_at, &run.state, now).flatten();
+            planned = course.plan(reminder, next);
+        }
+        self.writes.change(run, shard_of(&reminder.user));
+        let planned = planned.and_then(|next| self.writes.plan(next, reminder));
+        self.claims.next_runs.extend(planned.map(|at| Entry::of(reminder, at)));
+        self.writes.audit.push(Deed::of_engine(now, kind.as_str(), id, detail));
+    }
+
+    /// Fails a run that cannot be read, visibly, so that it does not stop all the others. Its series goes on if its reminder can be
+    /// read.
+    fn set_aside(&mut self, id: OccurrenceId, error: String) {
+        let now = self.claim.now;
+        self.claims.n_taken += 1;
+        self.claims.ended.push(StateKind::Failed);
+        self.writes.audit.push(Deed::of_engine(now, "failed", id, Some(error.clone())));
+        if let Some(Ok(locked)) = self.locked.get(&id.reminder) {
+            let reminder = &locked.known.reminder;
+            let course = course(&mut self.courses, reminder, locked);
+            course.end_one();
+            let failed = State::Failed { at: now, error: String::new() };
+            if let Some(next) = course.next_after(reminder, id.run, now, &failed, now) {
+                let planned = course.plan(reminder, next).and_then(|next| self.writes.plan(next, reminder));
+                self.claims.next_runs.extend(planned.map(|at| Entry::of(reminder, at)));
+            }
+        }
+        self.writes.set_aside.push((id, error));
+    }
+
+    fn end(mut self) -> (Claims, Writes) {
+        let mut courses: Vec<_> = self.courses.into_iter().collect();
+        courses.sort_unstable_by_key(|(reminder, _)| *reminder);
+        for (reminder, mut course) in courses {
+            course.complete();
+            let Course { status, progress, .. } = course;
+            self.writes.moved.push(Moved { reminder, status, changed_at: None, progress });
+        }
+        self.claims.wakes.extend(self.writes.wakes());
+        (self.claims, self.writes)
+    }
+}
+
+/// How far `reminder` has come, as other runs of it in the same claim have left it.
+fn course<'c>(courses: &'c mut HashMap<ReminderId, Course>, reminder: &Reminder, locked: &Locked) -> &'c mut Course {
+    courses.entry(reminder.id).or_insert(Course {
+        status: reminder.status,
+        progress: locked.known.progress,
+        n_open: locked.n_open,
+    })
+}
+
+/// The attempt of a run whose node died, or whose lease was ended by an answer: nobody knows what became of it.
+pub(crate) fn cut_off(occurrence: &Occurrence, now: Timestamp) -> Option<EndedAttempt> {
+    let sending = occurrence.state.sending()?;
+    let number = occurrence.tries.attempts;
+    let attempt = Attempt {
+        number,
+        channel: sending.to.channel.clone(),
+        address: sending.to.address.clone(),
+        status: AttemptStatus::Unknown,
+        started_at: sending.since,
+        ended_at: Some(now),
+        error: Some(CUT_OFF.to_owned()),
+        message_id: sending.message_id.clone(),
+        key: None,
+        attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
+    };
+    Some(EndedAttempt { occurrence: occurrence.id, attempt })
+}

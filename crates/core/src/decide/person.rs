@@ -1,0 +1,112 @@
+//! What changes for a person's open runs when the person changes.
+//!
+//! A run that waits for the end of quiet hours or of a pause is looked at again, and a person with other addresses has refused
+//! nothing.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::decide::later;
+use crate::occurrence::{Occurrence, State};
+use crate::shard::shard_of;
+use crate::user::User;
+use crate::writes::Writes;
+
+/// An open run of a person's that waits for them, or has tried one of their addresses.
+#[derive(Debug, Clone)]
+pub struct OpenRun {
+    /// The run.
+    pub occurrence: Occurrence,
+    /// How long its reminder waits for an answer.
+    pub ack_timeout: Option<Duration>,
+    /// It goes to its reminder's own addresses and to no other.
+    pub only: bool,
+}
+
+/// A person as they were.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Before {
+    /// Nothing was known of them.
+    Unknown,
+    /// They cannot be read, so anything may have been different.
+    Unreadable,
+    /// This.
+    Known(Box<User>),
+}
+
+/// What is different about a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference {
+    /// They have other addresses.
+    pub addresses: bool,
+    /// They may be disturbed at other times.
+    pub times: bool,
+}
+
+impl Difference {
+    /// The person's entry was removed.
+    pub const REMOVED: Self = Self { addresses: true, times: true };
+
+    /// From `before` to `after`.
+    pub fn between(before: &Before, after: &User) -> Self {
+        match before {
+            Before::Unreadable => Self { addresses: true, times: true },
+            Before::Unknown => Self { addresses: !after.addresses.is_empty(), times: false },
+            Before::Known(before) => {
+                Self { addresses: before.addresses != after.addresses, times: before.is_disturbed_unlike(after) }
+            }
+        }
+    }
+
+    /// Whether the person's open runs need not be looked at.
+    pub fn is_none(self) -> bool {
+        !self.addresses && !self.times
+    }
+}
+
+/// Decides what becomes of a person's open runs.
+pub fn person_changed(open: Vec<OpenRun>, user: &str, difference: Difference, now: Timestamp) -> Writes {
+    let mut writes = Writes::new(now);
+    let shard = shard_of(user);
+    for OpenRun { mut occurrence, ack_timeout, only } in open {
+        let before = occurrence.clone();
+        if difference.addresses && !only {
+            occurrence.readdress();
+        }
+        if difference.times {
+            look_again(&mut occurrence, ack_timeout, now);
+        }
+        if occurrence == before {
+            continue;
+        }
+        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        if wake_at == before.state.wake_at(before.due_at) {
+            writes.occurrences.push(occurrence);
+        } else {
+            writes.change(occurrence, shard);
+        }
+    }
+    writes
+}
+
+/// Makes a run that was put off due for a look now, which decides again; never before the instant it was put off from.
+fn look_again(occurrence: &mut Occurrence, ack_timeout: Option<Duration>, now: Timestamp) {
+    let sooner = |at: Timestamp, instead: Timestamp| at.min(now.max(instead));
+    match &mut occurrence.state {
+        State::Waiting { from, .. } => {
+            let not_before = (*from).max(occurrence.made_for);
+            occurrence.due_at = sooner(occurrence.due_at, not_before);
+        }
+        State::PendingRetry { retry_at, waits_for: waits_for @ Some(_), .. } => {
+            *retry_at = sooner(*retry_at, now);
+            *waits_for = None;
+        }
+        State::AwaitingAck { delivered_at, ask_again_at, waits_for: waits_for @ Some(_) } => {
+            let asked_again = later(*delivered_at, ack_timeout.unwrap_or_default());
+            *ask_again_at = sooner(*ask_again_at, asked_again);
+            *waits_for = None;
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,100 @@
+//! What the ends of leases change.
+//!
+//! A store locks the runs whose leases still hold ([`Held`]) and their reminders ([`Counted`]); [`settled`] says what is written.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::alarm::Entry;
+use crate::id::{OccurrenceId, ReminderId};
+use crate::reminder::{Address, Priority, Reminder};
+use crate::rules::course::Course;
+use crate::shard::shard_of;
+use crate::store::{DeadAddress, Settled, Settlement};
+use crate::writes::{EndedAttempt, Moved, Writes};
+
+/// A run whose lease still holds, as the store has it.
+#[derive(Debug, Clone, Default)]
+pub struct Held {
+    /// Its reminder or its person has got other addresses since it was claimed.
+    pub readdressed: bool,
+    /// The platform's own id of its message, if it was written down.
+    pub message_id: Option<String>,
+}
+
+/// A reminder whose runs are settled.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// How far it has come.
+    pub course: Course,
+    /// How much it matters.
+    pub priority: Priority,
+    /// Whose it is.
+    pub user: String,
+    /// The reminder as it is now, where a series is carried on: it may have changed while its run was being sent.
+    pub carried: Option<Arc<Reminder>>,
+}
+
+/// Decides what settlements lead to, when those named in `held` still have their lease. A settlement without one changes nothing.
+pub fn settled(
+    settlements: Vec<Settlement>,
+    held: &HashMap<(OccurrenceId, u64), Held>,
+    mut counted: HashMap<ReminderId, Counted>,
+    now: Timestamp,
+) -> (Settled, Writes) {
+    let mut settled = Settled::default();
+    let mut writes = Writes::new(now);
+    writes.occurrences.reserve(settlements.len());
+    writes.attempts.reserve(settlements.len());
+    // A lease ends once, also within one batch.
+    let mut seen = HashSet::with_capacity(settlements.len());
+    let mut moved = HashSet::new();
+    for settlement in settlements {
+        let Settlement { mut occurrence, lease, attempt, gone, counts, news } = settlement;
+        let id = occurrence.id;
+        let known = held.get(&(id, lease)).filter(|_| seen.insert(id));
+        let (Some(held), Some(counted)) = (known, counted.get_mut(&id.reminder)) else {
+            settled.lost.push(id);
+            continue;
+        };
+        if held.readdressed {
+            occurrence.forget_addresses();
+        }
+        if let Some(news) = news.filter(|_| counted.priority == Priority::Critical) {
+            writes.news.push((id, news));
+        }
+        if let Some(mut attempt) = attempt {
+            if gone {
+                let address = Address { channel: attempt.channel.clone(), address: attempt.address.clone() };
+                let reason = attempt.error.clone().unwrap_or_default();
+                writes.dead.push(DeadAddress { address, since: attempt.ended_at.unwrap_or(now), reason });
+            }
+            attempt.message_id = attempt.message_id.or_else(|| held.message_id.clone());
+            writes.attempts.push(EndedAttempt { occurrence: id, attempt });
+            let Counted { course, carried, .. } = counted;
+            course.count(&occurrence.state, counts, now);
+            if occurrence.state.is_final() {
+                course.end_one();
+            }
+            if let Some(reminder) = carried
+                && let Some(next) = course.go_on(reminder, &occurrence, occurrence.due_at, now)
+            {
+                let wake_at = writes.plan(next, reminder);
+                settled.next_runs.extend(wake_at.map(|at| Entry::of(reminder, at)));
+            }
+            moved.insert(id.reminder);
+        }
+        writes.change(occurrence, shard_of(&counted.user));
+    }
+    let mut moved: Vec<ReminderId> = moved.into_iter().collect();
+    moved.sort_unstable();
+    for reminder in moved {
+        let Some(Counted { course, .. }) = counted.get_mut(&reminder) else { continue };
+        course.complete();
+        writes.moved.push(Moved { reminder, status: course.status, changed_at: None, progress: course.progress });
+    }
+    settled.wakes.extend(writes.wakes());
+    (settled, writes)
+}

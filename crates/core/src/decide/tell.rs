@@ -1,0 +1,67 @@
+//! Which admins are told of a run of a critical reminder.
+//!
+//! A store loads the runs that a [`Writes`] has news of, after it has written them, and the admins; [`alerts_about`] makes the alerts;
+//! the store says which of them are there already; [`told`] says what is written.
+
+use std::sync::Arc;
+
+use crate::alarm::Entry;
+use crate::alert::{Alert, News, Unreadable, alerts, alerts_of_unreadable, looked_for, to_write};
+use crate::id::{OccurrenceId, ReminderId};
+use crate::occurrence::{Attempt, Occurrence};
+use crate::reminder::Reminder;
+use crate::user::User;
+use crate::writes::{Deed, Writes};
+use jiff::Timestamp;
+
+/// A run that there is news of.
+#[derive(Debug, Clone)]
+pub struct Newsworthy {
+    /// What is new.
+    pub news: News,
+    /// Its reminder.
+    pub reminder: Reminder,
+    /// The run.
+    pub occurrence: Occurrence,
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+}
+
+/// The alerts about some runs.
+#[derive(Debug, Default)]
+pub struct Alerts(Vec<(OccurrenceId, Vec<Alert>)>);
+
+/// Makes the alerts that tell `admins`.
+pub fn alerts_about(runs: &[Newsworthy], unreadable: &[Unreadable], admins: &[User], now: Timestamp) -> Alerts {
+    let readable = runs.iter().map(|run| {
+        let Newsworthy { news, reminder, occurrence, attempts } = run;
+        (occurrence.id, alerts(*news, reminder, occurrence, attempts, admins, now))
+    });
+    let others = unreadable.iter().map(|run| (run.id, alerts_of_unreadable(run, admins, now)));
+    Alerts(readable.chain(others).collect())
+}
+
+impl Alerts {
+    /// The alerts whose presence decides what is written.
+    pub fn looked_for(&self) -> Vec<ReminderId> {
+        self.0.iter().flat_map(|(_, alerts)| looked_for(alerts)).collect()
+    }
+}
+
+/// What is written when those of [`Alerts::looked_for`] in `there` have been written before; and the runs that it plans.
+pub fn told(alerts: Alerts, there: &[ReminderId], now: Timestamp) -> (Writes, Vec<Entry>) {
+    let mut writes = Writes::new(now);
+    let mut planned = Vec::new();
+    let engine: Arc<str> = "engine".into();
+    for (about, alerts) in alerts.0 {
+        let new = to_write(alerts, there);
+        if new.is_empty() {
+            continue;
+        }
+        let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
+        writes.audit.push(Deed::of_engine(now, "alert", about, Some(format!("made for {}", users.join(", ")))));
+        planned.extend(new.iter().map(|new| Entry::of(&new.reminder, new.first_due_at)));
+        writes.create(new, &engine);
+    }
+    (writes, planned)
+}

@@ -1,0 +1,174 @@
+//! How far a reminder has come: which run comes next, and when it is over.
+
+use jiff::Timestamp;
+
+use crate::id::OccurrenceId;
+use crate::occurrence::{Occurrence, State, StateKind};
+use crate::reminder::{Reminder, ReminderStatus};
+use crate::schedule::{Anchor, Rule};
+
+/// Where a series stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Series {
+    /// The highest run number given out.
+    pub last_run: u32,
+    /// The run whose first settle plans the next one; `None` when the series is over.
+    pub carried_by: Option<u32>,
+    /// How many runs of the schedule have been planned; manual runs do not count.
+    pub planned: u32,
+}
+
+impl Series {
+    /// A series whose first run has just been planned.
+    pub fn begun(recurring: bool) -> Self {
+        Self { last_run: 1, carried_by: recurring.then_some(1), planned: 1 }
+    }
+}
+
+/// What a reminder's runs have led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// When something was last sent, or failed.
+    pub last_run_at: Option<Timestamp>,
+    /// What that led to.
+    pub last_status: Option<StateKind>,
+    /// Runs that have reached the person or failed.
+    pub total_runs: u32,
+    /// Runs that have failed since one worked.
+    pub consecutive_errors: u32,
+}
+
+/// A reminder's series and tally.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Where its series stands.
+    pub series: Series,
+    /// What its runs have led to.
+    pub tally: Tally,
+}
+
+/// How far a reminder has come, while a decision moves it on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Course {
+    /// Whether it goes on.
+    pub status: ReminderStatus,
+    /// Its series and tally.
+    pub progress: Progress,
+    /// How many of its runs have not ended, paused ones among them.
+    pub n_open: u32,
+}
+
+impl Course {
+    /// Whether `run` is the one whose end plans the next.
+    pub(crate) fn is_carried_by(&self, run: u32) -> bool {
+        self.progress.series.carried_by == Some(run)
+    }
+
+    /// Whether the schedule allows no more runs than were planned.
+    pub(crate) fn is_counted_out(&self, reminder: &Reminder) -> bool {
+        reminder.schedule.count.is_some_and(|count| self.progress.series.planned >= count)
+    }
+
+    /// The number of a new run.
+    pub(crate) fn next_run(&mut self, reminder: &Reminder) -> OccurrenceId {
+        self.progress.series.last_run += 1;
+        OccurrenceId { reminder: reminder.id, run: self.progress.series.last_run }
+    }
+
+    /// One run more that has not ended.
+    pub(crate) fn open_one(&mut self) {
+        self.n_open += 1;
+    }
+
+    /// One run has ended.
+    pub(crate) fn end_one(&mut self) {
+        self.n_open = self.n_open.saturating_sub(1);
+    }
+
+    /// Plans the run with which the series goes on, due at `next`; without one the series is over.
+    pub(crate) fn plan(&mut self, reminder: &Reminder, next: Option<Timestamp>) -> Option<Occurrence> {
+        self.progress.series.carried_by = None;
+        let due_at = next?;
+        let id = self.next_run(reminder);
+        self.progress.series.planned = self.progress.series.planned.saturating_add(1);
+        self.progress.series.carried_by = Some(id.run);
+        self.open_one();
+        let mut run = Occurrence::scheduled(id, due_at);
+        if self.status == ReminderStatus::Paused {
+            run.state = State::Paused;
+        }
+        Some(run)
+    }
+
+    /// Plans the next run if `occurrence`, which was due at `due_at` and is now in its new state, carries the series and does not
+    /// wait for an answer first.
+    pub(crate) fn go_on(
+        &mut self,
+        reminder: &Reminder,
+        occurrence: &Occurrence,
+        due_at: Timestamp,
+        now: Timestamp,
+    ) -> Option<Occurrence> {
+        let next = self.next_after(reminder, occurrence.id.run, due_at, &occurrence.state, now)?;
+        self.plan(reminder, next)
+    }
+
+    /// When the series goes on after run `run`, due at `due_at`, has got into `state`.
+    ///
+    /// `None`: this plans nothing, because the run does not carry the series or an answer is awaited first; `Some(None)`: the
+    /// series is over.
+    pub(crate) fn next_after(
+        &self,
+        reminder: &Reminder,
+        run: u32,
+        due_at: Timestamp,
+        state: &State,
+        now: Timestamp,
+    ) -> Option<Option<Timestamp>> {
+        if !self.is_carried_by(run) {
+            return None;
+        }
+        if self.is_counted_out(reminder) {
+            return Some(None);
+        }
+        match &reminder.schedule.rule {
+            Rule::Interval { every, anchor: Anchor::Ack, .. } => {
+                let next = || reminder.schedule.after_answer(&reminder.timezone, *every, now);
+                state.is_final().then(next)
+            }
+            _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
+        }
+    }
+
+    /// Counts a run whose attempt ended at `now` with its occurrence in `state`.
+    pub(crate) fn count(&mut self, state: &State, counts: bool, now: Timestamp) {
+        let kind = state.kind();
+        let tally = &mut self.progress.tally;
+        tally.last_run_at = Some(now);
+        tally.last_status = Some(kind);
+        tally.total_runs = tally.total_runs.saturating_add(u32::from(counts));
+        match kind {
+            StateKind::Failed => tally.consecutive_errors = tally.consecutive_errors.saturating_add(1),
+            StateKind::PendingRetry => {}
+            _ => tally.consecutive_errors = 0,
+        }
+    }
+
+    /// Counts a run that ended in `kind` without an attempt.
+    pub(crate) fn count_unsent(&mut self, kind: StateKind) {
+        let tally = &mut self.progress.tally;
+        tally.last_status = Some(kind);
+        if kind == StateKind::Failed {
+            tally.total_runs = tally.total_runs.saturating_add(1);
+            tally.consecutive_errors = tally.consecutive_errors.saturating_add(1);
+        }
+    }
+
+    /// Completes the reminder when nothing of it is open and no run is to come.
+    pub(crate) fn complete(&mut self) {
+        let is_over = self.n_open == 0 && self.progress.series.carried_by.is_none();
+        if self.status == ReminderStatus::Active && is_over {
+            self.status = ReminderStatus::Completed;
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Everything that a decision can ask a store to write, as plain data.
+//!
+//! A decision ([`crate::decide`], [`crate::change`]) is a pure function of what a store has loaded. It returns what to tell the caller
+//! and a [`Writes`]. A store writes that in the transaction in which it loaded, and decides nothing.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::alert::{News, Unreadable};
+use crate::id::{OccurrenceId, ReminderId};
+use crate::occurrence::{Attempt, Occurrence};
+use crate::reminder::{Priority, Reminder, ReminderStatus};
+use crate::rules::course::Progress;
+use crate::shard::shard_of;
+use crate::store::{Answered, DeadAddress, NewReminder, Response};
+
+/// What to write, all in one transaction. Whatever is not named stays as it is.
+#[derive(Debug, Clone)]
+pub struct Writes {
+    /// The present: when all of it happened.
+    pub now: Timestamp,
+    /// What is answered when the same request comes again, by idempotency key. It comes first: a key that is taken stops the rest.
+    pub answered: Vec<(String, Answered)>,
+    /// New reminders, each with its first run.
+    pub created: Vec<NewReminder>,
+    /// Reminders whose own fields were changed.
+    pub reminders: Vec<Reminder>,
+    /// How far reminders have come.
+    pub moved: Vec<Moved>,
+    /// Existing runs, changed.
+    pub occurrences: Vec<Occurrence>,
+    /// New runs of existing reminders.
+    pub planned: Vec<Planned>,
+    /// Runs that cannot be read, each with why: they fail, so that they do not stop all others.
+    pub set_aside: Vec<(OccurrenceId, String)>,
+    /// Reminders of another priority than before: their open runs have it, too.
+    pub priorities: Vec<(ReminderId, Priority)>,
+    /// Attempts that have ended.
+    pub attempts: Vec<EndedAttempt>,
+    /// Addresses that their platform calls dead. What is known of one already stays.
+    pub dead: Vec<DeadAddress>,
+    /// What people answered.
+    pub responses: Vec<Response>,
+    /// Who did what.
+    pub audit: Vec<Deed>,
+    /// Runs of critical reminders that the admins hear of. A store asks [`crate::decide::tell`] who is told what.
+    pub news: Vec<(OccurrenceId, News)>,
+    /// The same for runs that were set aside.
+    pub unreadable: Vec<Unreadable>,
+    /// When something must be looked at because of all this, and in which shard.
+    pub moments: Vec<(u8, Timestamp)>,
+}
+
+/// How far a reminder has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moved {
+    /// Which reminder.
+    pub reminder: ReminderId,
+    /// Whether it goes on.
+    pub status: ReminderStatus,
+    /// When a person last changed it, if one did just now.
+    pub changed_at: Option<Timestamp>,
+    /// Its series and what its runs led to.
+    pub progress: Progress,
+}
+
+/// A new run of an existing reminder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// The run.
+    pub occurrence: Occurrence,
+    /// Its reminder's priority.
+    pub priority: Priority,
+    /// Its user's shard.
+    pub shard: u8,
+}
+
+/// An attempt that has ended, and of which run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndedAttempt {
+    /// The run.
+    pub occurrence: OccurrenceId,
+    /// The attempt.
+    pub attempt: Attempt,
+}
+
+/// Something that was done, for the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deed {
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub actor: Arc<str>,
+    /// What, as a verb.
+    pub action: &'static str,
+    /// To which reminder.
+    pub reminder: ReminderId,
+    /// To which run of it.
+    pub run: Option<u32>,
+    /// More words.
+    pub detail: Option<String>,
+}
+
+impl Deed {
+    /// Something that the engine did by itself.
+    pub(crate) fn of_engine(at: Timestamp, action: &'static str, id: OccurrenceId, detail: Option<String>) -> Self {
+        Self { at, actor: "engine".into(), action, reminder: id.reminder, run: Some(id.run), detail }
+    }
+}
+
+impl Writes {
+    /// Nothing, at `now`.
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            answered: Vec::new(),
+            created: Vec::new(),
+            reminders: Vec::new(),
+            moved: Vec::new(),
+            occurrences: Vec::new(),
+            planned: Vec::new(),
+            set_aside: Vec::new(),
+            priorities: Vec::new(),
+            attempts: Vec::new(),
+            dead: Vec::new(),
+            responses: Vec::new(),
+            audit: Vec::new(),
+            news: Vec::new(),
+            unreadable: Vec::new(),
+            moments: Vec::new(),
+        }
+    }
+
+    /// The instants at which something must be looked at because of it, all of them.
+    pub fn wakes(&self) -> impl Iterator<Item = Timestamp> {
+        self.moments.iter().map(|(_, at)| *at)
+    }
+
+    /// Creates reminders, as `actor` asked.
+    pub fn create(&mut self, new: Vec<NewReminder>, actor: &Arc<str>) {
+        for new in &new {
+            self.audit.push(Deed {
+                at: self.now,
+                actor: actor.clone(),
+                action: "create",
+                reminder: new.reminder.id,
+                run: None,
+                detail: None,
+            });
+            let wake_at = new.first_run().state.wake_at(new.first_due_at);
+            self.moments.extend(wake_at.map(|at| (shard_of(&new.reminder.user), at)));
+        }
+        self.created.extend(new);
+    }
+
+    /// Writes a changed run of a user's in `shard` over the old one; returns when to look at it.
+    pub(crate) fn change(&mut self, occurrence: Occurrence, shard: u8) -> Option<Timestamp> {
+        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        self.moments.extend(wake_at.map(|at| (shard, at)));
+        self.occurrences.push(occurrence);
+        wake_at
+    }
+
+    /// Adds a run of `reminder`; returns when to look at it.
+    pub(crate) fn plan(&mut self, occurrence: Occurrence, reminder: &Reminder) -> Option<Timestamp> {
+        let shard = shard_of(&reminder.user);
+        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        self.moments.extend(wake_at.map(|at| (shard, at)));
+        self.planned.push(Planned { occurrence, priority: reminder.priority, shard });
+        wake_at
+    }
+}

@@ -1,0 +1,363 @@
+//! The columns of the tables that decisions write: their names, and how a value is bound, once for every store.
+//!
+//! A store makes its statements of these lists: how many rows go into one statement, and how, is its own business. What is read back
+//! stands beside it in [`super::rows`].
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use punctual_core::occurrence::Occurrence;
+use punctual_core::reminder::Reminder;
+use punctual_core::rules::course::Series;
+use punctual_core::store::{DeadAddress, Response};
+use punctual_core::writes::{Deed, EndedAttempt, Moved, Planned};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A reminder's id.
+    Id,
+    /// A number of at most two bytes.
+    Small,
+    /// A number of at most four bytes.
+    Int,
+    /// A number of at most eight bytes.
+    Big,
+    /// Yes or no.
+    Flag,
+    /// Words.
+    Text,
+    /// An instant.
+    At,
+}
+
+/// What stands in a column.
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'a> {
+    /// Nothing.
+    Null,
+    /// A reminder's id.
+    Id(&'a [u8; 16]),
+    /// A number.
+    Number(i64),
+    /// Yes or no.
+    Flag(bool),
+    /// Words.
+    Text(Cow<'a, str>),
+    /// An instant.
+    At(Timestamp),
+}
+
+/// One column of rows made of `T`.
+pub(crate) struct Column<T> {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it holds.
+    pub(crate) kind: Kind,
+    /// Its value in a row.
+    pub(crate) value: for<'a> fn(&'a T) -> Value<'a>,
+    /// What an UPDATE sets it to, where that is not just the new value: `t` is the old row, `v` the new one.
+    pub(crate) set: Option<&'static str>,
+}
+
+/// A table and the columns that one kind of statement writes. The first `n_keys` name a row.
+pub(crate) struct Table<T: 'static> {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// How many of its columns name a row.
+    pub(crate) n_keys: usize,
+    /// Its columns, those that name a row first.
+    pub(crate) columns: &'static [Column<T>],
+}
+
+impl<T> Table<T> {
+    /// The names of the columns, `before` before each.
+    pub(crate) fn names(&self, before: &str) -> String {
+        let names: Vec<String> = self.columns.iter().map(|column| format!("{before}{}", column.name)).collect();
+        names.join(", ")
+    }
+
+    /// What an UPDATE sets, from rows named `v`.
+    pub(crate) fn sets(&self) -> String {
+        let set = |column: &Column<T>| match column.set {
+            Some(set) => format!("{} = {set}", column.name),
+            None => format!("{0} = v.{0}", column.name),
+        };
+        let sets: Vec<String> = self.columns[self.n_keys..].iter().map(set).collect();
+        sets.join(", ")
+    }
+
+    /// What an INSERT over a row that is there sets.
+    pub(crate) fn sets_excluded(&self) -> String {
+        let sets: Vec<String> =
+            self.columns[self.n_keys..].iter().map(|column| format!("{0} = excluded.{0}", column.name)).collect();
+        sets.join(", ")
+    }
+
+    /// The names of the columns that name a row.
+    pub(crate) fn keys(&self) -> String {
+        let keys: Vec<&str> = self.columns[..self.n_keys].iter().map(|column| column.name).collect();
+        keys.join(", ")
+    }
+
+    /// That the old row `t` is the one named by the new row `v`.
+    pub(crate) fn same(&self) -> String {
+        let same = |column: &Column<T>| format!("t.{0} = v.{0}", column.name);
+        let keys: Vec<String> = self.columns[..self.n_keys].iter().map(same).collect();
+        keys.join(" and ")
+    }
+}
+
+macro_rules! columns {
+    ($($name:literal $kind:ident $(= $set:literal)?: $row:pat => $value:expr,)+) => {
+        &[$(Column {
+            name: $name,
+            kind: Kind::$kind,
+            value: |$row| Value::from($value),
+            set: columns!(@set $($set)?),
+        },)+]
+    };
+    (@set) => { None };
+    (@set $set:literal) => { Some($set) };
+}
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u64> for Value<'_> {
+    /// Bit for bit: a set of addresses uses all of them, and a lease number never comes near.
+    fn from(number: u64) -> Self {
+        Self::Number(number as i64)
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(number: u32) -> Self {
+        Self::Number(i64::from(number))
+    }
+}
+
+impl From<u8> for Value<'_> {
+    fn from(number: u8) -> Self {
+        Self::Number(i64::from(number))
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<Timestamp> for Value<'_> {
+    fn from(at: Timestamp) -> Self {
+        Self::At(at)
+    }
+}
+
+impl<'a> From<&'a [u8; 16]> for Value<'a> {
+    fn from(id: &'a [u8; 16]) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// Whole milliseconds; a span too long to be one was refused when the reminder was validated.
+fn millis(span: std::time::Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A reminder's own addresses as JSON; none is nothing.
+fn route(reminder: &Reminder) -> Option<String> {
+    // A list of two texts each always is JSON.
+    (!reminder.to.is_empty()).then(|| serde_json::to_string(&reminder.to).unwrap_or_default())
+}
+
+/// A new reminder's columns: its id, what a command can change, and what stays or moves by itself.
+const REMINDER: &[Column<Reminder>] = columns! {
+    "id" Id: r => r.id.as_bytes(),
+    "name" Text: r => r.name.as_deref(),
+    "message" Text: r => r.message.as_str(),
+    "schedule" Text: r => r.schedule.to_json().to_string(),
+    "timezone" Text: r => r.timezone.name(),
+    "priority" Small: r => r.priority.rank(),
+    "route" Text: r => route(r),
+    "only_to" Flag: r => r.only,
+    "ack_timeout" Big: r => r.ack.as_ref().map(|ack| millis(ack.timeout)),
+    "ack_prompt" Text: r => r.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
+    "ack_reminders_max" Int: r => r.ack.as_ref().map_or(0, |ack| ack.reminders_max),
+    "snooze_allowed" Flag: r => r.snooze_allowed,
+    "retries_max" Int: r => r.retries_max,
+    "misfire" Text: r => r.misfire.policy.as_str(),
+    "misfire_within" Big: r => millis(r.misfire.within),
+    "on_unknown" Text: r => r.on_unknown.as_str(),
+    "metadata" Text: r => r.metadata.as_str(),
+    "user_id" Text: r => r.user.as_str(),
+    "created_via" Text: r => r.created_via.as_str(),
+    "original_text" Text: r => r.original_text.as_deref(),
+    "status" Text: r => r.status.as_str(),
+    "created_at" At: r => r.created_at,
+    "updated_at" At: r => r.updated_at,
+    "last_run" Int: r => Series::begun(r.schedule.is_recurring()).last_run,
+    "carried_by" Int: r => Series::begun(r.schedule.is_recurring()).carried_by,
+    "planned" Big: r => Series::begun(r.schedule.is_recurring()).planned,
+};
+
+/// How many of them, the id among them, are fields that a command can change.
+const N_FIELDS: usize = 17;
+
+/// All that a new reminder has.
+pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_keys: 1, columns: REMINDER };
+
+/// A reminder's fields that a command can change.
+pub(crate) static REMINDER_FIELDS: Table<Reminder> =
+    Table { name: "reminder", n_keys: 1, columns: REMINDER.split_at(N_FIELDS).0 };
+
+/// How far a reminder has come.
+pub(crate) static MOVED: Table<Moved> = Table {
+    name: "reminder",
+    n_keys: 1,
+    columns: columns! {
+        "id" Id: m => m.reminder.as_bytes(),
+        "status" Text: m => m.status.as_str(),
+        "updated_at" At = "coalesce(v.updated_at, t.updated_at)": m => m.changed_at,
+        "last_run" Int: m => m.progress.series.last_run,
+        "carried_by" Int: m => m.progress.series.carried_by,
+        "planned" Big: m => m.progress.series.planned,
+        "last_run_at" At: m => m.progress.tally.last_run_at,
+        "last_status" Text: m => m.progress.tally.last_status.as_ref().map(|kind| kind.as_str()),
+        "total_runs" Int: m => m.progress.tally.total_runs,
+        "consecutive_errors" Int: m => m.progress.tally.consecutive_errors,
+    },
+};
+
+/// A run that has changed. The number of its last lease stays when it has none: a node that still believes in it is refused.
+pub(crate) static OCCURRENCE: Table<Occurrence> = Table {
+    name: "occurrence",
+    n_keys: 2,
+    columns: columns! {
+        "reminder_id" Id: o => o.id.reminder.as_bytes(),
+        "run" Int: o => o.id.run,
+        "due_at" At: o => o.due_at,
+        "made_for" At: o => o.moved_from(),
+        "state" Text: o => o.state.kind().as_str(),
+        "wake_at" At: o => o.state.wake_at(o.due_at),
+        "at" At: o => o.state.kept_at(),
+        "error" Text: o => o.state.error(),
+        "waits_for" Text: o => o.state.waits_for().as_ref().map(|why| why.as_str()),
+        "lease" Big = "coalesce(v.lease, t.lease)": o => o.state.lease().map(|lease| lease.number),
+        "node" Text: o => o.state.lease().map(|lease| &*lease.node),
+        "channel" Text: o => o.state.sending().map(|sending| sending.to.channel.as_str()),
+        "address" Text: o => o.state.sending().map(|sending| sending.to.address.as_str()),
+        "message_id" Text: o => o.state.sending().and_then(|sending| sending.message_id.as_deref()),
+        "readdressed" Flag: o => o.state.sending().is_some_and(|sending| sending.readdressed),
+        "attempts" Int: o => o.tries.attempts,
+        "rounds" Int: o => o.tries.rounds,
+        "position" Int: o => o.tries.position,
+        "refused" Big: o => o.tries.refused,
+        "asks" Int: o => o.tries.asks,
+        "reached" Int: o => o.tries.reached,
+        "at_once" Flag: o => o.at_once,
+    },
+};
+
+/// A new run.
+pub(crate) static PLANNED: Table<Planned> = Table {
+    name: "occurrence",
+    n_keys: 2,
+    columns: columns! {
+        "reminder_id" Id: p => p.occurrence.id.reminder.as_bytes(),
+        "run" Int: p => p.occurrence.id.run,
+        "due_at" At: p => p.occurrence.due_at,
+        "state" Text: p => p.occurrence.state.kind().as_str(),
+        "wake_at" At: p => p.occurrence.state.wake_at(p.occurrence.due_at),
+        "at" At: p => p.occurrence.state.kept_at(),
+        "at_once" Flag: p => p.occurrence.at_once,
+        "priority" Small: p => p.priority.rank(),
+        "shard" Small: p => p.shard,
+    },
+};
+
+/// An attempt that has ended.
+pub(crate) static ATTEMPT: Table<EndedAttempt> = Table {
+    name: "attempt",
+    n_keys: 3,
+    columns: columns! {
+        "reminder_id" Id: a => a.occurrence.reminder.as_bytes(),
+        "run" Int: a => a.occurrence.run,
+        "number" Int: a => a.attempt.number,
+        "channel" Text: a => a.attempt.channel.as_str(),
+        "address" Text: a => a.attempt.address.as_str(),
+        "status" Text: a => a.attempt.status.as_str(),
+        "started_at" At: a => a.attempt.started_at,
+        "ended_at" At: a => a.attempt.ended_at,
+        "error" Text: a => a.attempt.error.as_deref(),
+        "message_id" Text: a => a.attempt.message_id.as_deref(),
+        "key" Text: a => a.attempt.key.as_deref(),
+        "attempt_key" Text: a => a.attempt.attempt_key.as_deref(),
+    },
+};
+
+/// An address that its platform calls dead.
+pub(crate) static DEAD_ADDRESS: Table<DeadAddress> = Table {
+    name: "dead_address",
+    n_keys: 2,
+    columns: columns! {
+        "channel" Text: d => d.address.channel.as_str(),
+        "address" Text: d => d.address.address.as_str(),
+        "since" At: d => d.since,
+        "reason" Text: d => d.reason.as_str(),
+    },
+};
+
+/// What a person answered.
+pub(crate) static RESPONSE: Table<Response> = Table {
+    name: "response",
+    n_keys: 0,
+    columns: columns! {
+        "reminder_id" Id: r => r.occurrence.reminder.as_bytes(),
+        "run" Int: r => r.occurrence.run,
+        "kind" Text: r => r.kind,
+        "at" At: r => r.at,
+        "actor" Text: r => r.actor.as_str(),
+        "until" At: r => r.until,
+        "snooze_minutes" Int: r => r.snooze_minutes,
+        "user_id" Text: r => r.user.as_deref(),
+        "text" Text: r => r.said.text.as_deref(),
+        "channel" Text: r => r.said.channel.as_deref(),
+    },
+};
+
+/// Who did what.
+pub(crate) static AUDIT: Table<Deed> = Table {
+    name: "audit",
+    n_keys: 0,
+    columns: columns! {
+        "at" At: d => d.at,
+        "actor" Text: d => &*d.actor,
+        "action" Text: d => d.action,
+        "reminder_id" Id: d => d.reminder.as_bytes(),
+        "run" Int: d => d.run,
+        "detail" Text: d => d.detail.as_deref(),
+    },
+};

@@ -1,0 +1,100 @@
+//! What changes for open occurrences when their person changes.
+//!
+//! A claim that puts a run off holds its person's row until it commits, so the change waits for it and then sees the run that it
+//! has put off; and a claim that finds the row held looks again a moment later. So nothing waits for an end that is no more.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
+use punctual_core::id::ReminderId;
+use punctual_core::shard::Shards;
+use punctual_core::store::StoreError;
+use punctual_core::user::User;
+use punctual_core::writes::Writes;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use super::batch::BEGIN_BY_KEY;
+use super::fault::Fault;
+use super::flight::both;
+use super::keep;
+use super::pool::{Connection, Param};
+use super::read::each;
+use super::row::{clean, uuid};
+use super::write::write;
+use crate::rows::{self, Reader};
+
+/// Writes or replaces a user; returns when the runs that waited for them must be looked at again.
+pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> Result<Vec<Timestamp>, Fault> {
+    // The row stays ours from here on.
+    let before = match both(db.begin(BEGIN_BY_KEY), keep::user_for_update(db, &user.id)).await {
+        Ok(((), None)) => Before::Unknown,
+        Ok(((), Some(before))) => Before::Known(Box::new(before)),
+        // A user who cannot be read is mended by being written anew.
+        Err(Fault::Store(StoreError::Broken(_))) => Before::Unreadable,
+        Err(fault) => return Err(fault),
+    };
+    keep::put_user(db, user).await?;
+    changed(db, own, &user.id, Difference::between(&before, user), user.updated_at).await
+}
+
+/// Removes a user's entry. `None`: there was none.
+pub(super) async fn delete_user(
+    db: &Connection<'_>,
+    own: Shards,
+    id: &str,
+    now: Timestamp,
+) -> Result<Option<Vec<Timestamp>>, Fault> {
+    let delete = keep::delete(db, "delete from punctual.app_user where id = $1", id);
+    if !both(db.begin(BEGIN_BY_KEY), delete).await?.1 {
+        db.rollback().await?;
+        return Ok(None);
+    }
+    changed(db, own, id, Difference::REMOVED, now).await.map(Some)
+}
+
+async fn changed(
+    db: &Connection<'_>,
+    own: Shards,
+    user: &str,
+    difference: Difference,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, Fault> {
+    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user).await? };
+    let writes: Writes = person_changed(open, user, difference, now);
+    both(write(db, own, &writes), db.commit()).await?;
+    Ok(writes.wakes().collect())
+}
+
+/// Locks and loads the open runs of a user's that wait for them, have tried an address, or are just being sent.
+async fn open_runs(db: &Connection<'_>, user: &str) -> Result<Vec<OpenRun>, Fault> {
+    let theirs = "select r.id, r.ack_timeout, r.only_to from punctual.reminder r where r.user_id = $1 order by r.id";
+    let theirs = db.rows(theirs, &[(&clean(user), Type::TEXT)]).await?;
+    let theirs = each(&theirs, |row| {
+        let mut from = Reader::new(row, 0);
+        Ok((from.id()?, (from.maybe_span()?, from.flag()?)))
+    })?;
+    if theirs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<Uuid> = theirs.iter().map(|(id, _)| uuid(*id)).collect();
+    let theirs: HashMap<ReminderId, _> = theirs.into_iter().collect();
+    // Each by its key: the sum keeps the planner from looking through all that is to come instead, reminder by reminder.
+    let sql = format!(
+        "select o.* from unnest($1) as v (id) cross join lateral ( \
+           select {} from punctual.occurrence o where o.reminder_id = v.id \
+           and (o.waits_for is not null or o.refused <> 0 or o.position <> 0 or o.state = 'processing') \
+           and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run for update of o) as o",
+        rows::OCCURRENCE
+    );
+    let of_theirs: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
+    let run = |row: &Row| {
+        // A run that cannot be read is left to the claim, which sets it aside.
+        let occurrence = rows::occurrence(&mut Reader::new(row, 0)).ok()?;
+        let (ack_timeout, only) = theirs.get(&occurrence.id.reminder).copied().unwrap_or_default();
+        Some(OpenRun { occurrence, ack_timeout, only })
+    };
+    Ok(db.rows(&sql, &of_theirs).await?.iter().filter_map(run).collect())
+}

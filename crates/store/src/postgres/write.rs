@@ -1,0 +1,262 @@
+//! Writing what core decided, all of it in one flight.
+//!
+//! PostgreSQL takes columns as arrays and makes rows of them with `unnest`. So rows of one table are one statement, however many,
+//! planned for the number of rows it really has; and a table's statement is made of its list of columns.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::LazyLock;
+
+use bytes::{BufMut, BytesMut};
+use jiff::Timestamp;
+use punctual_core::alarm::Entry;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::reminder::Priority;
+use punctual_core::shard::Shards;
+use punctual_core::store::NewReminder;
+use punctual_core::writes::{Planned, Writes};
+use tokio_postgres::types::{IsNull, Kind as TypeKind, ToSql, Type, to_sql_checked};
+use uuid::Uuid;
+
+use super::batch::Ids;
+use super::fault::Fault;
+use super::flight::{Statement, all, both};
+use super::pool::{Connection, Param};
+use super::row::{clean, micros, uuid};
+use super::tell::tell;
+use super::{alert, answered};
+use crate::columns::{
+    ATTEMPT, AUDIT, Column, DEAD_ADDRESS, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE,
+    Table, Value,
+};
+
+/// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
+/// them.
+pub(super) async fn commit(db: &Connection<'_>, own: Shards, writes: &Writes) -> Result<Vec<Entry>, Fault> {
+    if writes.news.is_empty() && writes.unreadable.is_empty() {
+        both(write(db, own, writes), db.commit()).await?;
+        return Ok(Vec::new());
+    }
+    write(db, own, writes).await?;
+    let (told, planned) = alert::tell(db, writes).await?;
+    both(write(db, own, &told), db.commit()).await?;
+    Ok(planned)
+}
+
+/// Writes all of it but the news, in one flight.
+///
+/// Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
+pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> Result<(), Fault> {
+    let first_runs: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
+    let mut flight: Vec<Statement<'_>> = Vec::new();
+    if !writes.answered.is_empty() {
+        flight.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
+    }
+    let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
+    occurrences.sort_unstable_by_key(|occurrence| occurrence.id);
+    put(&mut flight, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);
+    if !writes.set_aside.is_empty() {
+        flight.push(Box::pin(set_aside(db, &writes.set_aside, writes.now)));
+    }
+    if !writes.priorities.is_empty() {
+        flight.push(Box::pin(reprioritize(db, &writes.priorities)));
+    }
+    put(&mut flight, db, &PUT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
+    put(&mut flight, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
+    put(&mut flight, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
+    put(&mut flight, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
+    // A reminder is ours by now: whoever has it locked gives out its run numbers.
+    let planned = writes.planned.iter().chain(&first_runs).collect();
+    put(&mut flight, db, &INSERT_PLANNED, &PLANNED, planned);
+    let mut dead: Vec<_> = writes.dead.iter().collect();
+    // In the order of their names, so that two who bury the same addresses do not wait in a circle.
+    dead.sort_unstable_by_key(|dead| (&dead.address.channel, &dead.address.address, dead.since));
+    put(&mut flight, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
+    put(&mut flight, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
+    put(&mut flight, db, &INSERT_AUDIT, &AUDIT, writes.audit.iter().collect());
+    if !writes.moments.is_empty() {
+        flight.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
+    }
+    all(flight).await
+}
+
+static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
+/// Over an attempt that is there: one row that should not be there must not stop every settle from now on.
+static PUT_ATTEMPT: LazyLock<String> = LazyLock::new(|| {
+    format!("{} on conflict ({}) do update set {}", insert(&ATTEMPT), ATTEMPT.keys(), ATTEMPT.sets_excluded())
+});
+static UPDATE_REMINDER: LazyLock<String> = LazyLock::new(|| update(&REMINDER_FIELDS));
+static UPDATE_MOVED: LazyLock<String> = LazyLock::new(|| update(&MOVED));
+static INSERT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&NEW_REMINDER));
+static INSERT_PLANNED: LazyLock<String> = LazyLock::new(|| insert(&PLANNED));
+static INSERT_DEAD_ADDRESS: LazyLock<String> =
+    LazyLock::new(|| format!("{} on conflict do nothing", insert(&DEAD_ADDRESS)));
+static INSERT_RESPONSE: LazyLock<String> = LazyLock::new(|| insert(&RESPONSE));
+static INSERT_AUDIT: LazyLock<String> = LazyLock::new(|| insert(&AUDIT));
+
+fn insert<T>(table: &Table<T>) -> String {
+    format!("insert into punctual.{} ({}) select * from unnest({})", table.name, table.names(""), params(table))
+}
+
+fn update<T>(table: &Table<T>) -> String {
+    let Table { name, .. } = table;
+    let (sets, params, names, same) = (table.sets(), params(table), table.names(""), table.same());
+    format!("update punctual.{name} t set {sets} from unnest({params}) as v ({names}) where {same}")
+}
+
+/// `$1, $2, …`, one for each column.
+fn params<T>(table: &Table<T>) -> String {
+    let params: Vec<String> = (1..=table.columns.len()).map(|number| format!("${number}")).collect();
+    params.join(", ")
+}
+
+/// Adds a statement over `rows` to a flight, unless there are none.
+fn put<'a, T: Sync>(
+    flight: &mut Vec<Statement<'a>>,
+    db: &'a Connection<'_>,
+    sql: &'static str,
+    table: &'static Table<T>,
+    rows: Vec<&'a T>,
+) {
+    if rows.is_empty() {
+        return;
+    }
+    flight.push(Box::pin(async move {
+        let cells: Vec<Cells<'_, T>> = table.columns.iter().map(|column| Cells { column, rows: &rows }).collect();
+        let params: Vec<Param<'_>> = cells.iter().map(|cells| (cells as _, array_of(cells.column.kind))).collect();
+        db.execute(sql, &params).await?;
+        Ok(())
+    }));
+}
+
+/// A column of some rows, which goes to the server as one array.
+struct Cells<'a, T: 'static> {
+    column: &'static Column<T>,
+    rows: &'a [&'a T],
+}
+
+impl<T> fmt::Debug for Cells<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} rows", self.column.name, self.rows.len())
+    }
+}
+
+impl<T> ToSql for Cells<'_, T> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        let TypeKind::Array(member) = kind.kind() else { return Err(format!("{kind} is no array").into()) };
+        // One dimension; there may be nulls; of which type; how many; the first is number 1.
+        out.put_i32(1);
+        out.put_i32(1);
+        out.put_u32(member.oid());
+        out.put_i32(i32::try_from(self.rows.len())?);
+        out.put_i32(1);
+        for row in self.rows {
+            put_cell((self.column.value)(row), self.column.kind, out)?;
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(kind.kind(), TypeKind::Array(_))
+    }
+
+    to_sql_checked!();
+}
+
+/// The length of a value, and the value.
+fn put_cell(value: Value<'_>, kind: Kind, out: &mut BytesMut) -> Result<(), Box<dyn Error + Sync + Send>> {
+    match (value, kind) {
+        (Value::Null, _) => out.put_i32(-1),
+        (Value::Id(id), _) => {
+            out.put_i32(16);
+            out.put_slice(id);
+        }
+        // No count comes near these limits in a lifetime.
+        (Value::Number(number), Kind::Small) => {
+            out.put_i32(2);
+            out.put_i16(i16::try_from(number).unwrap_or(i16::MAX));
+        }
+        (Value::Number(number), Kind::Int) => {
+            out.put_i32(4);
+            out.put_i32(i32::try_from(number).unwrap_or(i32::MAX));
+        }
+        (Value::Number(number), _) => {
+            out.put_i32(8);
+            out.put_i64(number);
+        }
+        (Value::Flag(flag), _) => {
+            out.put_i32(1);
+            out.put_u8(u8::from(flag));
+        }
+        (Value::Text(text), _) => {
+            let text = clean(&text);
+            out.put_i32(i32::try_from(text.len())?);
+            out.put_slice(text.as_bytes());
+        }
+        (Value::At(at), _) => {
+            out.put_i32(8);
+            out.put_i64(micros(at).sent());
+        }
+    }
+    Ok(())
+}
+
+fn array_of(kind: Kind) -> Type {
+    match kind {
+        Kind::Id => Type::UUID_ARRAY,
+        Kind::Small => Type::INT2_ARRAY,
+        Kind::Int => Type::INT4_ARRAY,
+        Kind::Big => Type::INT8_ARRAY,
+        Kind::Flag => Type::BOOL_ARRAY,
+        Kind::Text => Type::TEXT_ARRAY,
+        Kind::At => Type::TIMESTAMPTZ_ARRAY,
+    }
+}
+
+/// Fails runs that cannot be read, whatever stands in them.
+async fn set_aside(db: &Connection<'_>, runs: &[(OccurrenceId, String)], now: Timestamp) -> Result<(), Fault> {
+    let ids: Ids = runs.iter().map(|(id, _)| *id).collect();
+    let errors: Vec<_> = runs.iter().map(|(_, error)| clean(error)).collect();
+    db.execute(
+        "update punctual.occurrence o set state = 'failed', wake_at = null, at = $4, error = v.error, waits_for = null, \
+         node = null, channel = null, address = null, message_id = null, readdressed = false \
+         from unnest($1, $2, $3) as v (reminder_id, run, error) where o.reminder_id = v.reminder_id and o.run = v.run",
+        &[
+            (&ids.reminders, Type::UUID_ARRAY),
+            (&ids.runs, Type::INT4_ARRAY),
+            (&errors, Type::TEXT_ARRAY),
+            (&micros(now), Type::TIMESTAMPTZ),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Keeps the priority of runs that are still to come in step with their reminders'.
+async fn reprioritize(db: &Connection<'_>, priorities: &[(ReminderId, Priority)]) -> Result<(), Fault> {
+    let ids: Vec<Uuid> = priorities.iter().map(|(id, _)| uuid(*id)).collect();
+    let ranks: Vec<i16> = priorities.iter().map(|(_, priority)| i16::from(priority.rank())).collect();
+    db.execute(
+        "update punctual.occurrence o set priority = v.priority from unnest($1, $2) as v (id, priority) \
+         where o.reminder_id = v.id and o.priority <> v.priority and (o.wake_at is not null or o.state = 'paused')",
+        &[(&ids, Type::UUID_ARRAY), (&ranks, Type::INT2_ARRAY)],
+    )
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statements_name_every_column_once() {
+        assert_eq!(
+            *INSERT_DEAD_ADDRESS,
+            "insert into punctual.dead_address (channel, address, since, reason) select * from unnest($1, $2, $3, $4) \
+             on conflict do nothing"
+        );
+        assert!(UPDATE_MOVED.starts_with("update punctual.reminder t set status = v.status, "), "{}", *UPDATE_MOVED);
+        assert!(UPDATE_MOVED.ends_with(") where t.id = v.id"), "{}", *UPDATE_MOVED);
+    }
+}

@@ -1,0 +1,379 @@
+//! Rows as values, once for every store.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::civil::Time;
+use punctual_core::decide::claim::Due;
+use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tries};
+use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
+use punctual_core::rules::course::{Progress, Series, Tally};
+use punctual_core::schedule::Schedule;
+use punctual_core::store::{ReminderView, Response, Said, StoreError};
+use punctual_core::user::{Person, QuietHours, User};
+use punctual_core::zone::Zone;
+
+/// A row of a result, as a store's driver has it.
+pub(crate) trait Fields {
+    /// A number, if there is one.
+    fn number(&self, index: usize) -> Result<Option<i64>, StoreError>;
+    /// Words, if there are any.
+    fn text(&self, index: usize) -> Result<Option<&str>, StoreError>;
+    /// An instant, if there is one.
+    fn instant(&self, index: usize) -> Result<Option<Timestamp>, StoreError>;
+    /// Yes or no, if it is said.
+    fn flag(&self, index: usize) -> Result<Option<bool>, StoreError>;
+    /// A reminder's id.
+    fn id(&self, index: usize) -> Result<ReminderId, StoreError>;
+}
+
+/// A value in the database that this program would never have written.
+pub(crate) fn impossible(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Broken(format!("a row cannot be read: {error}"))
+}
+
+/// Reads the columns of a row one after the other.
+pub(crate) struct Reader<'r, F> {
+    row: &'r F,
+    next: usize,
+}
+
+impl<'r, F: Fields> Reader<'r, F> {
+    /// From column `first` on.
+    pub(crate) fn new(row: &'r F, first: usize) -> Self {
+        Self { row, next: first }
+    }
+
+    fn index(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// A reminder's id.
+    pub(crate) fn id(&mut self) -> Result<ReminderId, StoreError> {
+        let index = self.index();
+        self.row.id(index)
+    }
+
+    /// A run's id: the reminder's and the run's number.
+    pub(crate) fn occurrence_id(&mut self) -> Result<OccurrenceId, StoreError> {
+        Ok(OccurrenceId { reminder: self.id()?, run: self.count()? })
+    }
+
+    /// A number that may be missing.
+    pub(crate) fn maybe_number(&mut self) -> Result<Option<i64>, StoreError> {
+        let index = self.index();
+        self.row.number(index)
+    }
+
+    /// A number.
+    pub(crate) fn number(&mut self) -> Result<i64, StoreError> {
+        self.maybe_number()?.ok_or_else(|| self.missing())
+    }
+
+    /// A count.
+    pub(crate) fn count(&mut self) -> Result<u32, StoreError> {
+        u32::try_from(self.number()?).map_err(impossible)
+    }
+
+    /// A count that may be missing.
+    pub(crate) fn maybe_count(&mut self) -> Result<Option<u32>, StoreError> {
+        self.maybe_number()?.map(u32::try_from).transpose().map_err(impossible)
+    }
+
+    /// A span in milliseconds that may be missing.
+    pub(crate) fn maybe_span(&mut self) -> Result<Option<Duration>, StoreError> {
+        let millis = self.maybe_number()?.map(u64::try_from).transpose().map_err(impossible)?;
+        Ok(millis.map(Duration::from_millis))
+    }
+
+    /// A priority; a rank that is not known is the highest.
+    pub(crate) fn priority(&mut self) -> Result<Priority, StoreError> {
+        Ok(Priority::from_rank(u8::try_from(self.number()?).unwrap_or(u8::MAX)))
+    }
+
+    /// Words that may be missing.
+    pub(crate) fn maybe_text(&mut self) -> Result<Option<&'r str>, StoreError> {
+        let index = self.index();
+        self.row.text(index)
+    }
+
+    /// Words.
+    pub(crate) fn text(&mut self) -> Result<&'r str, StoreError> {
+        self.maybe_text()?.ok_or_else(|| self.missing())
+    }
+
+    /// Words of our own that may be missing.
+    pub(crate) fn maybe_owned(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(self.maybe_text()?.map(str::to_owned))
+    }
+
+    /// Words of our own.
+    pub(crate) fn owned(&mut self) -> Result<String, StoreError> {
+        Ok(self.text()?.to_owned())
+    }
+
+    /// One of a few words that may be missing.
+    pub(crate) fn maybe_word<T: FromStr<Err: std::fmt::Display>>(&mut self) -> Result<Option<T>, StoreError> {
+        self.maybe_text()?.map(str::parse).transpose().map_err(impossible)
+    }
+
+    /// One of a few words.
+    pub(crate) fn word<T: FromStr<Err: std::fmt::Display>>(&mut self) -> Result<T, StoreError> {
+        self.text()?.parse().map_err(impossible)
+    }
+
+    /// An instant that may be missing.
+    pub(crate) fn maybe_at(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        let index = self.index();
+        self.row.instant(index)
+    }
+
+    /// An instant.
+    pub(crate) fn at(&mut self) -> Result<Timestamp, StoreError> {
+        self.maybe_at()?.ok_or_else(|| self.missing())
+    }
+
+    /// Yes or no; nothing is no.
+    pub(crate) fn flag(&mut self) -> Result<bool, StoreError> {
+        let index = self.index();
+        Ok(self.row.flag(index)?.unwrap_or_default())
+    }
+
+    /// Addresses, a JSON list; nothing is none.
+    pub(crate) fn addresses(&mut self) -> Result<Vec<Address>, StoreError> {
+        self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
+    }
+
+    fn missing(&self) -> StoreError {
+        impossible(format!("column {} has no value", self.next))
+    }
+}
+
+/// The columns that [`reminder`] reads, of a table called `r`.
+pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
+    r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+/// How many those are.
+pub(crate) const N_REMINDER: usize = 23;
+/// Which of them is the user.
+pub(crate) const USER_ID: usize = 1;
+/// Which of them is the priority.
+pub(crate) const PRIORITY: usize = 6;
+/// Which of them is the status.
+pub(crate) const STATUS: usize = 20;
+
+/// Reads [`REMINDER`].
+pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, StoreError> {
+    let (id, user, name, message) = (from.id()?, from.owned()?, from.maybe_owned()?, from.owned()?);
+    let schedule = Schedule::from_stored(from.text()?).map_err(impossible)?;
+    let timezone = Zone::named(from.text()?).map_err(impossible)?;
+    let (priority, to, only) = (from.priority()?, from.addresses()?, from.flag()?);
+    let (timeout, prompt, reminders_max) = (from.maybe_span()?, from.maybe_owned()?, from.count()?);
+    let ack = timeout.map(|timeout| AckPolicy { prompt, timeout, reminders_max });
+    let (snooze_allowed, retries_max) = (from.flag()?, from.count()?);
+    let misfire = Misfire { policy: from.word()?, within: from.maybe_span()?.unwrap_or_default() };
+    let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
+    let metadata = Metadata::from_stored(from.owned()?);
+    let (status, created_at, updated_at) = (from.word()?, from.at()?, from.at()?);
+    Ok(Reminder {
+        id,
+        user,
+        name,
+        message,
+        schedule,
+        timezone,
+        priority,
+        to,
+        only,
+        ack,
+        snooze_allowed,
+        retries_max,
+        misfire,
+        on_unknown,
+        created_via,
+        original_text,
+        metadata,
+        status,
+        created_at,
+        updated_at,
+    })
+}
+
+/// The columns that [`progress`] reads, of a table called `r`.
+pub(crate) const PROGRESS: &str =
+    "r.last_run, r.carried_by, r.planned, r.last_run_at, r.last_status, r.total_runs, r.consecutive_errors";
+
+/// How many those are.
+pub(crate) const N_PROGRESS: usize = 7;
+
+/// Reads [`PROGRESS`].
+pub(crate) fn progress<F: Fields>(from: &mut Reader<'_, F>) -> Result<Progress, StoreError> {
+    let series = Series {
+        last_run: from.count()?,
+        carried_by: from.maybe_count()?,
+        planned: u32::try_from(from.number()?).unwrap_or(u32::MAX),
+    };
+    let tally = Tally {
+        last_run_at: from.maybe_at()?,
+        last_status: from.maybe_word()?,
+        total_runs: from.count()?,
+        consecutive_errors: from.count()?,
+    };
+    Ok(Progress { series, tally })
+}
+
+/// Reads [`REMINDER`], [`PROGRESS`], when it is due next, and until when it is snoozed.
+pub(crate) fn view<F: Fields>(from: &mut Reader<'_, F>) -> Result<ReminderView, StoreError> {
+    let reminder = reminder(from)?;
+    let Progress { tally, .. } = progress(from)?;
+    Ok(ReminderView {
+        reminder,
+        next_run_at: from.maybe_at()?,
+        snoozed_until: from.maybe_at()?,
+        last_run_at: tally.last_run_at,
+        last_status: tally.last_status,
+        total_runs: tally.total_runs,
+        consecutive_errors: tally.consecutive_errors,
+    })
+}
+
+/// The columns that [`due`] reads, of a table called `o`.
+pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for, o.state, o.wake_at, o.at, o.error, o.waits_for, \
+    o.lease, o.node, o.channel, o.address, o.message_id, o.readdressed, o.attempts, o.rounds, o.position, o.refused, o.asks, \
+    o.reached, o.at_once";
+/// How many those are.
+pub(crate) const N_OCCURRENCE: usize = 22;
+
+/// Reads [`OCCURRENCE`], with its moment and the number of its last lease.
+pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError> {
+    let (id, due_at, made_for, kind) = (from.occurrence_id()?, from.at()?, from.maybe_at()?, from.word::<StateKind>()?);
+    let (wake_at, at, error, waits_for) = (from.maybe_at()?, from.maybe_at()?, from.maybe_owned()?, from.maybe_word()?);
+    let (lease, node) = (u64::try_from(from.number()?).map_err(impossible)?, from.maybe_owned()?);
+    let to = from.maybe_owned()?.zip(from.maybe_owned()?);
+    let (message_id, readdressed) = (from.maybe_owned()?, from.flag()?);
+    let kept = Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed };
+    let state = State::from_kept(kind, kept, due_at)
+        .ok_or_else(|| impossible(format!("a run that is {kind} lacks what it must have")))?;
+    let tries = Tries {
+        attempts: from.count()?,
+        rounds: from.count()?,
+        position: from.count()?,
+        refused: from.number()? as u64,
+        asks: from.count()?,
+        reached: from.count()?,
+    };
+    let made_for = made_for.unwrap_or(due_at);
+    let occurrence = Occurrence { id, due_at, made_for, state, tries, at_once: from.flag()? };
+    Ok(Due { wake_at: wake_at.unwrap_or(due_at), occurrence, lease })
+}
+
+/// Reads [`OCCURRENCE`].
+pub(crate) fn occurrence<F: Fields>(from: &mut Reader<'_, F>) -> Result<Occurrence, StoreError> {
+    Ok(due(from)?.occurrence)
+}
+
+/// The columns that [`attempt`] reads, of a table called `a`.
+pub(crate) const ATTEMPT: &str = "a.number, a.channel, a.address, a.status, a.started_at, a.ended_at, a.error, a.message_id, a.key, \
+    a.attempt_key";
+
+/// Reads [`ATTEMPT`].
+pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, StoreError> {
+    Ok(Attempt {
+        number: from.count()?,
+        channel: from.owned()?,
+        address: from.owned()?,
+        status: from.word()?,
+        started_at: from.at()?,
+        ended_at: from.maybe_at()?,
+        error: from.maybe_owned()?,
+        message_id: from.maybe_owned()?,
+        key: from.maybe_owned()?,
+        attempt_key: from.maybe_owned()?,
+    })
+}
+
+/// The columns that [`response`] reads, of a table called `s`.
+pub(crate) const RESPONSE: &str =
+    "s.reminder_id, s.run, s.kind, s.at, s.actor, s.until, s.snooze_minutes, s.user_id, s.text, s.channel";
+
+/// Reads [`RESPONSE`].
+pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, StoreError> {
+    Ok(Response {
+        occurrence: from.occurrence_id()?,
+        kind: match from.text()? {
+            "ack" => "ack",
+            "snooze" => "snooze",
+            _ => "dismiss",
+        },
+        at: from.at()?,
+        actor: from.owned()?,
+        until: from.maybe_at()?,
+        snooze_minutes: from.maybe_count()?,
+        user: from.maybe_owned()?,
+        said: Said { text: from.maybe_owned()?, channel: from.maybe_owned()? },
+    })
+}
+
+/// The columns that [`person`] reads, of a table called `u`.
+pub(crate) const PERSON: &str =
+    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until";
+/// How many those are.
+pub(crate) const N_PERSON: usize = 7;
+
+/// Reads [`PERSON`]; one who is not known has nothing.
+pub(crate) fn person<F: Fields>(from: &mut Reader<'_, F>) -> Result<Person, StoreError> {
+    let timezone = from.maybe_text()?.map(Zone::named).transpose().map_err(impossible)?;
+    let language = from.maybe_text()?.and_then(|tag| tag.parse().ok());
+    let time = |text: Option<&str>| text.map(str::parse::<Time>).transpose().map_err(impossible);
+    let (quiet_from, quiet_to) = (time(from.maybe_text()?)?, time(from.maybe_text()?)?);
+    let (except, digest) = (from.maybe_word()?.unwrap_or_default(), from.flag()?);
+    let quiet = quiet_from.zip(quiet_to).map(|(from, to)| QuietHours { from, to, except, digest });
+    Ok(Person { language, timezone, quiet, paused_until: from.maybe_at()? })
+}
+
+/// Reads [`PERSON`] of `user` from column `first` on. A person who cannot be read is taken to have no zone, quiet hours or pause: that
+/// must not keep their messages from them.
+pub(crate) fn person_of<F: Fields>(user: &str, row: &F, first: usize) -> Person {
+    person(&mut Reader::new(row, first)).unwrap_or_else(|error| {
+        tracing::error!(user, %error, "a user cannot be read; they are reached as if they had no zone, quiet hours or pause");
+        Person::default()
+    })
+}
+
+/// The columns that [`user`] reads, of a table called `u`.
+pub(crate) const USER: &str = "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until, \
+    u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at";
+
+/// Reads [`USER`].
+pub(crate) fn user<F: Fields>(row: &F) -> Result<User, StoreError> {
+    let person = person(&mut Reader::new(row, 0))?;
+    let addresses = Reader::new(row, N_PERSON + 2).addresses()?;
+    user_of(row, person, addresses)
+}
+
+/// Reads [`USER`] of an admin, without their addresses. One who cannot be read as a whole must not keep the others, or themselves,
+/// from being told.
+pub(crate) fn admin<F: Fields>(row: &F) -> Result<User, StoreError> {
+    let id = Reader::new(row, N_PERSON).owned()?;
+    user_of(row, person_of(&id, row, 0), Vec::new())
+}
+
+fn user_of<F: Fields>(row: &F, person: Person, addresses: Vec<Address>) -> Result<User, StoreError> {
+    let mut from = Reader::new(row, N_PERSON);
+    let (id, language) = (from.owned()?, from.maybe_owned()?);
+    from.maybe_text()?;
+    Ok(User {
+        id,
+        timezone: person.timezone,
+        language,
+        addresses,
+        quiet_hours: person.quiet,
+        paused_until: person.paused_until,
+        admin: from.flag()?,
+        created_at: from.at()?,
+        updated_at: from.at()?,
+    })
+}

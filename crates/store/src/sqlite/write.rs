@@ -1,0 +1,152 @@
+//! Writing what a decision asks for: a statement for each kind of row, whatever their number.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use punctual_core::alarm::Entry;
+use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
+use punctual_core::store::{NewReminder, StoreError};
+use punctual_core::writes::{Planned, Writes};
+use rusqlite::types::{ToSql, ToSqlOutput};
+use rusqlite::{Connection, params};
+
+use super::row::{broken, micros};
+use super::values::for_rows;
+use super::{answered, read};
+use crate::columns::{
+    ATTEMPT, AUDIT, DEAD_ADDRESS, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
+};
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Null => Ok(ToSqlOutput::from(rusqlite::types::Null)),
+            Self::Id(id) => id.as_slice().to_sql(),
+            Self::Number(number) => Ok(ToSqlOutput::from(*number)),
+            Self::Flag(flag) => Ok(ToSqlOutput::from(*flag)),
+            Self::Text(text) => text.as_ref().to_sql(),
+            Self::At(at) => Ok(ToSqlOutput::from(micros(*at))),
+        }
+    }
+}
+
+/// Writes all of it; returns what must be looked at because the admins are told of it.
+pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<Entry>, StoreError> {
+    for (key, answer) in &writes.answered {
+        answered::insert(db, key, answer, writes.now)?;
+    }
+    insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
+    let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
+    insert(db, &PLANNED, &firsts, |first| first)?;
+    update(db, &OCCURRENCE, &writes.occurrences)?;
+    for (id, error) in &writes.set_aside {
+        db.prepare_cached(
+            "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ? \
+             WHERE reminder_id = ? AND run = ?",
+        )
+        .map_err(broken)?
+        .execute(params![micros(writes.now), error, id.reminder.as_bytes(), id.run])
+        .map_err(broken)?;
+    }
+    // A row that is there and should not be must not stop every settle from now on.
+    insert_over(db, &ATTEMPT, &writes.attempts)?;
+    insert(db, &PLANNED, &writes.planned, |planned| planned)?;
+    update(db, &REMINDER_FIELDS, &writes.reminders)?;
+    update(db, &MOVED, &writes.moved)?;
+    for (reminder, priority) in &writes.priorities {
+        db.prepare_cached(
+            "UPDATE occurrence SET priority = ?1 WHERE reminder_id = ?2 AND priority <> ?1 \
+             AND (wake_at IS NOT NULL OR state = 'paused')",
+        )
+        .map_err(broken)?
+        .execute(params![priority.rank(), reminder.as_bytes()])
+        .map_err(broken)?;
+    }
+    insert_new(db, &DEAD_ADDRESS, &writes.dead)?;
+    insert(db, &RESPONSE, &writes.responses, |response| response)?;
+    insert(db, &AUDIT, &writes.audit, |deed| deed)?;
+    tell(db, writes)
+}
+
+/// Tells the admins what there is to tell.
+fn tell(db: &Connection, writes: &Writes) -> Result<Vec<Entry>, StoreError> {
+    if writes.news.is_empty() && writes.unreadable.is_empty() {
+        return Ok(Vec::new());
+    }
+    let admins = read::admins(db)?;
+    let mut runs = Vec::new();
+    for (id, news) in &writes.news {
+        let Some(view) = read::reminder(db, id.reminder)? else { continue };
+        let Some(trail) = read::occurrence(db, *id)? else { continue };
+        let (occurrence, attempts) = (trail.occurrence, trail.attempts);
+        runs.push(Newsworthy { news: *news, reminder: view.reminder, occurrence, attempts });
+    }
+    let alerts = alerts_about(&runs, &writes.unreadable, &admins, writes.now);
+    let there = read::existing(db, &alerts.looked_for())?;
+    let there: Vec<_> = there.iter().map(|view| view.reminder.id).collect();
+    let (writes, planned) = told(alerts, &there, writes.now);
+    write(db, &writes)?;
+    Ok(planned)
+}
+
+/// Statements, made once: by table, number of columns and kind.
+type Statements = HashMap<(&'static str, usize, Kind), &'static str>;
+static STATEMENTS: LazyLock<Mutex<Statements>> = LazyLock::new(Mutex::default);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Insert,
+    InsertOver,
+    InsertNew,
+    Update,
+}
+
+/// The statement of this kind for a table.
+fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
+    let mut statements = STATEMENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    // Two lists of columns of one table differ in length.
+    statements.entry((table.name, table.columns.len(), kind)).or_insert_with(|| {
+        let (name, names) = (table.name, table.names(""));
+        let insert = format!("INTO {name} ({names}) VALUES {{values}}");
+        let made = match kind {
+            Kind::Insert => format!("INSERT {insert}"),
+            Kind::InsertOver => format!("INSERT OR REPLACE {insert}"),
+            Kind::InsertNew => format!("INSERT {insert} ON CONFLICT DO NOTHING"),
+            Kind::Update => format!(
+                "WITH v ({names}) AS (VALUES {{values}}) UPDATE {name} AS t SET {} FROM v WHERE {}",
+                table.sets(),
+                table.same()
+            ),
+        };
+        // A handful of texts, as long as the program runs.
+        String::leak(made)
+    })
+}
+
+fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
+    run(db, table, Kind::Insert, rows, of)
+}
+
+fn insert_over<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+    run(db, table, Kind::InsertOver, rows, |row| row)
+}
+
+fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+    run(db, table, Kind::InsertNew, rows, |row| row)
+}
+
+fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+    run(db, table, Kind::Update, rows, |row| row)
+}
+
+fn run<R, T>(db: &Connection, table: &Table<T>, kind: Kind, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let bind = |row: &R, values: &mut super::values::Values<'_, '_>| {
+        for column in table.columns {
+            values.push((column.value)(of(row)));
+        }
+    };
+    for_rows(db, statement(table, kind), table.columns.len(), rows, bind, |_| Ok(()))
+}
