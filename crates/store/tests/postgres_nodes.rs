@@ -394,7 +394,8 @@ async fn a_claim_whose_answer_was_lost_is_found_again_also_after_its_leases_ende
     // The same lease: nothing of it was begun, so it is not called cut off.
     let leases: Vec<_> = found.to_send.iter().map(|claimed| (claimed.lease, claimed.lease_until)).collect();
     assert_eq!(leases, [(1, claim.lease_until)]);
-    assert_eq!(server.sql(&database, "select status from punctual.attempt"), "sending");
+    let attempts = "select attempts, (select count(*) from punctual.attempt) from punctual.occurrence";
+    assert_eq!(server.sql(&database, attempts), "1|0", "one attempt, which has not ended");
     // And it holds again.
     let other = Node::start("b", &server.url(&database)).await;
     assert_eq!(other.store.claim(other.claim(claim.now, Shards::ALL)).await.unwrap().to_send.len(), 0);
