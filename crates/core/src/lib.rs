@@ -30,9 +30,6 @@ pub mod rules;
 /// What happens when an occurrence's moment comes, or has passed unnoticed.
 pub mod wake;
 
-/// Small rules, each in one place.
-pub mod rules;
-
 /// What an attempt's result means for its occurrence.
 pub mod decide;
 

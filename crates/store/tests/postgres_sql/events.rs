@@ -250,10 +250,9 @@ fn put_asking(start: &str, users: &str) -> String {
     )
 }
 
-/// Who still has something open, and how it stands. A run that waits for its person is kept as snoozed with the reason.
-const OPEN: &str = "select string_agg(r.user_id || ' ' || case when o.state = 'snoozed' and o.error is not null then 'waiting' \
-    else o.state end, ', ' order by r.user_id, r.id) from punctual.occurrence o join punctual.reminder r on r.id = o.reminder_id \
-    where o.wake_at is not null";
+/// Who still has something open, and how it stands.
+const OPEN: &str = "select string_agg(r.user_id || ' ' || o.state, ', ' order by r.user_id, r.id) \
+    from punctual.occurrence o join punctual.reminder r on r.id = o.reminder_id where o.wake_at is not null";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn removing_an_event_ends_what_waits_for_a_retry_a_pause_or_an_answer() {
