@@ -37,7 +37,10 @@ fn each_answer_leads_to_its_status_and_state() {
         let settlement = result(&claimed(reminder(once()), 1), said.clone());
         assert_eq!(settlement.attempt.as_ref().unwrap().status, status, "{said:?}");
         assert_eq!(settlement.occurrence.state.kind(), state, "{said:?}");
-        assert_eq!((settlement.lease, settlement.attempt.unwrap().number, settlement.occurrence.tries.attempts), (7, 1, 1));
+        assert_eq!(
+            (settlement.lease, settlement.attempt.unwrap().number, settlement.occurrence.tries.attempts),
+            (7, 1, 1)
+        );
     }
 }
 
@@ -84,10 +87,10 @@ fn an_address_that_refused_is_never_tried_again() {
     first.before.tries = refused.occurrence.tries;
     first.position = 1;
     let failed = result(&first, unavailable());
-    assert_eq!(failed.tries.position, 1, "the next round begins with the one address that may still work");
-    first.before.tries = failed.tries;
+    assert_eq!(failed.occurrence.tries.position, 1, "the next round begins with the one address that may still work");
+    first.before.tries = failed.occurrence.tries;
     let gone = result(&first, Err(SendError::Gone("410".into())));
-    assert_eq!(gone.state.kind(), StateKind::Failed, "no address is left, so no retry is either");
+    assert_eq!(gone.occurrence.state.kind(), StateKind::Failed, "no address is left, so no retry is either");
 }
 
 #[test]
@@ -110,7 +113,9 @@ fn a_wait_that_the_receiver_asks_for_costs_nothing() {
     for (taken, seconds) in [(claimed(reminder(once()), 1), 7), (claimed(reminder(once()), 1), 3000), (last_round, 61)]
     {
         let settlement = result(&taken, throttled(seconds));
-        assert!(matches!(settlement.occurrence.state, State::PendingRetry { retry_at, .. } if retry_at == at(2 + seconds as i64)));
+        assert!(
+            matches!(settlement.occurrence.state, State::PendingRetry { retry_at, .. } if retry_at == at(2 + seconds as i64))
+        );
         assert_eq!(settlement.occurrence.tries.rounds, taken.before.tries.rounds);
     }
 }
@@ -124,13 +129,18 @@ fn a_wait_that_is_longer_than_a_retry_is_not_waited_for_where_there_is_another_w
     assert_eq!(settlement.occurrence.tries.position, 0);
     let mut late = two.clone();
     late.before.due_at = at(-50);
-    assert_eq!(result(&late, throttled(20)).tries.position, 1, "short waits add up");
+    assert_eq!(result(&late, throttled(20)).occurrence.tries.position, 1, "short waits add up");
     let settlement = result(&two, throttled(59));
-    assert!(matches!(settlement.occurrence.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)), "at once");
+    assert!(
+        matches!(settlement.occurrence.state, State::PendingRetry { retry_at, .. } if retry_at == at(2)),
+        "at once"
+    );
     assert_eq!((settlement.occurrence.tries.position, settlement.occurrence.tries.rounds), (1, 0));
     // Not where the other way is closed for good.
     two.before.tries.refused = 0b10;
-    assert!(matches!(result(&two, throttled(59)).state, State::PendingRetry { retry_at, .. } if retry_at == at(61)));
+    assert!(
+        matches!(result(&two, throttled(59)).occurrence.state, State::PendingRetry { retry_at, .. } if retry_at == at(61))
+    );
 }
 
 #[test]
@@ -145,9 +155,12 @@ fn what_may_have_arrived_is_held_when_asked() {
     call.reminder = std::sync::Arc::new(Reminder { on_unknown: OnUnknown::Auto, ..(*call.reminder).clone() });
     call.holds_unknown = true;
     let another_way = result(&call, Err(SendError::Unknown("cut off".into())));
-    assert_eq!((another_way.occurrence.state.kind(), another_way.occurrence.tries.position), (StateKind::PendingRetry, 1));
+    assert_eq!(
+        (another_way.occurrence.state.kind(), another_way.occurrence.tries.position),
+        (StateKind::PendingRetry, 1)
+    );
     call.before.tries.refused = 0b10;
-    assert_eq!(result(&call, Err(SendError::Unknown("cut off".into()))).state.kind(), StateKind::Failed);
+    assert_eq!(result(&call, Err(SendError::Unknown("cut off".into()))).occurrence.state.kind(), StateKind::Failed);
 }
 
 #[test]
@@ -158,7 +171,7 @@ fn giving_back_leaves_no_trace() {
 
     let mut taken_over = claimed(reminder(once()), 1);
     taken_over.before.state = processing(6, at(-1), &taken.route[0]);
-    assert_eq!(withdraw(&taken_over, at(1)).state.kind(), StateKind::PendingRetry);
+    assert_eq!(withdraw(&taken_over, at(1)).occurrence.state.kind(), StateKind::PendingRetry);
 
     let postponed = postpone(&taken, at(5), "waits for its turn".into());
     assert!(matches!(postponed.occurrence.state, State::PendingRetry { retry_at, .. } if retry_at == at(5)));

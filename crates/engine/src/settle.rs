@@ -166,7 +166,7 @@ impl Settler {
                 }
                 Err(StoreError::Broken(error)) if settlements.len() == 1 => {
                     // One row that cannot be written must not stop the others; its lease will run out and be looked at.
-                    tracing::error!(occurrence = %settlements[0].occurrence, %error, "a result cannot be written");
+                    tracing::error!(occurrence = %settlements[0].id(), %error, "a result cannot be written");
                     self.timer.wake_at([plus(node.now(), signed(node.settings.lease_for))]);
                     self.flights.remove(settlements.iter().map(lease_of));
                     return;
