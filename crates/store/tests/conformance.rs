@@ -7,6 +7,7 @@ use punctual_core::store::Store;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{Options, SqliteStore};
 use punctual_testkit::conformance::{exercise, exercise_poison};
+use punctual_testkit::memory::MemoryStore;
 use punctual_testkit::servers::{PgBouncer, Postgres};
 
 async fn run(options: Options) {
@@ -29,6 +30,11 @@ async fn with_threads() {
 #[tokio::test]
 async fn on_the_callers_thread() {
     run(Options { inline: true, durable: false }).await;
+}
+
+#[tokio::test]
+async fn in_memory() {
+    exercise(|| async { MemoryStore::empty() }).await;
 }
 
 /// Shows it on databases that are copies of one, each opened at the URL that `url_of` gives it.

@@ -28,6 +28,9 @@ pub mod story;
 /// A store with something between it and its caller.
 pub mod tap;
 
+/// A store in memory, for many nodes.
+pub mod memory;
+
 /// The behaviour every store must show.
 pub mod conformance;
 
