@@ -34,7 +34,7 @@ pub mod memory;
 /// The behaviour every store must show.
 pub mod conformance;
 
-/// Five guarantees, broken on purpose.
+/// Guarantees, broken on purpose.
 pub mod broken;
 
 /// The simulator and its checkers.

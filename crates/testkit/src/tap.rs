@@ -50,6 +50,11 @@ pub trait Tap: Send + Sync + 'static {
         store.change(id, change, by).await
     }
 
+    /// As [`Store::claim`].
+    async fn claim(&self, store: &Arc<dyn Store>, claim: Claim) -> Result<Claims, StoreError> {
+        store.claim(claim).await
+    }
+
     /// As [`Store::settle`].
     async fn settle(
         &self,
@@ -73,6 +78,33 @@ pub trait Tap: Send + Sync + 'static {
     /// As [`Store::rescue`].
     async fn rescue(&self, store: &Arc<dyn Store>, node: &str, now: Timestamp) -> Result<usize, StoreError> {
         store.rescue(node, now).await
+    }
+
+    /// As [`Store::note_sent`].
+    async fn note_sent(
+        &self,
+        store: &Arc<dyn Store>,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError> {
+        store.note_sent(occurrence, lease, attempt, message_id).await
+    }
+
+    /// As [`Store::put_user`].
+    async fn put_user(&self, store: &Arc<dyn Store>, user: User) -> Result<Vec<Timestamp>, StoreError> {
+        store.put_user(user).await
+    }
+
+    /// As [`Store::recalled`].
+    async fn recalled(&self, store: &Arc<dyn Store>) -> Result<Vec<ReminderId>, StoreError> {
+        store.recalled().await
+    }
+
+    /// As [`Store::listen`].
+    async fn listen(&self, store: &Arc<dyn Store>) -> Result<Option<Box<dyn Ears>>, StoreError> {
+        store.listen().await
     }
 }
 
@@ -170,7 +202,7 @@ impl<T: Tap> Store for Tapped<T> {
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError> {
-        pass!(self, "claim", self.store.claim(claim))
+        pass!(self, "claim", self.tap.claim(&self.store, claim))
     }
 
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
@@ -196,7 +228,7 @@ impl<T: Tap> Store for Tapped<T> {
         attempt: u32,
         message_id: &str,
     ) -> Result<bool, StoreError> {
-        pass!(self, "note_sent", self.store.note_sent(occurrence, lease, attempt, message_id))
+        pass!(self, "note_sent", self.tap.note_sent(&self.store, occurrence, lease, attempt, message_id))
     }
 
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -208,7 +240,7 @@ impl<T: Tap> Store for Tapped<T> {
     }
 
     async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        pass!(self, "put_user", self.store.put_user(user))
+        pass!(self, "put_user", self.tap.put_user(&self.store, user))
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -273,7 +305,7 @@ impl<T: Tap> Store for Tapped<T> {
     }
 
     async fn listen(&self) -> Result<Option<Box<dyn Ears>>, StoreError> {
-        pass!(self, "listen", self.store.listen())
+        pass!(self, "listen", self.tap.listen(&self.store))
     }
 
     async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
@@ -281,7 +313,7 @@ impl<T: Tap> Store for Tapped<T> {
     }
 
     async fn recalled(&self) -> Result<Vec<ReminderId>, StoreError> {
-        pass!(self, "recalled", self.store.recalled())
+        pass!(self, "recalled", self.tap.recalled(&self.store))
     }
 
     async fn take_turns(&self, limits: Vec<(String, Rate)>) -> Result<Vec<Duration>, StoreError> {

@@ -1,61 +1,73 @@
-//! A checker that never complains proves nothing. Here five guarantees are broken on purpose: each must be noticed, by the
-//! checker whose business it is, within a few seeds; and the same worlds without the sabotage must pass.
+//! A checker that never complains proves nothing. Here guarantees are broken on purpose: each break must be noticed, by the checker
+//! whose business it is, within a few seeds; and the same worlds without the sabotage must pass.
+//!
+//! `cargo test -p punctual-testkit --test broken -- --nocapture` prints the table of breaks and of all checkers that notice each.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
-use jiff::SignedDuration;
-use punctual_testkit::broken::{AckBeforeCommit, DroppedRetry, EarlyClock, ForgedLease, IgnoredCancel};
-use punctual_testkit::sim::check::{CANCELLED, NEVER_EARLY, NEVER_LOST, NO_LIMBO, SENT_ONCE};
-use punctual_testkit::sim::{self, Options, Sabotage};
+use punctual_testkit::broken::{Break, all};
+use punctual_testkit::sim::check::CHECKERS;
+use punctual_testkit::sim::{self, Options};
 
-/// No guarantee takes more worlds to be seen broken.
+/// No break takes more worlds to be seen.
 const SEEDS_MAX: u64 = 40;
+/// So many are run in any case, for what the other checkers see.
+const SEEDS_MIN: u64 = 4;
 
-/// Breaks the world with `sabotage` until one of `checkers` complains; then runs the same seeds unbroken.
-#[track_caller]
-fn check_noticed(sabotage: impl Sabotage + 'static, world: Options, checkers: &[&str]) {
-    let broken = Options { sabotage: Some(Arc::new(sabotage)), ..world.clone() };
-    let mut others = Vec::new();
+/// Breaks the world until the right checker complains; then says who did. The same seeds must pass unbroken.
+fn noticed(broken: &Break) -> Result<String, String> {
+    let Break { name, sabotage, world, noticed_by } = broken;
+    let sabotaged = Options { sabotage: Some(sabotage.clone()), ..world.clone() };
+    let (mut seen, mut noticed_at, mut others) = (BTreeSet::new(), None, Vec::new());
     for seed in 1..=SEEDS_MAX {
-        // The same seed passes without the sabotage, so it is the sabotage that was noticed.
-        if let Err(failure) = sim::run(seed, &world) {
-            panic!("not even broken: {failure}");
+        if noticed_at.is_some() && seed > SEEDS_MIN {
+            break;
         }
-        match sim::run(seed, &broken) {
-            Err(failure) if checkers.iter().any(|checker| failure.is_by(checker)) => {
-                println!("noticed: {failure}");
-                return;
+        // The same seed passes without the sabotage, so it is the sabotage that was noticed.
+        sim::run(seed, world).map_err(|failure| format!("{name}: not even broken: {failure}"))?;
+        if let Err(failure) = sim::run(seed, &sabotaged) {
+            if failure.is_by(noticed_by) {
+                noticed_at.get_or_insert(seed);
             }
-            Err(failure) => others.push(failure.to_string()),
-            Ok(_) => {}
+            seen.extend(failure.violations.iter().map(|violation| violation.checker));
+            others.push(failure.to_string());
         }
     }
-    panic!("none of {checkers:?} noticed within {SEEDS_MAX} seeds; what others said:\n{}", others.join("\n"));
+    let Some(seed) = noticed_at else {
+        let others = others.join("\n");
+        return Err(format!("{name}: not noticed by `{noticed_by}` within {SEEDS_MAX} seeds; others said:\n{others}"));
+    };
+    seen.remove(noticed_by);
+    let also: Vec<&str> = seen.into_iter().collect();
+    Ok(format!("{name} | {} | {noticed_by} | {seed} | {}", world.n_nodes, also.join(", ")))
 }
 
 #[test]
-fn a_send_before_its_instant_is_noticed() {
-    check_noticed(EarlyClock(SignedDuration::from_millis(200)), Options::calm(), &[NEVER_EARLY]);
+fn every_break_is_noticed_by_the_checker_whose_business_it_is() {
+    let breaks = Mutex::new(all().into_iter().enumerate().collect::<Vec<_>>());
+    let told = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((index, broken)) = { breaks.lock().unwrap().pop() } {
+                    let said = noticed(&broken);
+                    told.lock().unwrap().push((index, said));
+                }
+            });
+        }
+    });
+    let mut told = told.into_inner().unwrap();
+    told.sort_by_key(|(index, _)| *index);
+    println!("what is broken | nodes | noticed by | at seed | also by");
+    told.iter().filter_map(|(_, said)| said.as_ref().ok()).for_each(|line| println!("{line}"));
+    let missed: Vec<_> = told.into_iter().filter_map(|(_, said)| said.err()).collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n\n"));
 }
 
 #[test]
-fn a_forgotten_lease_check_is_noticed() {
-    // Two engines on one store, one of which stands still past its lease while the other takes over.
-    let world = Options { n_engines: 2, stalls: Some(60), receivers_hang: true, ..Options::calm() };
-    check_noticed(ForgedLease, world, &[SENT_ONCE, NO_LIMBO]);
-}
-
-#[test]
-fn an_acknowledgement_before_the_commit_is_noticed() {
-    check_noticed(AckBeforeCommit, Options { crashes: true, ..Options::calm() }, &[NEVER_LOST]);
-}
-
-#[test]
-fn a_dropped_retry_is_noticed() {
-    check_noticed(DroppedRetry, Options { receivers_fail: true, ..Options::calm() }, &[NEVER_LOST]);
-}
-
-#[test]
-fn a_send_after_a_cancel_is_noticed() {
-    check_noticed(IgnoredCancel, Options::calm(), &[CANCELLED]);
+fn every_checker_has_a_break_that_it_must_notice() {
+    let noticing: BTreeSet<&str> = all().iter().map(|broken| broken.noticed_by).collect();
+    let every: BTreeSet<&str> = CHECKERS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(noticing, every);
 }

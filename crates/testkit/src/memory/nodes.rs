@@ -31,7 +31,8 @@ impl Tables {
         let nodes: Vec<String> = alive().map(|(name, _)| name.clone()).collect();
         let mut shared: Vec<String> = alive().map(|(_, (_, shared))| shared.clone()).collect();
         shared.dedup();
-        let shards = Shards::share(&beat.node, &nodes);
+        let shared_out = (beat.node, nodes.clone());
+        let shards = *self.divided.entry(shared_out).or_insert_with_key(|(node, nodes)| Shards::share(node, nodes));
         self.shards.insert(self.connection, shards);
         Pulse { now, nodes, shards, first_at: self.moments.first().map(|(at, _)| *at), shared }
     }

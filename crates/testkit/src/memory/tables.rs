@@ -44,6 +44,8 @@ pub(super) struct Tables {
     pub(super) dead: BTreeMap<Address, DeadAddress>,
     /// When each node was last seen, and the secrets that it uses.
     pub(super) nodes: BTreeMap<String, (Timestamp, String)>,
+    /// The shards of each node among others, which take long to work out.
+    pub(super) divided: BTreeMap<(String, Vec<String>), Shards>,
     pub(super) turns: BTreeMap<String, Vec<Timestamp>>,
     /// Until when each hold lasts, and when it was told.
     pub(super) holds: BTreeMap<(String, bool, String), (Timestamp, Timestamp)>,

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
 use punctual_core::channel::Message;
 use punctual_core::clock::Clock;
-use punctual_core::id::ReminderId;
+use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Reminder;
 use punctual_core::user::User;
 
@@ -106,6 +106,8 @@ pub struct Sent {
     pub answered: Option<(Moment, Answer)>,
     /// How long the receiver asked to be left alone.
     pub asked_to_wait: Option<SignedDuration>,
+    /// When the store had the platform's id of it: from then on everybody can ask what became of it.
+    pub noted: Option<Moment>,
 }
 
 /// What a receiver answered.
@@ -141,6 +143,10 @@ pub enum FaultKind {
     Jump,
     /// The store failed a call.
     Store,
+    /// A process lost sight of the store, or sees it again.
+    Cut,
+    /// A process was stopped in order.
+    Stop,
 }
 
 impl Ledger {
@@ -214,6 +220,7 @@ impl Ledger {
             effect: None,
             answered: None,
             asked_to_wait: None,
+            noted: None,
         });
         book.sends.len() - 1
     }
@@ -228,6 +235,14 @@ impl Ledger {
     pub fn send_answered(&self, index: usize, answer: Answer) {
         let moment = self.moment(("sent", index, answer as u8));
         self.read().sends[index].answered = Some((moment, answer));
+    }
+
+    /// The store has the platform's id of what was sent.
+    pub fn send_noted(&self, occurrence: OccurrenceId, attempt: u32) {
+        let moment = self.moment(("noted", occurrence, attempt));
+        let mut book = self.read();
+        let is_it = |sent: &&mut Sent| sent.message.occurrence == occurrence && sent.message.attempt == attempt;
+        book.sends.iter_mut().filter(is_it).for_each(|sent| sent.noted = Some(moment));
     }
 
     /// The receiver asked to be left alone for a while.
@@ -284,10 +299,11 @@ impl Book {
             lines.push((*begun, format!("{id} wants quiet hours {quiet_hours:?}, a pause until {paused_until:?}")));
             lines.extend(acknowledged.map(|moment| (moment, format!("{id} has what they wanted"))));
         }
-        for Sent { message, from, begun, effect, answered, .. } in &self.sends {
+        for Sent { message, from, begun, effect, answered, noted, .. } in &self.sends {
             let name = format!("{} attempt {}", message.idempotency_key, message.attempt);
             lines.push((*begun, format!("{name} sent by {from} to {}, due at {}", message.to, message.due_at)));
             lines.extend(effect.map(|moment| (moment, format!("{name} took effect"))));
+            lines.extend(noted.map(|moment| (moment, format!("{name} is noted"))));
             lines.extend(answered.map(|(moment, answer)| (moment, format!("{name} answered: {answer:?}"))));
         }
         for Fault { kind, group, moment } in &self.faults {

@@ -32,6 +32,8 @@ pub(super) struct Load {
     pub ledger: Ledger,
     /// Whether they have quiet hours, and ask for silence.
     pub people: bool,
+    /// The channels that there are.
+    pub channels: &'static [&'static str],
 }
 
 /// One thing a user does.
@@ -210,9 +212,7 @@ impl Load {
     fn addresses(&self) -> Vec<Address> {
         let n = self.random.between(0, 3);
         (0..n)
-            .map(|_| {
-                Address::new(*self.random.pick(&["phone", "mail"]), self.random.pick(&["a", "b", "c"]).to_string())
-            })
+            .map(|_| Address::new(*self.random.pick(self.channels), self.random.pick(&["a", "b", "c"]).to_string()))
             .collect()
     }
 

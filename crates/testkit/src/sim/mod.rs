@@ -1,4 +1,4 @@
-//! The simulator: the real engine and the real SQLite store in a world that a seed makes.
+//! The simulator: the real engine in a world that a seed makes, one node on the real SQLite store or many nodes on a store in memory.
 //!
 //! One thread runs everything. A seed chooses which task is polled next, what users ask for, what receivers answer, when the
 //! store fails, when a process dies and when the clock is set. Time passes only when nobody can go on. So a run is the same
@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod options;
 
 mod load;
+mod node_clock;
 mod process;
 mod receiver;
 mod weather;
@@ -49,6 +50,8 @@ pub struct Failure {
     pub seed: u64,
     /// What the world was like.
     pub world: String,
+    /// The environment variable that replays it.
+    pub replay: &'static str,
     /// Which promises were broken.
     pub violations: Vec<Violation>,
     /// Everything that happened, one line each.
@@ -73,15 +76,16 @@ impl fmt::Display for Failure {
         }
         write!(
             f,
-            "replay: PUNCTUAL_SIM_SEED={} cargo test -p punctual-testkit --test sim replay -- --nocapture",
-            self.seed
+            "replay: {}={} cargo test -p punctual-testkit --test sim replay -- --nocapture",
+            self.replay, self.seed
         )
     }
 }
 
 /// Runs the world of `seed` and checks every promise.
 pub fn run(seed: u64, options: &Options) -> Result<Report, Failure> {
-    let failure = |violations, story| Failure { seed, world: options.to_string(), violations, story };
+    let replay = if options.n_nodes == 1 { "PUNCTUAL_SIM_SEED" } else { "PUNCTUAL_SIM_MANY_SEED" };
+    let failure = |violations, story| Failure { seed, world: options.to_string(), replay, violations, story };
     let evidence = world::run(seed, options)
         .map_err(|what| failure(vec![Violation { checker: "the world goes on", what }], Vec::new()))?;
     let violations = check::all(&evidence);

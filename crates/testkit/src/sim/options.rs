@@ -14,8 +14,8 @@ use crate::random::SeededRandom;
 pub struct Options {
     /// How long users are active and things go wrong. After it, the world is quiet until everything has settled.
     pub busy_for: SignedDuration,
-    /// How many engines share the store.
-    pub n_engines: u32,
+    /// How many nodes there are. One lives on a SQLite file, several on a store in memory that they share.
+    pub n_nodes: u32,
     /// Processes die.
     pub crashes: bool,
     /// Processes stand still for longer than a lease, at one poll in so many.
@@ -32,6 +32,16 @@ pub struct Options {
     pub tight: bool,
     /// People have quiet hours, and ask for silence.
     pub people: bool,
+    /// Some messages are calls: their platform takes them and says later what became of them.
+    pub calls: bool,
+    /// Nodes are stopped in order and started again.
+    pub stops: bool,
+    /// Nodes lose sight of their store.
+    pub cuts: bool,
+    /// Notifications get lost.
+    pub deaf: bool,
+    /// Every node's own clock is wrong, by up to an hour either way.
+    pub skewed: bool,
     /// A guarantee that is broken on purpose.
     pub sabotage: Option<Arc<dyn Sabotage>>,
 }
@@ -41,7 +51,7 @@ impl Options {
     pub fn calm() -> Self {
         Self {
             busy_for: SignedDuration::from_mins(12),
-            n_engines: 1,
+            n_nodes: 1,
             crashes: false,
             stalls: None,
             jumps: false,
@@ -50,12 +60,22 @@ impl Options {
             receivers_hang: false,
             tight: false,
             people: false,
+            calls: false,
+            stops: false,
+            cuts: false,
+            deaf: false,
+            skewed: false,
             sabotage: None,
         }
     }
 
-    /// A world in which some things go wrong; `seed` says which. No world has all of it all the time, because one kind of
-    /// trouble can hide another.
+    /// A world of two to five nodes in which nothing goes wrong.
+    pub fn calm_for(n_nodes: u32) -> Self {
+        Self { n_nodes, busy_for: SignedDuration::from_mins(6), ..Self::calm() }
+    }
+
+    /// A world of one node in which some things go wrong; `seed` says which. No world has all of it all the time, because one kind
+    /// of trouble can hide another.
     pub fn of(seed: u64) -> Self {
         let random = SeededRandom::stream(seed, "options");
         let coin = |n| random.one_in(n);
@@ -71,30 +91,54 @@ impl Options {
         if coin(8) {
             options = Self::calm();
         }
-        // A SQLite file has one process; a second engine in it stands for a second node, so neither may be restarted.
-        if coin(8) {
-            options = Self { n_engines: 2, crashes: false, ..options };
-        }
         options.tight = coin(4);
         options.people = coin(3);
         options
     }
 
+    /// The same for two to five nodes. Nobody sets the clock of the store, by which all of them go.
+    pub fn many(seed: u64) -> Self {
+        let random = SeededRandom::stream(seed, "many");
+        let coin = |n| random.one_in(n);
+        let calm = Self::calm_for(random.between(2, 5) as u32);
+        let mut options = Self {
+            crashes: coin(2),
+            stalls: coin(4).then_some(1500),
+            store_fails: coin(4),
+            receivers_fail: coin(2),
+            receivers_hang: coin(2),
+            stops: coin(3),
+            cuts: coin(3),
+            deaf: coin(3),
+            ..calm.clone()
+        };
+        if coin(5) {
+            options = calm;
+        }
+        Self { tight: coin(4), people: coin(3), calls: coin(2), skewed: coin(2), ..options }
+    }
+
     /// How long after the last trouble everything must be on time again: the delays of retries and a sweep, and an hour more
-    /// where a clock that was set back has put them off.
+    /// where a clock that was set back has put them off. Nodes look every second for what is late.
     pub fn settles_within(&self) -> SignedDuration {
-        SignedDuration::from_mins(if self.jumps { 80 } else { 25 })
+        SignedDuration::from_mins(match self.n_nodes {
+            1 if self.jumps => 80,
+            1 => 25,
+            _ => 8,
+        })
     }
 
     /// Whether the engine has no excuse for being late.
     pub fn is_punctual(&self) -> bool {
-        !(self.crashes || self.stalls.is_some() || self.jumps || self.store_fails) && self.n_engines == 1
+        let Self { crashes, stalls, jumps, store_fails, stops, cuts, deaf, .. } = *self;
+        !(crashes || stalls.is_some() || jumps || store_fails || stops || cuts || deaf)
     }
 }
 
 impl std::fmt::Display for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, tight, people, .. } = *self;
+        let Self { calls, stops, cuts, deaf, skewed, .. } = *self;
         let words = [
             (crashes, "crashes"),
             (stalls.is_some(), "stalls"),
@@ -104,9 +148,14 @@ impl std::fmt::Display for Options {
             (receivers_hang, "receivers hang"),
             (tight, "tight limits"),
             (people, "quiet hours"),
+            (calls, "calls"),
+            (stops, "stops"),
+            (cuts, "cut off"),
+            (deaf, "lost notifications"),
+            (skewed, "wrong clocks"),
         ];
         let words: Vec<_> = words.into_iter().filter(|(on, _)| *on).map(|(_, word)| word).collect();
-        write!(f, "{} engine(s): {}", self.n_engines, if words.is_empty() { "calm".into() } else { words.join(", ") })
+        write!(f, "{} node(s): {}", self.n_nodes, if words.is_empty() { "calm".into() } else { words.join(", ") })
     }
 }
 

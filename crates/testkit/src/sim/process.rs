@@ -1,26 +1,27 @@
 //! One simulated process: the real engine, on a store that is slow and may fail.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use punctual_core::channel::Channel;
 use punctual_core::clock::Clock;
 use punctual_core::reach::Fallback;
 use punctual_core::reminder::Address;
-use punctual_core::store::{Store, StoreError};
+use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Running, Runtime, Settings};
 
 use super::ledger::Ledger;
+use super::node_clock::NodeClock;
 use super::options::Options;
 use super::receiver::{Receiver, ReceiverFaults};
 use super::weather::Weather;
 use crate::clock::ManualClock;
 use crate::executor::{Executor, Group};
 use crate::random::SeededRandom;
-use crate::tap::{Tap, Tapped};
+use crate::tap::Tapped;
 
 /// What all processes of a world share.
 pub(super) struct Surroundings {
@@ -31,7 +32,8 @@ pub(super) struct Surroundings {
     pub(super) ledger: Ledger,
     pub(super) weather: Arc<SeededRandom>,
     pub(super) receivers: Arc<SeededRandom>,
-    pub(super) store_failing: Arc<std::sync::atomic::AtomicBool>,
+    pub(super) store_failing: Arc<AtomicBool>,
+    pub(super) deaf: Arc<AtomicBool>,
     pub(super) receiver_faults: Arc<ReceiverFaults>,
 }
 
@@ -42,29 +44,41 @@ pub(super) struct Process {
     running: Arc<Mutex<Option<Running>>>,
     /// When it goes on, if it stands still.
     pub(super) frozen_until: Option<SignedDuration>,
+    /// Whether it cannot reach the store now,
+    pub(super) cut_off: Arc<AtomicBool>,
+    /// and until when.
+    pub(super) cut_until: Option<SignedDuration>,
 }
 
 impl Process {
     /// Starts a process of its own group on `store`.
-    pub(super) fn start(around: &Surroundings, group: Group, store: Arc<dyn Store>, alone: bool) -> Self {
+    pub(super) fn start(around: &Surroundings, group: Group, store: Arc<dyn Store>) -> Self {
+        let options = &around.options;
+        let is_alone = options.n_nodes == 1;
+        let cut_off = Arc::default();
+        let random = Arc::new(SeededRandom::stream(around.seed, &format!("engine {group}")));
         let runtime: Arc<dyn Runtime> = Arc::new(around.executor.runtime(group));
         let weather = Weather {
             clock: around.clock.clone(),
             random: around.weather.clone(),
             ledger: around.ledger.clone(),
             failing: around.store_failing.clone(),
+            deaf: around.deaf.clone(),
+            cut_off: Arc::clone(&cut_off),
+            // A database that is near, so that what is late is late for another reason.
+            slowest: if !is_alone && options.is_punctual() { 3_000 } else { 20_000 },
             group,
         };
         let mut store = Tapped::before(store, weather);
-        if !alone {
-            store = Tapped::before(store, RescueNobody);
-        }
         let mut clock: Arc<dyn Clock> = Arc::new(around.clock.clone());
+        if !is_alone {
+            let minutes = if options.skewed { random.between(-60, 60) } else { 0 };
+            clock = Arc::new(NodeClock::ahead(&around.clock, SignedDuration::from_mins(minutes)));
+        }
         if let Some(sabotage) = &around.options.sabotage {
             store = sabotage.store(store, clock.clone(), runtime.clone());
             clock = sabotage.clock(clock);
         }
-        let random = Arc::new(SeededRandom::stream(around.seed, &format!("engine {group}")));
         let limits = if around.options.tight {
             Settings { batch_max: 2, backlog_batch: 2, in_flight_max: 6, sends_max: 2, ..Settings::default() }
         } else {
@@ -73,8 +87,6 @@ impl Process {
         let settings = Settings {
             node: format!("node-{group}"),
             fallback: Fallback::chosen(Address::new("phone", "nobody in particular")),
-            // Two engines learn of each other's leases by the sweep alone.
-            fallback_interval: Duration::from_secs(if alone { 300 } else { 20 }),
             ..limits
         };
         let engine = Engine::new(Parts {
@@ -88,7 +100,12 @@ impl Process {
         });
         let running = Arc::new(Mutex::new(None));
         around.executor.spawn(group, Box::pin(boot(engine.clone(), around.clock.clone(), running.clone())));
-        Self { group, engine, running, frozen_until: None }
+        Self { group, engine, running, frozen_until: None, cut_off, cut_until: None }
+    }
+
+    /// Whether it has started.
+    pub(super) fn is_up(&self) -> bool {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Stops in order. Returns whether it had started at all.
@@ -120,7 +137,7 @@ async fn boot(engine: Engine, clock: ManualClock, slot: Arc<Mutex<Option<Running
 }
 
 fn channels(around: &Surroundings, group: Group) -> BTreeMap<String, Arc<dyn Channel>> {
-    let receiver = |concurrency| -> Arc<dyn Channel> {
+    let receiver = |concurrency, is_call| -> Arc<dyn Channel> {
         Arc::new(Receiver {
             clock: around.clock.clone(),
             random: around.receivers.clone(),
@@ -128,17 +145,9 @@ fn channels(around: &Surroundings, group: Group) -> BTreeMap<String, Arc<dyn Cha
             faults: around.receiver_faults.clone(),
             group,
             concurrency,
+            is_call,
         })
     };
-    BTreeMap::from([("phone".to_owned(), receiver(1)), ("mail".to_owned(), receiver(64))])
-}
-
-/// A SQLite file has one owner, so its rescue takes over every lease there is. With two engines on one file it must not.
-struct RescueNobody;
-
-#[async_trait]
-impl Tap for RescueNobody {
-    async fn rescue(&self, _store: &Arc<dyn Store>, _node: &str, _now: Timestamp) -> Result<usize, StoreError> {
-        Ok(0)
-    }
+    let channels = [("phone", receiver(1, false)), ("mail", receiver(64, false)), ("call", receiver(64, true))];
+    channels.map(|(name, channel)| (name.to_owned(), channel)).into()
 }

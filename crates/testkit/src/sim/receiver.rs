@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
-use punctual_core::channel::{Channel, Held, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Followed, Held, Limits, Message, Receipt, SendError};
 use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
@@ -30,6 +30,8 @@ pub(super) struct Receiver {
     pub group: Group,
     /// How many sends it takes at once from one sender.
     pub concurrency: usize,
+    /// Whether it takes messages first and says later what became of them.
+    pub is_call: bool,
 }
 
 /// What may go wrong at the receivers.
@@ -88,6 +90,10 @@ impl Channel for Receiver {
             self.ledger.send_took_effect(index);
             self.delay(20).await;
         }
+        if self.is_call && answer.is_ok() {
+            // It is answered when somebody asks what became of it.
+            return Ok(Receipt { pending: true, ..Receipt::of(index.to_string()) });
+        }
         let kind = match &answer {
             Ok(_) => Answer::Taken,
             Err(SendError::Unknown(_)) => Answer::Unknown,
@@ -95,6 +101,16 @@ impl Channel for Receiver {
         };
         self.ledger.send_answered(index, kind);
         answer
+    }
+
+    async fn follow(&self, message_id: &str) -> Result<Followed, SendError> {
+        self.delay(20).await;
+        if !self.random.one_in(3) {
+            return Ok(Followed::AskAgain(Duration::from_secs(self.random.between(1, 12).unsigned_abs())));
+        }
+        // Its own numbers are what it gave out as ids.
+        self.ledger.send_answered(message_id.parse().unwrap_or_default(), Answer::Taken);
+        Ok(Followed::Reached)
     }
 
     fn check_address(&self, _address: &str) -> Result<(), Invalid> {

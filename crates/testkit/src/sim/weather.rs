@@ -1,4 +1,4 @@
-//! What goes wrong between the engine and its store.
+//! What goes wrong between an engine and its store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_core::clock::Clock;
-use punctual_core::store::StoreError;
+use punctual_core::id::OccurrenceId;
+use punctual_core::store::{Ears, Heard, Store, StoreError};
 
 use super::ledger::{FaultKind, Ledger};
 use crate::clock::ManualClock;
@@ -17,6 +18,7 @@ use crate::yields::yield_now;
 
 /// Delays every call, before and after it, so that a crash can fall between a commit and its acknowledgement; and fails
 /// some, if it is told to.
+#[derive(Clone)]
 pub(super) struct Weather {
     /// The world's clock.
     pub clock: ManualClock,
@@ -26,6 +28,12 @@ pub(super) struct Weather {
     pub ledger: Ledger,
     /// Whether calls fail now.
     pub failing: Arc<AtomicBool>,
+    /// Whether notifications are lost now.
+    pub deaf: Arc<AtomicBool>,
+    /// Whether this process cannot reach the store now.
+    pub cut_off: Arc<AtomicBool>,
+    /// The longest delay, in microseconds.
+    pub slowest: i64,
     /// Whose store it is.
     pub group: Group,
 }
@@ -36,7 +44,7 @@ impl Weather {
             yield_now().await;
         }
         if self.random.one_in(4) {
-            self.clock.pause(Duration::from_micros(self.random.between(100, 20_000).unsigned_abs())).await;
+            self.clock.pause(Duration::from_micros(self.random.between(100, self.slowest).unsigned_abs())).await;
         }
     }
 
@@ -44,17 +52,69 @@ impl Weather {
         self.ledger.fault(FaultKind::Store, Some(self.group));
         Err(StoreError::Unavailable(format!("simulated failure {when} the commit")))
     }
+
+    fn fails(&self, seldom: u64) -> bool {
+        self.cut_off.load(Ordering::Relaxed) || (self.failing.load(Ordering::Relaxed) && self.random.one_in(seldom))
+    }
 }
 
 #[async_trait]
 impl Tap for Weather {
     async fn before(&self, _call: &'static str) -> Result<(), StoreError> {
         self.dawdle().await;
-        if self.failing.load(Ordering::Relaxed) && self.random.one_in(12) { self.fail("before") } else { Ok(()) }
+        if self.fails(12) { self.fail("before") } else { Ok(()) }
     }
 
     async fn after(&self, _call: &'static str) -> Result<(), StoreError> {
         self.dawdle().await;
-        if self.failing.load(Ordering::Relaxed) && self.random.one_in(40) { self.fail("after") } else { Ok(()) }
+        if self.fails(40) { self.fail("after") } else { Ok(()) }
+    }
+
+    async fn note_sent(
+        &self,
+        store: &Arc<dyn Store>,
+        occurrence: OccurrenceId,
+        lease: u64,
+        attempt: u32,
+        message_id: &str,
+    ) -> Result<bool, StoreError> {
+        let is_noted = store.note_sent(occurrence, lease, attempt, message_id).await?;
+        if is_noted {
+            self.ledger.send_noted(occurrence, attempt);
+        }
+        Ok(is_noted)
+    }
+
+    async fn listen(&self, store: &Arc<dyn Store>) -> Result<Option<Box<dyn Ears>>, StoreError> {
+        let ears = store.listen().await?;
+        Ok(ears.map(|ears| Box::new(Far { ears, weather: self.clone(), next: None }) as Box<dyn Ears>))
+    }
+}
+
+/// Ears that are far away: what is said arrives later, or never.
+struct Far {
+    ears: Box<dyn Ears>,
+    weather: Weather,
+    /// What is on its way. A caller that stops waiting does not lose it.
+    next: Option<Heard>,
+}
+
+#[async_trait]
+impl Ears for Far {
+    async fn hear(&mut self) -> Result<Heard, StoreError> {
+        loop {
+            if self.next.is_none() {
+                self.next = Some(self.ears.hear().await?);
+                let Weather { cut_off, deaf, random, .. } = &self.weather;
+                if cut_off.load(Ordering::Relaxed) || (deaf.load(Ordering::Relaxed) && random.one_in(4)) {
+                    self.next = None;
+                    continue;
+                }
+            }
+            self.weather.dawdle().await;
+            if let Some(heard) = self.next.take() {
+                return Ok(heard);
+            }
+        }
     }
 }

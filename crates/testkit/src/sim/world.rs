@@ -1,6 +1,6 @@
 //! The world: it lets time pass, chooses who runs next, and does what goes wrong.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +17,7 @@ use super::options::Options;
 use super::process::{Process, Surroundings};
 use crate::clock::ManualClock;
 use crate::executor::{Executor, Group};
+use crate::memory::MemoryStore;
 use crate::random::SeededRandom;
 
 /// The world's begin. A Saturday, so that the clocks change in Berlin within the first night.
@@ -25,31 +26,32 @@ const BEGIN: &str = "2026-03-28T20:00:00Z";
 const POLLS_AT_ONE_INSTANT_MAX: u64 = 200_000;
 /// How long the world is watched when everything must have settled.
 const WATCHED_FOR: SignedDuration = SignedDuration::from_mins(30);
+/// The same for many nodes, which look every second.
+const WATCHED_FOR_MANY: SignedDuration = SignedDuration::from_mins(10);
 
 /// Runs a world from its begin to its end. Fails with a sentence if the world itself cannot go on.
 pub(super) fn run(seed: u64, options: &Options) -> Result<Evidence, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let path = folder.path().join("sim.db");
-    let mut world = World::new(seed, options, &path)?;
+    let mut world = World::new(seed, options, folder.path().join("sim.db"))?;
     world.busy()?;
     world.calm_down()?;
-    let quiet = if options.is_punctual() { WATCHED_FOR } else { options.settles_within() + WATCHED_FOR };
+    let watched_for = if options.n_nodes == 1 { WATCHED_FOR } else { WATCHED_FOR_MANY };
+    let quiet = if options.is_punctual() { watched_for } else { options.settles_within() + watched_for };
     world.pass(quiet)?;
     world.stop()?;
     world.close()?;
-    world.evidence(&path)
+    world.evidence()
 }
 
-struct World<'a> {
+struct World {
     around: Surroundings,
-    path: &'a Path,
+    base: Base,
     scheduler: SeededRandom,
     trouble: SeededRandom,
     load: Load,
-    processes: Vec<Process>,
-    store: Option<Arc<dyn Store>>,
+    /// Where a node is, or will be again.
+    places: Vec<Place>,
     last_group: Group,
-    restart_at: Option<SignedDuration>,
     wish_at: SignedDuration,
     polls_at_one_instant: u64,
     n_polls: u64,
@@ -59,8 +61,41 @@ struct World<'a> {
     begin: Timestamp,
 }
 
-impl<'a> World<'a> {
-    fn new(seed: u64, options: &Options, path: &'a Path) -> Result<Self, String> {
+/// What the nodes live on.
+enum Base {
+    /// A file that one process at a time may open.
+    File(PathBuf),
+    /// A database for all.
+    Memory(MemoryStore),
+}
+
+/// A machine, with or without a running process.
+#[derive(Default)]
+struct Place {
+    process: Option<Process>,
+    /// The process's store.
+    store: Option<Arc<dyn Store>>,
+    /// When a process starts here.
+    start_at: Option<SignedDuration>,
+    /// Whether the process that is being stopped has stopped.
+    stopped: Option<Arc<Mutex<bool>>>,
+}
+
+impl Base {
+    fn connect(&self) -> Result<Arc<dyn Store>, String> {
+        match self {
+            Self::File(path) => {
+                let store = SqliteStore::open(path, StoreOptions { inline: true, durable: false })
+                    .map_err(|error| format!("the store does not open: {error}"))?;
+                Ok(Arc::new(store))
+            }
+            Self::Memory(database) => Ok(Arc::new(database.connect())),
+        }
+    }
+}
+
+impl World {
+    fn new(seed: u64, options: &Options, path: PathBuf) -> Result<Self, String> {
         let begin: Timestamp = BEGIN.parse().map_err(|error: jiff::Error| error.to_string())?;
         let clock = ManualClock::at(begin);
         let ledger = Ledger::new(clock.clone());
@@ -72,23 +107,26 @@ impl<'a> World<'a> {
             ledger: ledger.clone(),
             weather: Arc::new(SeededRandom::stream(seed, "weather")),
             receivers: Arc::new(SeededRandom::stream(seed, "receivers")),
-            store_failing: Arc::default(),
+            store_failing: Arc::new(options.store_fails.into()),
+            deaf: Arc::new(options.deaf.into()),
             receiver_faults: Arc::default(),
         };
-        around.store_failing.store(options.store_fails, Ordering::Relaxed);
         around.receiver_faults.certain.store(options.receivers_fail, Ordering::Relaxed);
         around.receiver_faults.uncertain.store(options.receivers_hang, Ordering::Relaxed);
+        let base = match options.n_nodes {
+            1 => Base::File(path),
+            _ => Base::Memory(MemoryStore::new(Arc::new(clock.clone()))),
+        };
         let random = Arc::new(SeededRandom::stream(seed, "load"));
+        let channels: &[&str] = if options.calls { &["phone", "mail", "call"] } else { &["phone", "mail"] };
         let mut world = Self {
             around,
-            path,
+            base,
             scheduler: SeededRandom::stream(seed, "scheduler"),
             trouble: SeededRandom::stream(seed, "trouble"),
-            load: Load { clock, random, ledger, people: options.people },
-            processes: Vec::new(),
-            store: None,
+            load: Load { clock, random, ledger, people: options.people, channels },
+            places: (0..options.n_nodes).map(|_| Place::default()).collect(),
             last_group: 0,
-            restart_at: None,
             wish_at: SignedDuration::ZERO,
             polls_at_one_instant: 0,
             n_polls: 0,
@@ -97,40 +135,46 @@ impl<'a> World<'a> {
             quiet_since: SignedDuration::ZERO,
             begin,
         };
-        world.start()?;
+        (0..world.places.len()).try_for_each(|index| world.start(index))?;
         Ok(world)
     }
 
-    /// Opens the store and starts the engines on it.
-    fn start(&mut self) -> Result<(), String> {
-        let options = StoreOptions { inline: true, durable: false };
-        let store =
-            SqliteStore::open(self.path, options).map_err(|error| format!("the store does not open: {error}"))?;
-        let store: Arc<dyn Store> = Arc::new(store);
-        let n_engines = self.around.options.n_engines;
-        for _ in 0..n_engines {
-            self.last_group += 1;
-            let process = Process::start(&self.around, self.last_group, store.clone(), n_engines == 1);
-            self.processes.push(process);
-        }
-        self.store = Some(store);
-        self.restart_at = None;
+    /// Connects to the store and starts a process on it.
+    fn start(&mut self, index: usize) -> Result<(), String> {
+        let store = self.base.connect()?;
+        self.last_group += 1;
+        let process = Process::start(&self.around, self.last_group, store.clone());
+        self.places[index] = Place { process: Some(process), store: Some(store), ..Place::default() };
         Ok(())
+    }
+
+    /// Starts a process wherever it is time.
+    fn start_due(&mut self) -> Result<(), String> {
+        let now = self.elapsed();
+        let is_due = |place: &Place| place.start_at.is_some_and(|at| at <= now);
+        let due: Vec<usize> = (0..self.places.len()).filter(|index| is_due(&self.places[*index])).collect();
+        due.into_iter().try_for_each(|index| self.start(index))
+    }
+
+    fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.places.iter_mut().filter_map(|place| place.process.as_mut())
     }
 
     /// Users are active and things go wrong.
     fn busy(&mut self) -> Result<(), String> {
         while self.elapsed() < self.around.options.busy_for {
             self.trouble();
-            if self.restart_at.is_some_and(|at| at <= self.elapsed()) {
-                self.start()?;
-            }
-            self.thaw_due();
+            self.end_stops();
+            self.start_due()?;
+            self.mend_due();
             if self.wish_at <= self.elapsed() {
                 self.fulfil_a_wish();
             }
-            let next = [Some(self.wish_at), self.restart_at, self.next_thaw(), Some(self.around.options.busy_for)];
-            self.step(next.into_iter().flatten().min())?;
+            let starts = self.places.iter().filter_map(|place| place.start_at);
+            let processes = self.places.iter().filter_map(|place| place.process.as_ref());
+            let mends = processes.flat_map(|process| [process.frozen_until, process.cut_until]).flatten();
+            let next = starts.chain(mends).chain([self.wish_at, self.around.options.busy_for]).min();
+            self.step(next)?;
         }
         Ok(())
     }
@@ -138,14 +182,27 @@ impl<'a> World<'a> {
     /// Everything works from now on.
     fn calm_down(&mut self) -> Result<(), String> {
         self.around.store_failing.store(false, Ordering::Relaxed);
+        self.around.deaf.store(false, Ordering::Relaxed);
         self.around.receiver_faults.certain.store(false, Ordering::Relaxed);
         self.around.receiver_faults.uncertain.store(false, Ordering::Relaxed);
         self.quiet_since = self.elapsed();
-        for process in &mut self.processes {
+        let executor = self.around.executor.clone();
+        for process in self.processes() {
             process.frozen_until = None;
-            self.around.executor.thaw(process.group);
+            executor.thaw(process.group);
+            process.cut_until = None;
+            process.cut_off.store(false, Ordering::Relaxed);
         }
-        if self.processes.is_empty() { self.start() } else { Ok(()) }
+        for index in 0..self.places.len() {
+            if let Some(stopped) = self.places[index].stopped.take() {
+                self.wait_for(&stopped)?;
+                self.end(index, Some(SignedDuration::ZERO));
+            }
+            if self.places[index].process.is_none() {
+                self.start(index)?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets `span` pass.
@@ -157,32 +214,40 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Stops every engine in order.
+    /// Stops every engine in order, one after the other.
     fn stop(&mut self) -> Result<(), String> {
-        for process in &self.processes {
+        for index in 0..self.places.len() {
             let stopped = Arc::new(Mutex::new(false));
-            if !process.stop(&self.around.executor, stopped.clone()) {
+            let process = self.places[index].process.as_ref();
+            if !process.is_some_and(|process| process.stop(&self.around.executor, stopped.clone())) {
                 return Err("an engine never came up".into());
             }
-            let until = self.around.clock.elapsed() + SignedDuration::from_mins(5);
-            while !*stopped.lock().unwrap_or_else(PoisonError::into_inner) {
-                if self.around.clock.elapsed() >= until {
-                    return Err("an engine did not stop within five minutes".into());
-                }
-                step(&self.around, &self.scheduler, Some(until), &mut self.polls_at_one_instant)?;
-            }
+            self.wait_for(&stopped)?;
         }
         Ok(())
     }
 
-    /// Ends every process and the store with it.
-    fn close(&mut self) -> Result<(), String> {
-        for process in std::mem::take(&mut self.processes) {
-            self.around.executor.kill(process.group);
+    fn wait_for(&mut self, stopped: &Mutex<bool>) -> Result<(), String> {
+        let until = self.elapsed() + SignedDuration::from_mins(5);
+        while !*stopped.lock().unwrap_or_else(PoisonError::into_inner) {
+            if self.elapsed() >= until {
+                return Err("an engine did not stop within five minutes".into());
+            }
+            self.step(Some(until))?;
         }
-        let store = self.store.take().map(|store| Arc::downgrade(&store));
-        if store.is_some_and(|store| store.upgrade().is_some()) {
-            return Err("something keeps the store open after its process has died".into());
+        Ok(())
+    }
+
+    /// Ends every process and its store with it.
+    fn close(&mut self) -> Result<(), String> {
+        for place in std::mem::take(&mut self.places) {
+            if let Some(process) = place.process {
+                self.around.executor.kill(process.group);
+            }
+            let store = place.store.map(|store| Arc::downgrade(&store));
+            if store.is_some_and(|store| store.upgrade().is_some()) {
+                return Err("something keeps the store open after its process has died".into());
+            }
         }
         Ok(())
     }
@@ -196,9 +261,10 @@ impl<'a> World<'a> {
     fn fulfil_a_wish(&mut self) {
         let pause = if self.load.random.one_in(4) { 0 } else { self.load.random.between(0, 24_000) };
         self.wish_at = self.elapsed() + SignedDuration::from_millis(pause);
-        let Some(process) = self.processes.get(self.load.random.below(2) as usize % self.processes.len().max(1)) else {
-            return;
-        };
+        let chosen = self.load.random.below(self.places.len() as u64) as usize;
+        // A node that has not seen the store's clock yet has no open door.
+        let is_open = |process: &&Process| self.around.options.n_nodes == 1 || process.is_up();
+        let Some(process) = self.places[chosen].process.as_ref().filter(is_open) else { return };
         let wish = self.load.wish();
         let now = self.around.clock.now();
         let task = Load::fulfil(self.around.ledger.clone(), process.engine.clone(), wish, now);
@@ -207,9 +273,17 @@ impl<'a> World<'a> {
 
     /// Does what goes wrong between two polls, if anything.
     fn trouble(&mut self) {
-        let options = &self.around.options;
-        if options.crashes && self.n_crashes < 6 && !self.processes.is_empty() && self.trouble.one_in(700) {
-            self.crash();
+        let options = self.around.options.clone();
+        // Many nodes are polled more often in the same time.
+        let seldom = |n: u64| n * if options.n_nodes == 1 { 1 } else { u64::from(options.n_nodes) * 2 };
+        let n_crashes_max = if options.n_nodes == 1 { 6 } else { 12 };
+        let index = if options.n_nodes == 1 { 0 } else { self.trouble.below(self.places.len() as u64) as usize };
+        let has_process = self.places[index].process.is_some();
+        if options.crashes && self.n_crashes < n_crashes_max && has_process && self.trouble.one_in(seldom(700)) {
+            self.n_crashes += 1;
+            let down_for = if self.trouble.one_in(2) { 0 } else { self.trouble.between(0, 200_000) };
+            self.fault(FaultKind::Crash, index);
+            self.end(index, Some(SignedDuration::from_millis(down_for)));
         } else if options.jumps && self.n_jumps < 3 && self.trouble.one_in(1500) {
             self.n_jumps += 1;
             // Never off by more than half an hour, so a jump is an hour at most.
@@ -217,44 +291,74 @@ impl<'a> World<'a> {
             self.around.ledger.fault(FaultKind::Jump, None);
             self.around.clock.set(self.begin + self.elapsed() + off);
         } else if let Some(n) = options.stalls
-            && !self.processes.is_empty()
-            && self.trouble.one_in(n)
+            && has_process
+            && self.trouble.one_in(seldom(n))
         {
-            let index = self.trouble.below(self.processes.len() as u64) as usize;
-            let process = &mut self.processes[index];
-            self.around.ledger.fault(FaultKind::Stall, Some(process.group));
-            self.around.executor.freeze(process.group);
+            self.fault(FaultKind::Stall, index);
             let span = SignedDuration::from_millis(self.trouble.between(100, 60_000));
-            process.frozen_until = Some(self.around.clock.elapsed() + span);
-        }
-    }
-
-    /// Kills every process at this very poll; they come back at once or after a while.
-    fn crash(&mut self) {
-        self.n_crashes += 1;
-        for process in std::mem::take(&mut self.processes) {
-            self.around.ledger.fault(FaultKind::Crash, Some(process.group));
-            self.around.executor.kill(process.group);
-        }
-        self.store = None;
-        let down_for = if self.trouble.one_in(2) { 0 } else { self.trouble.between(0, 200_000) };
-        self.restart_at = Some(self.elapsed() + SignedDuration::from_millis(down_for));
-    }
-
-    fn thaw_due(&mut self) {
-        let now = self.elapsed();
-        for process in &mut self.processes {
-            if process.frozen_until.is_some_and(|until| until <= now) {
-                process.frozen_until = None;
-                self.around.executor.thaw(process.group);
-                // It stood still until now, so whatever it does wrong next is excused from here on.
-                self.around.ledger.fault(FaultKind::Stall, Some(process.group));
+            let (executor, until) = (&self.around.executor, self.around.clock.elapsed() + span);
+            if let Some(process) = &mut self.places[index].process {
+                executor.freeze(process.group);
+                process.frozen_until = Some(until);
+            }
+        } else if options.cuts && has_process && self.trouble.one_in(seldom(1000)) {
+            self.fault(FaultKind::Cut, index);
+            let span = SignedDuration::from_millis(self.trouble.between(100, 60_000));
+            let until = self.elapsed() + span;
+            if let Some(process) = &mut self.places[index].process {
+                process.cut_off.store(true, Ordering::Relaxed);
+                process.cut_until = Some(until);
+            }
+        } else if options.stops && has_process && self.trouble.one_in(seldom(1500)) {
+            let stopped = Arc::new(Mutex::new(false));
+            let place = &self.places[index];
+            let process = place.process.as_ref().filter(|_| place.stopped.is_none());
+            if process.is_some_and(|process| process.stop(&self.around.executor, stopped.clone())) {
+                self.fault(FaultKind::Stop, index);
+                self.places[index].stopped = Some(stopped);
             }
         }
     }
 
-    fn next_thaw(&self) -> Option<SignedDuration> {
-        self.processes.iter().filter_map(|process| process.frozen_until).min()
+    fn fault(&self, kind: FaultKind, index: usize) {
+        self.around.ledger.fault(kind, self.places[index].process.as_ref().map(|process| process.group));
+    }
+
+    /// Ends a process at this very poll; another starts in its place after a while.
+    fn end(&mut self, index: usize, down_for: Option<SignedDuration>) {
+        let start_at = down_for.map(|span| self.elapsed() + span);
+        let place = std::mem::replace(&mut self.places[index], Place { start_at, ..Place::default() });
+        if let Some(process) = place.process {
+            self.around.executor.kill(process.group);
+        }
+    }
+
+    /// Ends the processes that have stopped; others start in their places.
+    fn end_stops(&mut self) {
+        for index in 0..self.places.len() {
+            let stopped = self.places[index].stopped.as_ref();
+            if stopped.is_some_and(|stopped| *stopped.lock().unwrap_or_else(PoisonError::into_inner)) {
+                let down_for = self.trouble.between(0, 60_000);
+                self.end(index, Some(SignedDuration::from_millis(down_for)));
+            }
+        }
+    }
+
+    /// Ends stalls and cuts that are over.
+    fn mend_due(&mut self) {
+        let now = self.elapsed();
+        let (executor, ledger) = (self.around.executor.clone(), self.around.ledger.clone());
+        for process in self.processes() {
+            // It stood still until now, so whatever it does wrong next is excused from here on.
+            if process.frozen_until.take_if(|until| *until <= now).is_some() {
+                executor.thaw(process.group);
+                ledger.fault(FaultKind::Stall, Some(process.group));
+            }
+            if process.cut_until.take_if(|until| *until <= now).is_some() {
+                process.cut_off.store(false, Ordering::Relaxed);
+                ledger.fault(FaultKind::Cut, Some(process.group));
+            }
+        }
     }
 
     fn elapsed(&self) -> SignedDuration {
@@ -262,10 +366,9 @@ impl<'a> World<'a> {
     }
 
     /// Reads everything through a store that nobody else uses.
-    fn evidence(self, path: &Path) -> Result<Evidence, String> {
-        let store = SqliteStore::open(path, StoreOptions { inline: true, durable: false })
-            .map_err(|error| format!("the store does not open again: {error}"))?;
-        let rows = read(&store).now_or_never().ok_or("an inline store answers at once")?;
+    fn evidence(self) -> Result<Evidence, String> {
+        let store = self.base.connect()?;
+        let rows = read(&*store).now_or_never().ok_or("a simulated store answers at once")?;
         let hash = self.around.ledger.hash();
         Ok(Evidence {
             rows: rows.map_err(|error| error.to_string())?,
@@ -302,7 +405,7 @@ fn step(
     Ok(())
 }
 
-async fn read(store: &SqliteStore) -> Result<Vec<Row>, punctual_core::store::StoreError> {
+async fn read(store: &dyn Store) -> Result<Vec<Row>, punctual_core::store::StoreError> {
     let mut rows = Vec::new();
     let everything = ReminderQuery { limit: usize::MAX >> 1, ..ReminderQuery::default() };
     for view in store.reminders(everything).await? {

@@ -1,13 +1,21 @@
-//! Nothing is sent after an acknowledged cancel.
+//! Nothing is sent after an acknowledged cancel, and a cancel is only refused for a send that has begun.
 
-use punctual_core::change::Change;
+use jiff::SignedDuration;
+use punctual_core::change::{Change, Refused};
 
 use super::Evidence;
+use crate::sim::ledger::{Book, Command};
+
+/// How long after the answer to a send its run may still be called sending: a result is settled with others.
+const SETTLED_WITHIN: SignedDuration = SignedDuration::from_millis(500);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let book = evidence.ledger.read();
     let mut found = Vec::new();
     for command in book.commands.iter().filter(|command| matches!(command.change, Change::Cancel)) {
+        if evidence.options.is_punctual() && is_wrongly_refused(&book, command) {
+            found.push(format!("{} could not be cancelled although no send of it had begun", command.reminder));
+        }
         let Some(acknowledged) = command.acknowledged else { continue };
         let later = book
             .sends
@@ -21,4 +29,14 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
     }
     found
+}
+
+fn is_wrongly_refused(book: &Book, command: &Command) -> bool {
+    let Some((refused, why)) = &command.refused else { return false };
+    let mut sends = book.sends.iter().filter(|sent| sent.message.occurrence.reminder == command.reminder);
+    let is_under_way = sends.any(|sent| {
+        let is_over = |answered: SignedDuration| answered + SETTLED_WITHIN < command.begun.elapsed;
+        sent.begun < *refused && !sent.answered.is_some_and(|(moment, _)| is_over(moment.elapsed))
+    });
+    *why == Refused::SendBegun.to_string() && !is_under_way
 }

@@ -9,7 +9,9 @@ use crate::sim::ledger::{Answer, FaultKind, Sent};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let book = evidence.ledger.read();
-    let held = book.sends.iter().filter(|sent| sent.message.reminder.on_unknown == OnUnknown::Hold);
+    // What its user asked for is the judge, not what the message says.
+    let said = |sent: &Sent| book.creates.get(&sent.message.occurrence.reminder).map(|c| c.reminder.on_unknown);
+    let held = book.sends.iter().filter(|sent| said(sent) == Some(OnUnknown::Hold));
     let mut by_key: BTreeMap<&str, Vec<&Sent>> = BTreeMap::new();
     for sent in held {
         by_key.entry(&sent.message.idempotency_key).or_default().push(sent);

@@ -98,26 +98,27 @@ pub struct Violation {
 }
 
 /// Says what is wrong, one sentence each.
-type Checker = fn(&Evidence) -> Vec<String>;
+pub type Checker = fn(&Evidence) -> Vec<String>;
+
+/// Every checker, with its name.
+pub const CHECKERS: [(&str, Checker); 11] = [
+    (NEVER_EARLY, early::check),
+    (NEVER_LOST, lost::check),
+    (SENT_ONCE, once::check),
+    (CANCELLED, after_cancel::check),
+    (NO_LIMBO, left_behind::check),
+    (HOLD, hold::check),
+    (TRAIL, trail::check),
+    (SERIES, series::check),
+    (ON_TIME, late::check),
+    (LEFT_IN_PEACE, disturbed::check),
+    (TOLD, told::check),
+];
 
 /// Asks every checker.
 pub fn all(evidence: &Evidence) -> Vec<Violation> {
-    let checkers: [(&'static str, Checker); 11] = [
-        (NEVER_EARLY, early::check),
-        (NEVER_LOST, lost::check),
-        (SENT_ONCE, once::check),
-        (CANCELLED, after_cancel::check),
-        (NO_LIMBO, left_behind::check),
-        (HOLD, hold::check),
-        (TRAIL, trail::check),
-        (SERIES, series::check),
-        (ON_TIME, late::check),
-        (LEFT_IN_PEACE, disturbed::check),
-        (TOLD, told::check),
-    ];
-    let mut violations = Vec::new();
-    for (checker, check) in checkers {
-        violations.extend(check(evidence).into_iter().map(|what| Violation { checker, what }));
-    }
-    violations
+    let ask = |(checker, check): (&'static str, Checker)| {
+        check(evidence).into_iter().map(move |what| Violation { checker, what })
+    };
+    CHECKERS.into_iter().flat_map(ask).collect()
 }

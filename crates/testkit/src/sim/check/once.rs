@@ -37,11 +37,15 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
         Some((answered, Answer::Taken)) if answered < second.begun => "was taken, and sent again",
         _ => "was sent again while it was on its way",
     };
+    if first.noted.is_some_and(|noted| noted < second.begun) {
+        // Whoever takes over can ask the platform, so there is no excuse.
+        return Some(format!("could be asked about, and {what}: at {} and {}", first.begun.at, second.begun.at));
+    }
     // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set.
     let excused = book.faults.iter().any(|fault| {
         let between = fault.moment > first.begun && fault.moment < second.begun;
         let own = fault.group.is_none_or(|group| group == first.from);
-        between && own && matches!(fault.kind, FaultKind::Crash | FaultKind::Stall | FaultKind::Jump | FaultKind::Store)
+        between && own && fault.kind != FaultKind::Stop
     });
     // It was given up after half a minute without an answer.
     let timed_out = second.begun.elapsed - first.begun.elapsed >= jiff::SignedDuration::from_secs(30)

@@ -1,0 +1,212 @@
+//! Breaks that one node is enough for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::change::Change;
+use punctual_core::clock::{BoxFuture, Clock};
+use punctual_core::id::ReminderId;
+use punctual_core::occurrence::State;
+use punctual_core::reminder::OnUnknown;
+use punctual_core::store::{By, ChangeError, Changed, Claim, Claims, Create, Settled, Settlement, Store, StoreError};
+use punctual_core::user::User;
+use punctual_engine::Runtime;
+
+use crate::sim::Sabotage;
+use crate::tap::{Tap, Tapped};
+
+/// Sends before the instant: the engine's clock runs ahead of the world's.
+pub(super) struct EarlyClock(pub(super) SignedDuration);
+
+impl Sabotage for EarlyClock {
+    fn clock(&self, world: Arc<dyn Clock>) -> Arc<dyn Clock> {
+        Arc::new(Ahead { world, by: self.0 })
+    }
+}
+
+struct Ahead {
+    world: Arc<dyn Clock>,
+    by: SignedDuration,
+}
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        self.world.now() + self.by
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> BoxFuture<()> {
+        self.world.sleep_until(at - self.by)
+    }
+
+    fn pause(&self, span: Duration) -> BoxFuture<()> {
+        self.world.pause(span)
+    }
+}
+
+/// Acknowledges before the commit: the create is written a little later, if the process lives.
+pub(super) struct AckBeforeCommit;
+
+impl Sabotage for AckBeforeCommit {
+    fn store(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Arc<dyn Runtime>) -> Arc<dyn Store> {
+        Tapped::before(store, WriteLater { clock, runtime })
+    }
+}
+
+struct WriteLater {
+    clock: Arc<dyn Clock>,
+    runtime: Arc<dyn Runtime>,
+}
+
+#[async_trait]
+impl Tap for WriteLater {
+    async fn create(&self, store: &Arc<dyn Store>, new: Create) -> Result<(), StoreError> {
+        let (store, clock) = (store.clone(), self.clock.clone());
+        self.runtime.spawn(Box::pin(async move {
+            clock.pause(Duration::from_secs(5)).await;
+            while store.create(new.clone()).await.is_err() {
+                clock.pause(Duration::from_secs(1)).await;
+            }
+        }));
+        Ok(())
+    }
+}
+
+/// Drops a retry: what is to be tried again is put off for ever.
+pub(super) struct DroppedRetry;
+
+#[async_trait]
+impl Tap for DroppedRetry {
+    async fn settle(
+        &self,
+        store: &Arc<dyn Store>,
+        mut settlements: Vec<Settlement>,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        for settlement in &mut settlements {
+            if let State::PendingRetry { retry_at, .. } = &mut settlement.occurrence.state {
+                *retry_at += SignedDuration::from_hours(24 * 365);
+            }
+        }
+        store.settle(settlements, now).await
+    }
+}
+
+/// Sends after a cancel: the cancel is answered and not done.
+pub(super) struct IgnoredCancel;
+
+#[async_trait]
+impl Tap for IgnoredCancel {
+    async fn change(
+        &self,
+        store: &Arc<dyn Store>,
+        id: ReminderId,
+        change: Change,
+        by: By,
+    ) -> Result<Changed, ChangeError> {
+        if !matches!(change, Change::Cancel) {
+            return store.change(id, change, by).await;
+        }
+        let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
+        Ok(Changed { view, occurrence: None, wakes: Vec::new() })
+    }
+}
+
+/// Claims late: only what has been due for two seconds.
+pub(super) struct LateClaim;
+
+#[async_trait]
+impl Tap for LateClaim {
+    async fn claim(&self, store: &Arc<dyn Store>, claim: Claim) -> Result<Claims, StoreError> {
+        let until = claim.until - SignedDuration::from_secs(3);
+        store.claim(Claim { until, ..claim }).await
+    }
+}
+
+/// Keeps leases that are given back: it says that they are and writes nothing.
+pub(super) struct KeptLease;
+
+#[async_trait]
+impl Tap for KeptLease {
+    async fn settle(
+        &self,
+        store: &Arc<dyn Store>,
+        mut settlements: Vec<Settlement>,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        settlements.retain(|settlement| settlement.attempt.is_some());
+        store.settle(settlements, now).await
+    }
+}
+
+/// Forgets attempts: the run's new state is written without what led to it.
+pub(super) struct LostAttempt;
+
+#[async_trait]
+impl Tap for LostAttempt {
+    async fn settle(
+        &self,
+        store: &Arc<dyn Store>,
+        mut settlements: Vec<Settlement>,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        settlements.iter_mut().for_each(|settlement| settlement.attempt = None);
+        store.settle(settlements, now).await
+    }
+}
+
+/// Plans the next run of a series as if this one had been due two minutes later.
+pub(super) struct MovedSeries;
+
+#[async_trait]
+impl Tap for MovedSeries {
+    async fn settle(
+        &self,
+        store: &Arc<dyn Store>,
+        mut settlements: Vec<Settlement>,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        for settlement in settlements.iter_mut().filter(|settlement| settlement.attempt.is_some()) {
+            settlement.occurrence.due_at += SignedDuration::from_mins(2);
+        }
+        store.settle(settlements, now).await
+    }
+}
+
+/// Sends what may have arrived again, whatever its owner said.
+pub(super) struct AlwaysResend;
+
+#[async_trait]
+impl Tap for AlwaysResend {
+    async fn create(&self, store: &Arc<dyn Store>, mut new: Create) -> Result<(), StoreError> {
+        new.reminders.iter_mut().for_each(|new| new.reminder.on_unknown = OnUnknown::Resend);
+        store.create(new).await
+    }
+}
+
+/// Writes people without the times at which they want silence.
+pub(super) struct NoQuiet;
+
+#[async_trait]
+impl Tap for NoQuiet {
+    async fn put_user(&self, store: &Arc<dyn Store>, user: User) -> Result<Vec<Timestamp>, StoreError> {
+        store.put_user(User { quiet_hours: None, paused_until: None, ..user }).await
+    }
+}
+
+/// Keeps from the admins what became of critical reminders.
+pub(super) struct NobodyTold;
+
+#[async_trait]
+impl Tap for NobodyTold {
+    async fn settle(
+        &self,
+        store: &Arc<dyn Store>,
+        mut settlements: Vec<Settlement>,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        settlements.iter_mut().for_each(|settlement| settlement.news = None);
+        store.settle(settlements, now).await
+    }
+}
