@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::Rate;
+use punctual_core::change::Change;
+use punctual_core::channel::{Rate, Receipt};
+use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
 use punctual_core::reach::Fallback;
-use punctual_core::reminder::{Address, Reminder};
+use punctual_core::reminder::{Address, Reminder, ReminderStatus};
+use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Beat, Claim, Create, Ears, Heard, Hold, NewReminder, Pulse, Store, Window};
-use punctual_store::postgres::PostgresStore;
+use punctual_core::store::{Beat, By, Claim, Create, Ears, Heard, Hold, NewReminder, Pulse, Store, Window};
+use punctual_store::postgres::{PostgresStore, Session};
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;
 use punctual_testkit::servers::Postgres;
@@ -399,4 +402,35 @@ async fn a_claim_whose_answer_was_lost_is_found_again_also_after_its_leases_ende
     // And it holds again.
     let other = Node::start("b", &server.url(&database)).await;
     assert_eq!(other.store.claim(other.claim(claim.now, Shards::ALL)).await.unwrap().to_send.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_whose_last_two_runs_end_at_once_on_two_nodes_is_over() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let url = server.url(&database);
+    let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
+    let now = a.beat().await.now;
+    let due = reminders(1, now);
+    let id = due[0].0.id;
+    a.create(&due, now).await;
+    a.store.change(id, Change::Fire, By::new("ann", now)).await.unwrap();
+    let claimed = a.store.claim(a.claim(now + SignedDuration::from_millis(1), Shards::ALL)).await.unwrap().to_send;
+    assert_eq!(claimed.len(), 2);
+    // Somebody has the reminder locked until both nodes wait for it.
+    let other = Session::open(&url).await.unwrap();
+    other.run("begin", &[]).await.unwrap();
+    other.run("select from punctual.reminder for update", &[]).await.unwrap();
+    let settles = [a.store, b.store].into_iter().zip(claimed).map(|(store, claimed)| {
+        let settlement = decide(&claimed, Ok(Receipt::default()), &RetryPolicy::default(), 0.0, now, now);
+        tokio::spawn(async move { store.settle(vec![settlement], now).await })
+    });
+    let settles: Vec<_> = settles.collect();
+    until(&server, &database, "select count(*) from pg_stat_activity where wait_event_type = 'Lock'", "2").await;
+    other.run("commit", &[]).await.unwrap();
+    for settle in settles {
+        assert!(settle.await.unwrap().unwrap().lost.is_empty());
+    }
+    let status = format!("select status from punctual.reminder where status <> '{}'", ReminderStatus::Completed);
+    assert_eq!(server.sql(&database, &status), "");
 }

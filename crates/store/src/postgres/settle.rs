@@ -2,7 +2,7 @@
 //!
 //! Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
@@ -24,7 +24,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::uuid;
 use super::write;
-use crate::rows::{self, Reader};
+use crate::rows::{self, Fields, N_PROGRESS, Reader};
 
 /// How many runs of a reminder are taken to be open where they were not counted.
 const NOT_COUNTED: u32 = u32::MAX / 2;
@@ -43,6 +43,9 @@ static COUNTED: LazyLock<String> = LazyLock::new(|| {
         carried.join(", ")
     )
 });
+
+/// Where the number of open runs stands in [`COUNTED`].
+const N_OPEN_AT: usize = 4 + N_PROGRESS;
 
 /// How many runs of the reminder `r` have not ended.
 pub(super) const N_OPEN: &str = "(select count(*) from punctual.occurrence o where o.reminder_id = r.id \
@@ -66,9 +69,9 @@ pub(super) async fn settle(
         db.rollback().await?;
         return Ok(ended);
     }
-    let over: Vec<Uuid> =
-        writes.moved.iter().filter(|moved| may_be_over(moved)).map(|moved| uuid(moved.reminder)).collect();
+    let over = over_if_not_open(&writes, &rows)?;
     if !over.is_empty() {
+        // A series has come to its end, which is rare: now its runs must be counted.
         (ended, writes) = decide(&n_open(db, &over).await?)?;
     }
     let alerts = write::commit(db, own, &writes).await?;
@@ -77,9 +80,17 @@ pub(super) async fn settle(
     Ok(ended)
 }
 
-/// Whether a reminder is over unless another run of it is open.
-fn may_be_over(moved: &Moved) -> bool {
-    moved.status == ReminderStatus::Active && moved.progress.series.carried_by.is_none()
+/// The reminders of `rows` that are over unless another run of them is open, which nobody has counted.
+fn over_if_not_open(writes: &Writes, rows: &[Row]) -> Result<Vec<Uuid>, Fault> {
+    let is_over = |moved: &&Moved| moved.status == ReminderStatus::Active && moved.progress.series.carried_by.is_none();
+    let over: HashSet<ReminderId> = writes.moved.iter().filter(is_over).map(|moved| moved.reminder).collect();
+    let mut uncounted = Vec::new();
+    for row in rows.iter().filter(|_| !over.is_empty()) {
+        if row.number(N_OPEN_AT)?.is_none() && over.contains(&row.id(0)?) {
+            uncounted.push(uuid(row.id(0)?));
+        }
+    }
+    Ok(uncounted)
 }
 
 /// Locks the runs whose leases still hold, and the reminders of all; returns the former and loads the latter as they are then.

@@ -47,7 +47,7 @@ CREATE TABLE occurrence (
   error       TEXT,
   waits_for   TEXT,                       -- `quiet` or `paused`: what it waits for the end of
   priority    INTEGER NOT NULL,           -- the reminder's, kept here for the hot index
-  shard       INTEGER NOT NULL,           -- punctual_core::shard::shard_of(user_id); other nodes would go by it
+  shard       INTEGER NOT NULL,           -- punctual_core::shard::shard_of(user_id), for a database that nodes share
   at_once     INTEGER NOT NULL DEFAULT 0, -- somebody asked for the run by hand: it waits for no quiet hours and no pause
   lease       INTEGER NOT NULL DEFAULT 0, -- rises with every claim
   node        TEXT,                       -- who holds the lease

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use punctual_core::shard::shard_of;
 use punctual_core::store::StoreError;
 use rusqlite::types::ValueRef;
 use tokio_postgres::types::{ToSql, Type};
@@ -28,7 +27,6 @@ enum Values {
     Bool(Vec<Option<bool>>),
     At(Vec<Option<At>>),
     Bytes(Vec<Option<Vec<u8>>>),
-    Shard(Vec<i16>),
 }
 
 impl Columns {
@@ -42,7 +40,6 @@ impl Columns {
             Kind::Bool => Values::Bool(Vec::new()),
             Kind::At => Values::At(Vec::new()),
             Kind::Bytes => Values::Bytes(Vec::new()),
-            Kind::Shard => Values::Shard(Vec::new()),
         };
         Self { columns: table.columns.iter().map(|column| values(column.kind)).collect(), n_rows: 0 }
     }
@@ -114,10 +111,6 @@ impl Values {
                 let bytes = value.as_blob_or_null().map_err(|error| error.to_string())?;
                 values.push(bytes.map(<[u8]>::to_vec));
             }
-            Self::Shard(values) => {
-                let user = value.as_str().map_err(|error| error.to_string())?;
-                values.push(i16::from(shard_of(user)));
-            }
         }
         Ok(())
     }
@@ -132,7 +125,6 @@ impl Values {
             Self::Bool(values) => (values, Type::BOOL_ARRAY),
             Self::At(values) => (values, Type::TIMESTAMPTZ_ARRAY),
             Self::Bytes(values) => (values, Type::BYTEA_ARRAY),
-            Self::Shard(values) => (values, Type::INT2_ARRAY),
         };
         (values, kind)
     }

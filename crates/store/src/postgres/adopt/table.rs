@@ -36,11 +36,9 @@ pub(super) enum Kind {
     Bool,
     At,
     Bytes,
-    /// A user, of whom only the shard is written.
-    Shard,
 }
 
-use Kind::{At, Big, Bool, Bytes, Int, Shard, Small, Text, Uuid};
+use Kind::{At, Big, Bool, Bytes, Int, Small, Text, Uuid};
 
 const fn same(name: &'static str, kind: Kind) -> Column {
     Column { from: name, into: name, kind }
@@ -93,7 +91,7 @@ pub(super) const REMINDER: Table = Table {
 pub(super) const OCCURRENCE: Table = Table {
     name: "occurrence",
     into: "occurrence",
-    from: "occurrence JOIN reminder ON reminder.id = reminder_id",
+    from: "occurrence",
     key: "reminder_id",
     columns: &[
         same("reminder_id", Uuid),
@@ -110,8 +108,8 @@ pub(super) const OCCURRENCE: Table = Table {
         same("asks", Int),
         same("reached", Int),
         same("at_once", Bool),
-        other("occurrence.priority", "priority", Small),
-        other("reminder.user_id", "shard", Shard),
+        same("priority", Small),
+        same("shard", Small),
         same("readdressed", Bool),
         same("state", Text),
         same("waits_for", Text),
@@ -284,8 +282,8 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-            // Who held a lease holds none any more, and numbers are given out anew.
-            columns.retain(|column| column != "node" && !(column == "number" && table.key == "number"));
+            // Numbers are given out anew.
+            columns.retain(|column| !(column == "number" && table.key == "number"));
             for column in columns {
                 let is_copied = |copied: &Column| {
                     copied.from.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == column)
