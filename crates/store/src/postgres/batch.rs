@@ -1,7 +1,4 @@
-//! One statement for many rows.
-//!
-//! PostgreSQL takes columns as arrays and makes rows of them with `unnest`. So a batch of any size is one statement, planned
-//! for the number of rows it really has.
+//! How transactions over many rows begin, and how they name their rows.
 
 use punctual_core::id::OccurrenceId;
 use uuid::Uuid;

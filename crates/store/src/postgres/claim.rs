@@ -5,7 +5,7 @@
 //! which locks its reminder and its person.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use punctual_core::alert::Unreadable;
@@ -168,6 +168,9 @@ async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Found, Fa
     Ok(found)
 }
 
+static KNOWN: LazyLock<String> = LazyLock::new(|| select(""));
+static LOCKED: LazyLock<String> = LazyLock::new(|| select(&format!(", {N_OPEN}")));
+
 /// Reads reminders with these ids, their people, and `also`.
 fn select(also: &str) -> String {
     format!(
@@ -182,7 +185,7 @@ fn select(also: &str) -> String {
 /// The reminders with these ids.
 async fn known(db: &Connection<'_>, ids: HashSet<ReminderId>) -> Result<Loaded<Known>, Fault> {
     let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
-    loaded(&db.rows(&select(""), &[(&ids, Type::UUID_ARRAY)]).await?, |known, _| Ok(known))
+    loaded(&db.rows(&KNOWN, &[(&ids, Type::UUID_ARRAY)]).await?, |known, _| Ok(known))
 }
 
 /// Reads [`select`], and what `more` makes of what is beside it.
@@ -219,7 +222,6 @@ async fn lock(
     let users: Vec<_> = to_lock.users.iter().map(|user| clean(user)).collect();
     let of_reminders: [Param<'_>; 1] = [(&reminders, Type::UUID_ARRAY)];
     let of_users: [Param<'_>; 1] = [(&users, Type::TEXT_ARRAY)];
-    let sql = select(&format!(", {N_OPEN}"));
     let (_, people, found, left) = all4(
         db.rows(
             "select from unnest($1) as v (id) join punctual.reminder r on r.id = v.id for no key update of r",
@@ -236,7 +238,7 @@ async fn lock(
             }
         },
         // After the locks, so that it sees what others did before.
-        db.rows(&sql, &of_reminders),
+        db.rows(&LOCKED, &of_reminders),
         left(db, look.unreadable(), now),
     )
     .await?;
