@@ -2,14 +2,14 @@
 //!
 //! A store locks the runs whose leases still hold ([`Held`]) and their reminders ([`Counted`]); [`settled`] says what is written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::alarm::Entry;
 use crate::id::{OccurrenceId, ReminderId};
-use crate::reminder::{Address, Priority, Reminder};
+use crate::reminder::{Address, Priority, Reminder, ReminderStatus};
 use crate::rules::course::Course;
 use crate::shard::shard_of;
 use crate::store::{DeadAddress, Settled, Settlement};
@@ -37,11 +37,25 @@ pub struct Counted {
     pub carried: Option<Arc<Reminder>>,
 }
 
+/// How many runs are taken to be open where a store has not counted them: a series that goes on may have a long history to count
+/// through, and needs no count.
+pub const NOT_COUNTED: u32 = u32::MAX / 2;
+
+/// The reminders whose series has come to its end, and whose open runs nobody has counted. A store counts them and asks
+/// [`settled`] once more.
+pub fn to_count(writes: &Writes, counted: &HashMap<ReminderId, Counted>) -> Vec<ReminderId> {
+    let is_open = |moved: &&Moved| {
+        let is_over = moved.status == ReminderStatus::Active && moved.progress.series.carried_by.is_none();
+        is_over && counted.get(&moved.reminder).is_some_and(|counted| counted.course.n_open == NOT_COUNTED)
+    };
+    writes.moved.iter().filter(is_open).map(|moved| moved.reminder).collect()
+}
+
 /// Decides what settlements lead to, when those named in `held` still have their lease. A settlement without one changes nothing.
 pub fn settled(
-    settlements: Vec<Settlement>,
+    settlements: &[Settlement],
     held: &HashMap<(OccurrenceId, u64), Held>,
-    mut counted: HashMap<ReminderId, Counted>,
+    counted: &HashMap<ReminderId, Counted>,
     now: Timestamp,
 ) -> (Settled, Writes) {
     let mut settled = Settled::default();
@@ -50,48 +64,46 @@ pub fn settled(
     writes.attempts.reserve(settlements.len());
     // A lease ends once, also within one batch.
     let mut seen = HashSet::with_capacity(settlements.len());
-    let mut moved = HashSet::new();
+    let mut courses: BTreeMap<ReminderId, Course> = BTreeMap::new();
     for settlement in settlements {
-        let Settlement { mut occurrence, lease, attempt, gone, counts, news } = settlement;
+        let Settlement { occurrence, lease, attempt, gone, counts, news } = settlement;
         let id = occurrence.id;
-        let known = held.get(&(id, lease)).filter(|_| seen.insert(id));
-        let (Some(held), Some(counted)) = (known, counted.get_mut(&id.reminder)) else {
+        let known = held.get(&(id, *lease)).filter(|_| seen.insert(id));
+        let (Some(held), Some(counted)) = (known, counted.get(&id.reminder)) else {
             settled.lost.push(id);
             continue;
         };
+        let mut occurrence = occurrence.clone();
         if held.readdressed {
             occurrence.forget_addresses();
         }
         if let Some(news) = news.filter(|_| counted.priority == Priority::Critical) {
             writes.news.push((id, news));
         }
-        if let Some(mut attempt) = attempt {
-            if gone {
+        if let Some(attempt) = attempt {
+            let mut attempt = attempt.clone();
+            if *gone {
                 let address = Address { channel: attempt.channel.clone(), address: attempt.address.clone() };
                 let reason = attempt.error.clone().unwrap_or_default();
                 writes.dead.push(DeadAddress { address, since: attempt.ended_at.unwrap_or(now), reason });
             }
             attempt.message_id = attempt.message_id.or_else(|| held.message_id.clone());
             writes.attempts.push(EndedAttempt { occurrence: id, attempt });
-            let Counted { course, carried, .. } = counted;
-            course.count(&occurrence.state, counts, now);
+            let course = courses.entry(id.reminder).or_insert(counted.course);
+            course.count(&occurrence.state, *counts, now);
             if occurrence.state.is_final() {
                 course.end_one();
             }
-            if let Some(reminder) = carried
+            if let Some(reminder) = &counted.carried
                 && let Some(next) = course.go_on(reminder, &occurrence, occurrence.due_at, now)
             {
                 let wake_at = writes.plan(next, reminder);
                 settled.next_runs.extend(wake_at.map(|at| Entry::of(reminder, at)));
             }
-            moved.insert(id.reminder);
         }
         writes.change(occurrence, shard_of(&counted.user));
     }
-    let mut moved: Vec<ReminderId> = moved.into_iter().collect();
-    moved.sort_unstable();
-    for reminder in moved {
-        let Some(Counted { course, .. }) = counted.get_mut(&reminder) else { continue };
+    for (reminder, mut course) in courses {
         course.complete();
         writes.moved.push(Moved { reminder, status: course.status, changed_at: None, progress: course.progress });
     }

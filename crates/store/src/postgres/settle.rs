@@ -2,17 +2,15 @@
 //!
 //! Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
-use punctual_core::decide::settle::{Counted, Held, settled};
+use punctual_core::decide::settle::{Counted, Held, NOT_COUNTED, settled, to_count};
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::reminder::ReminderStatus;
 use punctual_core::rules::course::Course;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Settled, Settlement, StoreError};
-use punctual_core::writes::{Moved, Writes};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -24,10 +22,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::uuid;
 use super::write;
-use crate::rows::{self, Fields, N_PROGRESS, Reader};
-
-/// How many runs of a reminder are taken to be open where they were not counted.
-const NOT_COUNTED: u32 = u32::MAX / 2;
+use crate::rows::{self, Reader};
 
 /// A reminder, how many of its runs are open if no run is to come, and all of it if one is: only then is it needed, and a series
 /// that goes on may have a long history to count through.
@@ -44,9 +39,6 @@ static COUNTED: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Where the number of open runs stands in [`COUNTED`].
-const N_OPEN_AT: usize = 4 + N_PROGRESS;
-
 /// How many runs of the reminder `r` have not ended.
 pub(super) const N_OPEN: &str = "(select count(*) from punctual.occurrence o where o.reminder_id = r.id \
     and (o.wake_at is not null or o.state = 'paused'))";
@@ -59,20 +51,19 @@ pub(super) async fn settle(
 ) -> Result<Settled, Fault> {
     let mut leases: Vec<(OccurrenceId, u64)> = settlements.iter().map(|s| (s.occurrence.id, s.lease)).collect();
     leases.sort_unstable();
-    let (held, rows) = lock(db, &leases).await?;
-    let decide = |counts: &HashMap<ReminderId, u32>| -> Result<(Settled, Writes), Fault> {
-        let counted = rows.iter().map(|row| counted(row, counts)).collect::<Result<_, _>>()?;
-        Ok(settled(settlements.to_vec(), &held, counted, now))
-    };
-    let (mut ended, mut writes) = decide(&HashMap::new())?;
+    let (held, mut counted) = lock(db, &leases).await?;
+    let (mut ended, mut writes) = settled(settlements, &held, &counted, now);
     if writes.occurrences.is_empty() {
         db.rollback().await?;
         return Ok(ended);
     }
-    let over = over_if_not_open(&writes, &rows)?;
-    if !over.is_empty() {
-        // A series has come to its end, which is rare: now its runs must be counted.
-        (ended, writes) = decide(&n_open(db, &over).await?)?;
+    let uncounted = to_count(&writes, &counted);
+    if !uncounted.is_empty() {
+        // A series has come to its end, which is rare.
+        for (id, n_open) in n_open(db, &uncounted).await? {
+            counted.entry(id).and_modify(|counted| counted.course.n_open = n_open);
+        }
+        (ended, writes) = settled(settlements, &held, &counted, now);
     }
     let alerts = write::commit(db, own, &writes).await?;
     ended.wakes.extend(alerts.iter().map(|entry| entry.at));
@@ -80,24 +71,11 @@ pub(super) async fn settle(
     Ok(ended)
 }
 
-/// The reminders of `rows` that are over unless another run of them is open, which nobody has counted.
-fn over_if_not_open(writes: &Writes, rows: &[Row]) -> Result<Vec<Uuid>, Fault> {
-    let is_over = |moved: &&Moved| moved.status == ReminderStatus::Active && moved.progress.series.carried_by.is_none();
-    let over: HashSet<ReminderId> = writes.moved.iter().filter(is_over).map(|moved| moved.reminder).collect();
-    let mut uncounted = Vec::new();
-    for row in rows.iter().filter(|_| !over.is_empty()) {
-        if row.number(N_OPEN_AT)?.is_none() && over.contains(&row.id(0)?) {
-            uncounted.push(uuid(row.id(0)?));
-        }
-    }
-    Ok(uncounted)
-}
-
 /// Locks the runs whose leases still hold, and the reminders of all; returns the former and loads the latter as they are then.
 async fn lock(
     db: &Connection<'_>,
     leases: &[(OccurrenceId, u64)],
-) -> Result<(HashMap<(OccurrenceId, u64), Held>, Vec<Row>), Fault> {
+) -> Result<(HashMap<(OccurrenceId, u64), Held>, HashMap<ReminderId, Counted>), Fault> {
     let ids: Ids = leases.iter().map(|(id, _)| *id).collect();
     let numbers: Vec<i64> = leases.iter().map(|(_, lease)| *lease as i64).collect();
     let mut reminders = ids.reminders.clone();
@@ -128,27 +106,27 @@ async fn lock(
         let lease = (from.occurrence_id()?, from.number()? as u64);
         Ok((lease, Held { readdressed: from.flag()?, message_id: from.maybe_owned()? }))
     })?;
-    Ok((held.into_iter().collect(), rows))
+    Ok((held.into_iter().collect(), each(&rows, counted)?.into_iter().collect()))
 }
 
-/// Reads [`COUNTED`], with the number of open runs from `counts` where it was not counted there.
-fn counted(row: &Row, counts: &HashMap<ReminderId, u32>) -> Result<(ReminderId, Counted), StoreError> {
+/// Reads [`COUNTED`].
+fn counted(row: &Row) -> Result<(ReminderId, Counted), StoreError> {
     let mut from = Reader::new(row, 0);
     let (id, status, priority, user) = (from.id()?, from.word()?, from.priority()?, from.owned()?);
     let progress = rows::progress(&mut from)?;
-    let n_open = from.maybe_count()?.or_else(|| counts.get(&id).copied()).unwrap_or(NOT_COUNTED);
+    let n_open = from.maybe_count()?.unwrap_or(NOT_COUNTED);
     let is_carried = progress.series.carried_by.is_some();
     let carried = is_carried.then(|| rows::reminder(&mut from)).transpose()?.map(Arc::new);
     Ok((id, Counted { course: Course { status, progress, n_open }, priority, user, carried }))
 }
 
 /// How many runs of these reminders have not ended.
-async fn n_open(db: &Connection<'_>, reminders: &[Uuid]) -> Result<HashMap<ReminderId, u32>, Fault> {
+async fn n_open(db: &Connection<'_>, reminders: &[ReminderId]) -> Result<Vec<(ReminderId, u32)>, Fault> {
+    let reminders: Vec<Uuid> = reminders.iter().copied().map(uuid).collect();
     let sql = format!("select r.id, {N_OPEN} from unnest($1) as r (id)");
     let rows = db.rows(&sql, &[(&reminders, Type::UUID_ARRAY)]).await?;
-    let n_open = each(&rows, |row| {
+    each(&rows, |row| {
         let mut from = Reader::new(row, 0);
         Ok((from.id()?, from.count()?))
-    })?;
-    Ok(n_open.into_iter().collect())
+    })
 }

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::read::collect;
 use super::row::{self, broken, get, micros};
+use super::settle::N_OPEN;
 use super::values::for_rows;
 use super::write::write;
 use crate::rows::{self, Fields, Reader};
@@ -120,8 +121,7 @@ fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
 fn locked(db: &Connection, reminders: HashSet<ReminderId>) -> Result<Loaded<Locked>, StoreError> {
     let mut locked = HashMap::with_capacity(reminders.len());
     let sql = format!(
-        "SELECT {}, (SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
-         AND (o.wake_at IS NOT NULL OR o.state = 'paused')) FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
+        "SELECT {}, {N_OPEN} FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
         known_columns()
     );
     for id in reminders {

@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use punctual_core::decide::settle::{Counted, Held, settled};
+use punctual_core::decide::settle::{Counted, Held, NOT_COUNTED, settled, to_count};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::rules::course::Course;
 use punctual_core::store::{Settled, Settlement, StoreError};
 use rusqlite::{Connection, Row};
 
+use super::read::collect;
 use super::row::get;
 use super::values::for_rows;
 use super::write::write;
@@ -17,12 +18,21 @@ use crate::rows::{self, Reader};
 
 pub(super) fn settle(db: &Connection, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
     let held = held(db, &settlements)?;
-    let counted = counted(db, held.keys().map(|(id, _)| id.reminder).collect())?;
-    let (mut settled, writes) = settled(settlements, &held, counted, now);
+    let mut counted = counted(db, held.keys().map(|(id, _)| id.reminder).collect())?;
+    let (mut ended, mut writes) = settled(&settlements, &held, &counted, now);
+    let uncounted = to_count(&writes, &counted);
+    if !uncounted.is_empty() {
+        // A series has come to its end, which is rare.
+        for id in uncounted {
+            let n_open = n_open(db, id)?;
+            counted.entry(id).and_modify(|counted| counted.course.n_open = n_open);
+        }
+        (ended, writes) = settled(&settlements, &held, &counted, now);
+    }
     let told = write(db, &writes)?;
-    settled.wakes.extend(told.iter().map(|entry| entry.at));
-    settled.next_runs.extend(told);
-    Ok(settled)
+    ended.wakes.extend(told.iter().map(|entry| entry.at));
+    ended.next_runs.extend(told);
+    Ok(ended)
 }
 
 /// The runs whose leases still hold.
@@ -55,8 +65,8 @@ fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<Re
     let mut counted = HashMap::with_capacity(reminders.len());
     let reminders: Vec<ReminderId> = reminders.into_iter().collect();
     let sql = format!(
-        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, (SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
-         AND (o.wake_at IS NOT NULL OR o.state = 'paused')) FROM v CROSS JOIN reminder r ON r.id = v.id",
+        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END \
+         FROM v CROSS JOIN reminder r ON r.id = v.id",
         rows::REMINDER,
         rows::PROGRESS
     );
@@ -75,6 +85,15 @@ fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<Re
     Ok(counted)
 }
 
+/// How many runs of the reminder `r` have not ended.
+pub(super) const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
+    AND (o.wake_at IS NOT NULL OR o.state = 'paused'))";
+
+fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
+    let sql = format!("SELECT {N_OPEN} FROM reminder r WHERE r.id = ?");
+    Ok(collect(db, &sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
+}
+
 fn read_counted(row: &Row<'_>) -> Result<(ReminderId, Counted), StoreError> {
     let progress = rows::progress(&mut Reader::new(row, rows::N_REMINDER))?;
     // Only a series needs the reminder itself, and only then is it read.
@@ -85,7 +104,7 @@ fn read_counted(row: &Row<'_>) -> Result<(ReminderId, Counted), StoreError> {
     let mut from = Reader::new(row, 0);
     let (id, user) = (from.id()?, from.owned()?);
     let status = Reader::new(row, rows::STATUS).word()?;
-    let n_open = get(row, rows::N_REMINDER + rows::N_PROGRESS)?;
+    let n_open = get::<Option<u32>>(row, rows::N_REMINDER + rows::N_PROGRESS)?.unwrap_or(NOT_COUNTED);
     let priority = Reader::new(row, rows::PRIORITY).priority()?;
     Ok((id, Counted { course: Course { status, progress, n_open }, priority, user, carried }))
 }

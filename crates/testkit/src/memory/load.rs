@@ -112,7 +112,7 @@ impl Tables {
                 },
             );
         }
-        let (mut settled, writes) = settled(settlements, &held, counted, now);
+        let (mut settled, writes) = settled(&settlements, &held, &counted, now);
         let alerts = self.write(writes)?;
         settled.wakes.extend(alerts.iter().map(|entry| entry.at));
         settled.next_runs.extend(alerts);
