@@ -49,7 +49,7 @@ pub fn all() -> Vec<Break> {
     fn tap<T: Tap>(make: fn() -> T) -> Arc<dyn Sabotage> {
         Arc::new(Before(make))
     }
-    let two = || Options::calm_for(2);
+    let two = || Options { busy_for: SignedDuration::from_mins(12), ..Options::calm_for(2) };
     vec![
         of("the clock is ahead", Arc::new(alone::EarlyClock(SignedDuration::from_millis(200))), calm(), NEVER_EARLY),
         of("a claim is late", tap(|| alone::LateClaim), calm(), ON_TIME),
@@ -61,7 +61,12 @@ pub fn all() -> Vec<Break> {
         ),
         of("a retry is dropped", tap(|| alone::DroppedRetry), Options { receivers_fail: true, ..calm() }, NEVER_LOST),
         of("a cancel is ignored", tap(|| alone::IgnoredCancel), calm(), CANCELLED),
-        of("what is given back is not written", tap(|| alone::KeptLease), calm(), NO_LIMBO),
+        of(
+            "a lease does not end",
+            tap(|| together::EndlessLease),
+            Options { crashes: true, receivers_hang: true, ..two() },
+            NO_LIMBO,
+        ),
         of("an attempt is not written", tap(|| alone::LostAttempt), calm(), TRAIL),
         of("the next run is planned from another instant", tap(|| alone::MovedSeries), calm(), SERIES),
         of(
@@ -76,8 +81,8 @@ pub fn all() -> Vec<Break> {
         of(
             "a result is taken under an old lease",
             tap(|| together::ForgedLease),
-            Options { stalls: Some(60), receivers_hang: true, ..two() },
-            SENT_ONCE,
+            Options { stalls: Some(15), receivers_hang: true, ..two() },
+            TRAIL,
         ),
         of("a recall is ignored", tap(|| together::IgnoredRecall), two(), CANCELLED),
         of(

@@ -11,7 +11,7 @@ use punctual_testkit::sim::check::CHECKERS;
 use punctual_testkit::sim::{self, Options};
 
 /// No break takes more worlds to be seen.
-const SEEDS_MAX: u64 = 40;
+const SEEDS_MAX: u64 = 60;
 /// So many are run in any case, for what the other checkers see.
 const SEEDS_MIN: u64 = 4;
 

@@ -29,17 +29,17 @@ fn check_all(options: fn(u64) -> Options, runs: u64) {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= last || failures.lock().unwrap().len() >= 10 {
+                    if seed >= last || failures.lock().expect("no world panics").len() >= 10 {
                         return;
                     }
                     if let Err(failure) = sim::run(seed, &options(seed)) {
-                        failures.lock().unwrap().push(failure.to_string());
+                        failures.lock().expect("no world panics").push(failure.to_string());
                     }
                 }
             });
         }
     });
-    let failures = failures.into_inner().unwrap();
+    let failures = failures.into_inner().expect("no world panics");
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 

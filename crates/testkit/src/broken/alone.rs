@@ -124,22 +124,6 @@ impl Tap for LateClaim {
     }
 }
 
-/// Keeps leases that are given back: it says that they are and writes nothing.
-pub(super) struct KeptLease;
-
-#[async_trait]
-impl Tap for KeptLease {
-    async fn settle(
-        &self,
-        store: &Arc<dyn Store>,
-        mut settlements: Vec<Settlement>,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        settlements.retain(|settlement| settlement.attempt.is_some());
-        store.settle(settlements, now).await
-    }
-}
-
 /// Forgets attempts: the run's new state is written without what led to it.
 pub(super) struct LostAttempt;
 

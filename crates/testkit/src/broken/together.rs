@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::State;
+use punctual_core::shard::Shards;
 use punctual_core::store::{Claim, Claims, Settled, Settlement, Store, StoreError};
 
 use crate::tap::Tap;
@@ -65,7 +66,18 @@ impl Tap for ClaimsLeased {
         for other in others {
             store.rescue(&other, claim.now).await?;
         }
-        store.claim(claim).await
+        store.claim(Claim { shards: Shards::ALL, ..claim }).await
+    }
+}
+
+/// Leases for a year: nobody takes over what a dead node has.
+pub(super) struct EndlessLease;
+
+#[async_trait]
+impl Tap for EndlessLease {
+    async fn claim(&self, store: &Arc<dyn Store>, claim: Claim) -> Result<Claims, StoreError> {
+        let lease_until = claim.lease_until + SignedDuration::from_hours(365 * 24);
+        store.claim(Claim { lease_until, ..claim }).await
     }
 }
 

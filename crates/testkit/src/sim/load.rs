@@ -1,5 +1,6 @@
 //! The users: they create, change and answer, and remember what they were told.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,12 +29,16 @@ pub(super) struct Load {
     pub clock: ManualClock,
     /// Where their wishes come from.
     pub random: Arc<SeededRandom>,
+    /// Where what they do in the last moment comes from.
+    pub last_moment: SeededRandom,
     /// Where they write down what they were told.
     pub ledger: Ledger,
     /// Whether they have quiet hours, and ask for silence.
     pub people: bool,
     /// The channels that there are.
     pub channels: &'static [&'static str],
+    /// What they will do in the last moment before a reminder is due, by when that is.
+    pub last_moments: BTreeMap<Timestamp, Wish>,
 }
 
 /// One thing a user does.
@@ -47,8 +52,26 @@ pub(super) enum Wish {
 }
 
 impl Load {
-    /// Thinks of something to do, and writes down that it was asked for.
-    pub(super) fn wish(&self) -> Wish {
+    /// Does what was put off to the last moment, if that has come; or thinks of something to do, now and sometimes for later.
+    pub(super) fn wish(&mut self) -> Wish {
+        let now = self.clock.now();
+        if let Some(last) = self.last_moments.first_entry().filter(|entry| *entry.key() <= now) {
+            return last.remove();
+        }
+        let wish = self.new_wish();
+        if let Wish::Create(reminders) = &wish {
+            for reminder in reminders.iter().filter(|_| self.last_moment.one_in(2)) {
+                let due_at = reminder.schedule.first_after(&reminder.timezone, now).filter(|at| *at > now);
+                let before = SignedDuration::from_millis(self.last_moment.between(1, 45));
+                let change = if self.last_moment.one_in(3) { self.change() } else { Change::Cancel };
+                let wish = Wish::Change(reminder.id, change);
+                self.last_moments.extend(due_at.map(|at| (at - before, wish)));
+            }
+        }
+        wish
+    }
+
+    fn new_wish(&self) -> Wish {
         let reminders: Vec<ReminderId> = self.ledger.read().creates.keys().copied().collect();
         if reminders.len() < 3 || self.random.one_in(3) {
             let n = if self.random.one_in(5) { self.random.between(2, 6) } else { 1 };

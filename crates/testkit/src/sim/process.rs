@@ -66,7 +66,7 @@ impl Process {
             deaf: around.deaf.clone(),
             cut_off: Arc::clone(&cut_off),
             // A database that is near, so that what is late is late for another reason.
-            slowest: if !is_alone && options.is_punctual() { 3_000 } else { 20_000 },
+            slowest: if !is_alone && options.is_punctual() { 1_000 } else { 20_000 },
             group,
         };
         let mut store = Tapped::before(store, weather);

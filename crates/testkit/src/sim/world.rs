@@ -1,5 +1,6 @@
 //! The world: it lets time pass, chooses who runs next, and does what goes wrong.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -124,7 +125,15 @@ impl World {
             base,
             scheduler: SeededRandom::stream(seed, "scheduler"),
             trouble: SeededRandom::stream(seed, "trouble"),
-            load: Load { clock, random, ledger, people: options.people, channels },
+            load: Load {
+                clock,
+                random,
+                last_moment: SeededRandom::stream(seed, "last moment"),
+                ledger,
+                people: options.people,
+                channels,
+                last_moments: BTreeMap::new(),
+            },
             places: (0..options.n_nodes).map(|_| Place::default()).collect(),
             last_group: 0,
             wish_at: SignedDuration::ZERO,
@@ -167,13 +176,17 @@ impl World {
             self.end_stops();
             self.start_due()?;
             self.mend_due();
-            if self.wish_at <= self.elapsed() {
+            let now = self.around.clock.now();
+            let last_moment =
+                self.load.last_moments.first_key_value().map(|(at, _)| self.elapsed() + (at.duration_since(now)));
+            let wish_at = last_moment.map_or(self.wish_at, |at| at.min(self.wish_at));
+            if wish_at <= self.elapsed() {
                 self.fulfil_a_wish();
             }
             let starts = self.places.iter().filter_map(|place| place.start_at);
             let processes = self.places.iter().filter_map(|place| place.process.as_ref());
             let mends = processes.flat_map(|process| [process.frozen_until, process.cut_until]).flatten();
-            let next = starts.chain(mends).chain([self.wish_at, self.around.options.busy_for]).min();
+            let next = starts.chain(mends).chain([wish_at, self.around.options.busy_for]).min();
             self.step(next)?;
         }
         Ok(())
@@ -264,7 +277,12 @@ impl World {
         let chosen = self.load.random.below(self.places.len() as u64) as usize;
         // A node that has not seen the store's clock yet has no open door.
         let is_open = |process: &&Process| self.around.options.n_nodes == 1 || process.is_up();
-        let Some(process) = self.places[chosen].process.as_ref().filter(is_open) else { return };
+        let Some(process) = self.places[chosen].process.as_ref().filter(is_open) else {
+            // The last moment passes with nobody to talk to.
+            let now = self.around.clock.now();
+            self.load.last_moments.retain(|at, _| *at > now);
+            return;
+        };
         let wish = self.load.wish();
         let now = self.around.clock.now();
         let task = Load::fulfil(self.around.ledger.clone(), process.engine.clone(), wish, now);

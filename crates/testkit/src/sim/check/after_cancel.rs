@@ -4,10 +4,12 @@ use jiff::SignedDuration;
 use punctual_core::change::{Change, Refused};
 
 use super::Evidence;
-use crate::sim::ledger::{Book, Command};
+use crate::sim::ledger::{Book, Command, Sent};
 
 /// How long after the answer to a send its run may still be called sending: a result is settled with others.
 const SETTLED_WITHIN: SignedDuration = SignedDuration::from_millis(500);
+/// How long it takes at most to get back from another node what that one has claimed and not begun to send.
+const GIVEN_BACK_WITHIN: SignedDuration = SignedDuration::from_millis(16);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let book = evidence.ledger.read();
@@ -31,12 +33,14 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     found
 }
 
+/// Whether a cancel was refused because of a send that had not begun when there was still time to take it back.
 fn is_wrongly_refused(book: &Book, command: &Command) -> bool {
     let Some((refused, why)) = &command.refused else { return false };
-    let mut sends = book.sends.iter().filter(|sent| sent.message.occurrence.reminder == command.reminder);
-    let is_under_way = sends.any(|sent| {
-        let is_over = |answered: SignedDuration| answered + SETTLED_WITHIN < command.begun.elapsed;
-        sent.begun < *refused && !sent.answered.is_some_and(|(moment, _)| is_over(moment.elapsed))
-    });
-    *why == Refused::SendBegun.to_string() && !is_under_way
+    let asked = command.begun.elapsed;
+    let sends = || book.sends.iter().filter(|sent| sent.message.occurrence.reminder == command.reminder);
+    let was_in_time = |sent: &Sent| sent.begun.elapsed > asked + GIVEN_BACK_WITHIN;
+    let is_over = |sent: &Sent| sent.answered.is_some_and(|(moment, _)| moment.elapsed + SETTLED_WITHIN < asked);
+    let is_under_way = sends().any(|sent| !was_in_time(sent) && !is_over(sent));
+    let began_since = sends().any(|sent| was_in_time(sent) && sent.begun < *refused);
+    !is_under_way && (began_since || *why == Refused::SendBegun.to_string())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use punctual_core::reminder::Address;
 
-use super::{Evidence, Options};
+use super::Evidence;
 
 /// A simulated commit takes up to a tenth of a second, and a busy phone takes messages one by one.
 const LATE_AFTER: SignedDuration = SignedDuration::from_secs(1);
@@ -13,12 +13,14 @@ const LATE_AFTER: SignedDuration = SignedDuration::from_secs(1);
 const LATE_AFTER_TIGHT: SignedDuration = SignedDuration::from_secs(20);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
+    if evidence.options.calls {
+        // A call ends when somebody knows what became of it. Until then its series waits, and so do others if few may be under way.
+        return Vec::new();
+    }
     let commands = evidence.commands();
     let book = evidence.ledger.read();
     let excuse_ends = evidence.quiet_since + evidence.options.settles_within();
-    let Options { receivers_hang, calls, .. } = evidence.options;
-    // A series goes on when its run has ended, and a call ends when somebody knows what became of it.
-    let always = evidence.options.is_punctual() && !receivers_hang && !calls;
+    let always = evidence.options.is_punctual() && !evidence.options.receivers_hang;
     let late_after = if evidence.options.tight { LATE_AFTER_TIGHT } else { LATE_AFTER };
     let mut waits: BTreeMap<&Address, Vec<(SignedDuration, SignedDuration)>> = BTreeMap::new();
     for sent in &book.sends {

@@ -41,15 +41,16 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
         // Whoever takes over can ask the platform, so there is no excuse.
         return Some(format!("could be asked about, and {what}: at {} and {}", first.begun.at, second.begun.at));
     }
-    // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set.
+    // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set. One that is stopped does
+    // not wait for ever for an answer.
+    let is_open = first.answered.is_none_or(|(answered, _)| answered > second.begun);
     let excused = book.faults.iter().any(|fault| {
         let between = fault.moment > first.begun && fault.moment < second.begun;
         let own = fault.group.is_none_or(|group| group == first.from);
-        between && own && fault.kind != FaultKind::Stop
+        between && own && (fault.kind != FaultKind::Stop || is_open)
     });
     // It was given up after half a minute without an answer.
-    let timed_out = second.begun.elapsed - first.begun.elapsed >= jiff::SignedDuration::from_secs(30)
-        && first.answered.is_none_or(|(answered, _)| answered > second.begun);
+    let timed_out = second.begun.elapsed - first.begun.elapsed >= jiff::SignedDuration::from_secs(30) && is_open;
     (!excused && !timed_out).then(|| format!("{what}: at {} and {}", first.begun.at, second.begun.at))
 }
 
