@@ -2,8 +2,6 @@
 //!
 //! By hand: `PUNCTUAL_SIM_RUNS=10000 cargo test -p punctual-testkit --test sim nodes` runs that many worlds of two to five nodes.
 
-#![expect(clippy::unwrap_used, reason = "a thread that panics fails the test anyway")]
-
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
