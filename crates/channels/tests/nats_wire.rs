@@ -4,27 +4,20 @@
 #[allow(dead_code, reason = "each file uses a part of it")]
 mod common;
 
-use std::path::PathBuf;
-
 use common::{message, soon};
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
+use punctual_testkit::report;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-/// A published file of the server's project, or `None` where there is none and the test says so.
+/// A published file of the server's project; `None`, and a line in the report, where it is not beside the checkout.
 fn published(file: &str) -> Option<Value> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/specs/nats").join(file);
-    match std::fs::read(&path) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes).unwrap()),
-        Err(error) => {
-            println!("skipped: {}: {error}", path.display());
-            None
-        }
-    }
+    let path = report::public(&format!("specs/nats/{file}"))?;
+    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
 }
 
 /// One message from a client, as the protocol has it.
@@ -54,6 +47,28 @@ async fn read(line: &str, from: &mut (impl AsyncReadExt + Unpin)) -> Published {
     Published { subject: names[0].to_owned(), reply, headers: bytes, payload }
 }
 
+/// What our own reader makes of a message on the wire: the control line has sizes, and the headers are counted with the body.
+#[tokio::test]
+async fn messages_on_the_wire_are_read_as_the_protocol_says() {
+    for (wire, subject, reply, headers, payload) in [
+        ("PUB a.b 5\r\nhello\r\n", "a.b", None, "", "hello"),
+        ("PUB a.b back.1 2\r\n\r\n\r\n", "a.b", Some("back.1"), "", "\r\n"),
+        ("PUB a 0\r\n\r\n", "a", None, "", ""),
+        ("HPUB a 22 25\r\nNATS/1.0\r\nKey: One\r\n\r\nabc\r\n", "a", None, "NATS/1.0\r\nKey: One\r\n\r\n", "abc"),
+        ("HPUB a back 12 12\r\nNATS/1.0\r\n\r\n\r\n", "a", Some("back"), "NATS/1.0\r\n\r\n", ""),
+    ] {
+        let (line, mut rest) = wire.split_once("\r\n").map(|(line, rest)| (line, rest.as_bytes())).unwrap();
+        let expect = Published {
+            subject: subject.into(),
+            reply: reply.map(str::to_owned),
+            headers: headers.into(),
+            payload: payload.into(),
+        };
+        assert_eq!(read(line, &mut rest).await, expect, "{wire:?}");
+        assert_eq!(rest, b"", "{wire:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_published_examples_are_read_as_they_say() {
     let Some(examples) = published("wire_examples.json") else { return };
@@ -70,6 +85,7 @@ async fn the_published_examples_are_read_as_they_say() {
         n_read += 1;
     }
     assert!(n_read >= 6, "{n_read}");
+    report::ran(&format!("{n_read} messages of nats/wire_examples.json are read"));
 }
 
 /// A server that keeps what is published and answers as it is told: with a body, or with a bare status.
@@ -200,6 +216,7 @@ fn the_errors_are_those_that_the_server_publishes() {
         let error = errors.as_array().unwrap().iter().find(|error| error["error_code"] == own).unwrap();
         assert_eq!((error["code"].as_u64(), error["description"].as_str()), (Some(code), Some(description)));
     }
+    report::ran(&format!("{} errors are those of nats/server_errors.json", SAID_OF_A_MESSAGE.len()));
 }
 
 #[tokio::test]

@@ -40,6 +40,12 @@ pub mod broken;
 /// The simulator and its checkers.
 pub mod sim;
 
+/// What a run of the tests looked at beyond the repository, and what it left out.
+pub mod report;
+
+/// Waiting for what nobody announces, with a deadline.
+pub mod wait;
+
 /// Waiting for other programs, with a deadline.
 #[cfg(unix)]
 pub mod process;

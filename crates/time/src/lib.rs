@@ -26,3 +26,8 @@ pub mod phrase;
 
 /// What a sentence asks for: what to be reminded of, and when.
 pub mod sentence;
+
+#[cfg(test)]
+#[path = "../../testkit/src/report.rs"]
+#[expect(unreachable_pub, reason = "the testkit has it in public, and depends on this crate")]
+mod report;

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
-mod public;
+#[path = "../../testkit/src/report.rs"]
+#[expect(unreachable_pub, reason = "the testkit has it in public, and depends on this crate")]
+mod report;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -99,7 +101,7 @@ fn a_wrong_cron_expression_is_refused() {
 
 #[test]
 fn the_public_cron_vectors_on_which_others_agree_hold() {
-    let Some(folder) = public::folder("schedules") else { return };
+    let Some(folder) = report::public("schedules") else { return };
     let all = rows(&std::fs::read_to_string(folder.join("cron_next.jsonl")).unwrap());
     // Cronos and NCrontab want both day fields to match, and the policies contradict each other by design.
     let is_agreed = |row: &Value| row["portable"] == true && row["tier"] != "policy" && row["dom_dow_rule"] != "and";
@@ -108,16 +110,16 @@ fn the_public_cron_vectors_on_which_others_agree_hold() {
     assert!(agreed.len() >= 500, "only {} vectors are agreed", agreed.len());
     check(&agreed, cron_next_is_right);
     let others = format!("and {n_right} of {} others", others.len());
-    public::ran(&format!("{} agreed vectors of cron_next.jsonl hold, {others}", agreed.len()));
+    report::ran(&format!("{} agreed vectors of cron_next.jsonl hold, {others}", agreed.len()));
 }
 
 #[test]
 fn the_public_cron_expressions_that_others_refuse_are_refused() {
-    let Some(folder) = public::folder("schedules") else { return };
+    let Some(folder) = report::public("schedules") else { return };
     let mut wrong = rows(&std::fs::read_to_string(folder.join("cron_invalid.jsonl")).unwrap());
     wrong.retain(|row| row["portable"] == true);
     check(&wrong, cron_is_refused);
-    public::ran(&format!("{} expressions of cron_invalid.jsonl are refused", wrong.len()));
+    report::ran(&format!("{} expressions of cron_invalid.jsonl are refused", wrong.len()));
 }
 
 /// Descriptions that leave out what the expression does: each minute begins anew, at its seconds 0 and 45.
@@ -126,7 +128,7 @@ const LOOSE: [&str; 1] = ["*/45 * * * * *"];
 /// Where our parser understands the English description of an expression, both are due at the same instants.
 #[test]
 fn the_public_descriptions_of_cron_expressions_mean_what_the_expressions_do() {
-    let Some(folder) = public::folder("schedules") else { return };
+    let Some(folder) = report::public("schedules") else { return };
     let (zone, now) = (Zone::utc(), instant("2026-03-04T10:00:00Z"));
     let mut wrong = Vec::new();
     let mut n_understood = 0;
@@ -146,7 +148,7 @@ fn the_public_descriptions_of_cron_expressions_mean_what_the_expressions_do() {
     }
     assert!(wrong.is_empty(), "{} of {n_understood} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(n_understood >= 14, "only {n_understood} are understood");
-    public::ran(&format!("{n_understood} descriptions of cron_describe.jsonl mean what their expressions do"));
+    report::ran(&format!("{n_understood} descriptions of cron_describe.jsonl mean what their expressions do"));
 }
 
 // --- recurrence rules -----------------------------------------------------------------------------------------------
@@ -180,14 +182,14 @@ fn a_recurrence_rule_is_due_when_the_vectors_say() {
 
 #[test]
 fn the_public_recurrence_rules_on_which_dateutil_and_ical_js_agree_hold() {
-    let Some(folder) = public::folder("schedules") else { return };
+    let Some(folder) = report::public("schedules") else { return };
     let all = rows(&std::fs::read_to_string(folder.join("rrule.jsonl")).unwrap());
     let n_right = all.iter().filter(|row| rrule_is_right(row).is_ok()).count();
     assert!(n_right >= 227, "{n_right} of {} are right; docs/schedules.md lists the nine that differ", all.len());
     let agree = |row: &&Value| row["agree"]["dateutil"] == true && row["agree"]["ical.js"] == true;
     let agreed: Vec<Value> = all.iter().filter(agree).cloned().collect();
     check(&agreed, rrule_is_right);
-    public::ran(&format!("{} agreed rules of rrule.jsonl hold, and {n_right} of all {}", agreed.len(), all.len()));
+    report::ran(&format!("{} agreed rules of rrule.jsonl hold, and {n_right} of all {}", agreed.len(), all.len()));
 }
 
 // --- calendars ------------------------------------------------------------------------------------------------------
@@ -291,11 +293,11 @@ fn a_calendar_is_due_when_the_vectors_say() {
 
 #[test]
 fn the_public_calendars_are_due_when_others_say() {
-    let Some(folder) = public::folder("schedules") else { return };
+    let Some(folder) = report::public("schedules") else { return };
     let all = rows(&std::fs::read_to_string(folder.join("ics_expected.jsonl")).unwrap());
     let read = |row: &Value| std::fs::read_to_string(folder.join(text(row, "file"))).unwrap();
     check(&all, |row| calendar_is_right(row, &read(row)).map(drop));
     let n_series: usize = all.iter().map(|row| calendar_is_right(row, &read(row)).unwrap()).sum();
     assert!(n_series >= 11, "the files have {n_series} series");
-    public::ran(&format!("{n_series} series of {} calendars of ics_expected.jsonl hold", all.len()));
+    report::ran(&format!("{n_series} series of {} calendars of ics_expected.jsonl hold", all.len()));
 }

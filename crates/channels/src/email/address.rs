@@ -88,7 +88,21 @@ fn in_ascii(domain: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_testkit::report;
+
+    use crate::spec::facts::{Facts, texts};
     use crate::spec::published;
+
+    #[test]
+    fn the_agreed_cases_are_decided() {
+        let facts = Facts::of("addresses", |_| ());
+        for address in texts(facts.at("/accepted")) {
+            assert!(read(address).is_some(), "refused {address:?}");
+        }
+        for address in texts(facts.at("/refused")) {
+            assert!(read(address).is_none(), "accepted {address:?}");
+        }
+    }
 
     #[test]
     fn the_published_cases_are_decided() {
@@ -111,6 +125,7 @@ mod tests {
                 new => panic!("{new} is new: decide what it means"),
             }
         }
+        report::ran(&format!("{} addresses of email/isemail_tests.json are decided", tests.len()));
     }
 
     #[test]
@@ -141,6 +156,7 @@ mod tests {
             }
         }
         assert!(n > 20, "only {n}");
+        report::ran(&format!("{n} addresses of email/mail-parser_address.json are accepted"));
     }
 
     #[test]

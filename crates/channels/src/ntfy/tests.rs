@@ -1,11 +1,13 @@
 use punctual_core::phrase::Lang;
+use punctual_testkit::report;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use super::*;
 use crate::common::buttons::Verb;
 use crate::sample;
-use crate::spec::{Platform, assert_valid, published};
+use crate::spec::facts::Facts;
+use crate::spec::{Platform, published};
 
 fn fields(url: &str, more: &[(&str, &str)]) -> Fields {
     sample::settings(&[&[("url", url)], more].concat())
@@ -30,8 +32,8 @@ fn taken() -> Value {
     })
 }
 
-fn whole(file: &str) -> Option<jsonschema::Validator> {
-    published(file).map(|schema| jsonschema::draft202012::new(&schema).unwrap())
+fn facts() -> Facts {
+    Facts::of("ntfy", |_| ())
 }
 
 fn asking() -> Message {
@@ -58,16 +60,20 @@ async fn a_message_is_what_ntfy_publishes() {
         body["actions"][1],
         json!({"action": "http", "label": "In 10 minutes", "url": link, "method": "POST", "clear": true})
     );
-    let (Some(publish), Some(answer)) = (whole("ntfy/publish.schema.json"), whole("ntfy/message.schema.json")) else {
-        return;
-    };
-    assert_valid(&publish, &body);
-    assert_valid(&answer, &taken());
+    facts().check("publish", &body);
+    facts().check("message", &taken());
+}
+
+#[test]
+fn the_facts_are_what_ntfy_publishes() {
+    let facts = facts();
+    assert_eq!((facts.number("message_bytes"), facts.number("body_bytes")), (MESSAGE_BYTES_MAX, BODY_BYTES_MAX));
+    facts.agree();
 }
 
 #[tokio::test]
 async fn every_shape_of_message_is_what_ntfy_publishes() {
-    let Some(publish) = whole("ntfy/publish.schema.json") else { return };
+    let facts = facts();
     let (platform, url) = Platform::start().await;
     for lang in Lang::ALL {
         for priority in Priority::URGENT_FIRST {
@@ -83,7 +89,7 @@ async fn every_shape_of_message_is_what_ntfy_publishes() {
                 platform.then(200, taken());
                 channel(&url, &[]).send(&message).await.unwrap();
                 let body = platform.take().remove(0).json();
-                assert_valid(&publish, &body);
+                facts.check("publish", &body);
                 assert_eq!(body["title"], name.unwrap_or(texts(lang).reminder));
                 assert_eq!(
                     body["actions"].as_array().map_or(0, Vec::len),
@@ -162,23 +168,27 @@ async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_sa
     }
 }
 
+/// Every error that our facts list: its code, its HTTP status, and what we do next.
+fn errors() -> Vec<(u64, u16, String)> {
+    let facts = facts();
+    let mut errors = Vec::new();
+    for (class, statuses) in facts.at("/errors").as_object().unwrap() {
+        for (status, codes) in statuses.as_object().unwrap() {
+            let status: u16 = status.parse().unwrap();
+            errors.extend(codes.as_array().unwrap().iter().map(|code| (code.as_u64().unwrap(), status, class.clone())));
+        }
+    }
+    errors.sort();
+    errors
+}
+
 #[tokio::test]
 async fn every_error_of_ntfy_has_a_class() {
-    let Some(document) = published("ntfy/errors.json") else { return };
     let (platform, url) = Platform::start().await;
     let channel = channel(&url, &[("token", "tk_s3cret")]);
-    let errors = document["errors"].as_array().unwrap();
-    assert_eq!(errors.len(), 71);
-    for error in errors {
-        let (code, status) = (error["code"].as_u64().unwrap(), error["http"].as_u64().unwrap() as u16);
-        platform.then(status, error.clone());
+    for (code, status, expect) in errors() {
+        platform.then(status, json!({"code": code, "http": status, "error": format!("the words of {code}")}));
         let failed = channel.send(&sample::message("pills")).await.unwrap_err();
-        let expect = match code {
-            42_901 => "throttled",
-            40_101 | 40_401 | 42_902..=42_910 | 50_001..=50_004 | 50_701 => "unavailable",
-            40_000..=40_046 | 40_301 | 40_901..=40_904 | 41_001 | 41_301..=41_303 => "refused",
-            _ => panic!("{code} is new: decide what it means"),
-        };
         let class = match &failed {
             SendError::Throttled { wait, held } => {
                 assert_eq!((*wait, *held), (REFILL, Held::Receiver));
@@ -188,9 +198,21 @@ async fn every_error_of_ntfy_has_a_class() {
             SendError::Refused(_) => "refused",
             other => panic!("{code}: {other:?}"),
         };
-        assert_eq!(class, expect, "{error}");
-        assert!(class == "throttled" || failed.to_string().contains(error["error"].as_str().unwrap()), "{failed}");
+        assert_eq!(class, expect, "{code}");
+        assert!(class == "throttled" || failed.to_string().contains(&format!("the words of {code}")), "{failed}");
     }
+}
+
+#[test]
+fn the_errors_are_those_that_ntfy_publishes() {
+    let Some(document) = published("ntfy/errors.json") else { return };
+    let theirs = document["errors"].as_array().unwrap().iter();
+    let mut theirs: Vec<_> =
+        theirs.map(|error| (error["code"].as_u64().unwrap(), error["http"].as_u64().unwrap() as u16)).collect();
+    theirs.sort_unstable();
+    let ours: Vec<_> = errors().into_iter().map(|(code, status, _)| (code, status)).collect();
+    assert_eq!(ours, theirs, "an error that is new: decide what it means");
+    report::ran(&format!("{} error codes of ntfy/errors.json are those of facts/ntfy.toml", ours.len()));
 }
 
 #[tokio::test]

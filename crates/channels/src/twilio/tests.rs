@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::sample;
-use crate::spec::{Platform, Request, assert_valid, published, schema};
+use crate::spec::facts::Facts;
+use crate::spec::{Platform, Request, close};
 
 const ACCOUNT: &str = "ACaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const SERVICE: &str = "MGaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -33,28 +34,39 @@ fn pairs(request: &Request) -> BTreeMap<String, String> {
     url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
+fn facts() -> Facts {
+    Facts::of("twilio", close)
+}
+
 /// Checks a form against what Twilio publishes, and what it says only in words.
 #[track_caller]
 fn check_form(pairs: &BTreeMap<String, String>) {
-    let Some(document) = published("twilio/twilio_api_v2010.messages.json") else { return };
-    let pointer = "/paths/~12010-04-01~1Accounts~1{AccountSid}~1Messages.json/post/requestBody/content\
-                   /application~1x-www-form-urlencoded/schema";
-    let known = document.pointer(pointer).unwrap()["properties"].as_object().unwrap().clone();
+    let facts = facts();
     let mut form = serde_json::Map::new();
     for (name, value) in pairs {
-        let kind = known.get(name).unwrap_or_else(|| panic!("Twilio knows no {name}"))["type"].as_str();
-        form.insert(
-            name.clone(),
-            if kind == Some("integer") { json!(value.parse::<i64>().unwrap()) } else { json!(value) },
-        );
+        let is_number = facts.at("/shapes/CreateMessage/properties")[name]["type"] == "integer";
+        form.insert(name.clone(), if is_number { json!(value.parse::<i64>().unwrap()) } else { json!(value) });
     }
-    assert_valid(
-        &schema(document, &format!("#{}", pointer.replace('{', "%7B").replace('}', "%7D"))),
-        &Value::Object(form),
-    );
+    facts.check("CreateMessage", &Value::Object(form));
     assert!(pairs.contains_key("From") ^ pairs.contains_key("MessagingServiceSid"), "one sender: {pairs:?}");
-    assert!(pairs["Body"].encode_utf16().count() <= 1600 && !pairs["Body"].is_empty());
-    assert!((1..=36_000).contains(&pairs["ValidityPeriod"].parse::<u32>().unwrap()));
+    assert!(pairs["Body"].encode_utf16().count() <= facts.number("body_units"));
+}
+
+#[test]
+fn the_facts_are_what_twilio_publishes() {
+    assert_eq!(facts().number("body_units"), BODY_MAX);
+    facts().agree();
+}
+
+#[test]
+fn the_check_itself_would_notice() {
+    let right = json!({"To": TO, "From": "X", "Body": "x", "ValidityPeriod": 600});
+    assert!(facts().takes("CreateMessage", &right));
+    for (name, value) in [("to", json!(TO)), ("Body", json!("")), ("ValidityPeriod", json!(36_001)), ("To", json!(1))] {
+        let mut wrong = right.clone();
+        wrong[name] = value;
+        assert!(!facts().takes("CreateMessage", &wrong), "{wrong}");
+    }
 }
 
 fn taken() -> Value {
@@ -223,16 +235,13 @@ fn check_class(failed: &SendError, expect: &str, code: u64) {
 async fn what_became_of_an_sms_is_asked_for() {
     let (platform, url) = Platform::start().await;
     let channel = channel(&url, &[("from", "+14155552345")]);
-    let statuses = published("twilio/twilio_api_v2010.messages.json").map_or_else(
-        || json!(["queued", "sent"]),
-        |spec| spec["components"]["schemas"]["message_enum_status"]["enum"].clone(),
-    );
-    for status in statuses.as_array().unwrap() {
+    let facts = facts();
+    for status in facts.list("statuses") {
         platform.then(200, json!({"sid": SID, "status": status, "error_code": null, "error_message": null}));
         let followed = channel.follow(SID).await;
         let request = platform.take().remove(0);
         assert_eq!(request.uri.path(), format!("/2010-04-01/Accounts/{ACCOUNT}/Messages/{SID}.json"));
-        match status.as_str().unwrap() {
+        match status {
             "sent" | "delivered" | "read" | "partially_delivered" => assert_eq!(followed, Ok(Followed::Reached)),
             "failed" | "undelivered" | "canceled" => assert!(matches!(followed, Err(SendError::Unavailable(_)))),
             "queued" | "sending" | "accepted" | "scheduled" | "receiving" | "received" => {

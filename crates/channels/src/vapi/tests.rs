@@ -1,11 +1,13 @@
 use std::collections::BTreeSet;
 
 use punctual_core::phrase::Lang;
+use punctual_testkit::report;
 
 use super::*;
-use crate::common::texts::texts;
+use crate::common::texts;
 use crate::sample;
-use crate::spec::{Platform, assert_valid, published, schema};
+use crate::spec::facts::{Facts, texts};
+use crate::spec::{Platform, close, published};
 
 const TO: &str = "+4915112345678";
 const ID: &str = "7d1c9e0e-8a3f-4c55-9d0c-0a1b2c3d4e5f";
@@ -35,21 +37,14 @@ fn call(status: &str, more: Value) -> Value {
     call
 }
 
-/// Checks a request against what Vapi publishes. Its schemas are open, so unknown members are looked for here.
-#[track_caller]
-fn check_request(body: &Value) {
-    let Some(document) = published(SPEC) else { return };
-    for (value, name) in [
-        (body, "CreateCallDTO"),
-        (&body["customer"], "CreateCustomerDTO"),
-        (&body["assistantOverrides"], "AssistantOverrides"),
-    ] {
-        assert_valid(&schema(document.clone(), &format!("#/components/schemas/{name}")), value);
-        let known = &document["components"]["schemas"][name]["properties"];
-        for member in value.as_object().unwrap().keys() {
-            assert!(known.get(member).is_some(), "{name} has no {member}");
-        }
-    }
+/// Vapi's specification leaves other members open; we send none.
+fn facts() -> Facts {
+    Facts::of("vapi", close)
+}
+
+#[test]
+fn the_facts_are_what_vapi_publishes() {
+    facts().agree();
 }
 
 #[tokio::test]
@@ -72,21 +67,15 @@ async fn a_call_is_what_vapi_publishes() {
     assert_eq!(overrides["variableValues"]["message"], "Take your \"medicine\"");
     assert_eq!(overrides["metadata"]["punctual_idempotency_key"], message.idempotency_key);
     assert_eq!(overrides["metadata"]["punctual_attempt_key"], message.attempt_key);
-    check_request(&body);
-    // The slim document leaves this part out.
+    facts().check("CreateCall", &body);
     let detection = &overrides["voicemailDetection"];
     assert_eq!(*detection, json!({"provider": "vapi"}));
-    if let Some(document) = published("vapi/openapi.call.trimmed.json") {
-        let pointer = "#/components/schemas/AssistantOverrides/properties/voicemailDetection";
-        assert_valid(&schema(document, pointer), detection);
-    }
+    facts().check("VoicemailDetection", detection);
     let as_the_assistant_is_set = super::tests::channel(&url, &[("voicemail_detection", "false")]);
     platform.then(201, taken());
     as_the_assistant_is_set.send(&message).await.unwrap();
     assert_eq!(platform.take().remove(0).json()["assistantOverrides"].get("voicemailDetection"), None);
-    if let Some(document) = published(SPEC) {
-        assert_valid(&schema(document, "#/components/schemas/Call"), &taken());
-    }
+    facts().check("Call", &taken());
     assert!(channel.holds_unknown() && channel.gathers().is_none());
     assert_eq!((channel.limits().concurrency, channel.receiver(TO)), (10, url));
 }
@@ -103,9 +92,9 @@ async fn every_shape_of_call_is_what_vapi_publishes() {
             platform.then(201, taken());
             channel(&url, &[]).send(&message).await.unwrap();
             let body = platform.take().remove(0).json();
-            check_request(&body);
+            facts().check("CreateCall", &body);
             let said = body["assistantOverrides"]["variableValues"]["first_words"].as_str().unwrap();
-            assert!(said.starts_with(&format!("{}: {{{{ customer.number", texts(lang).reminder)), "{said}");
+            assert!(said.starts_with(&format!("{}: {{{{ customer.number", texts::texts(lang).reminder)), "{said}");
             assert!(said.chars().count() <= SAID_CHARS_MAX && said.contains("… (+"), "{said}");
             assert_eq!(body["assistantOverrides"]["firstMessage"], "{{ first_words }}");
         }
@@ -197,17 +186,17 @@ async fn a_call_is_followed_to_its_end() {
         assert_eq!(request.header("authorization"), "Bearer s3cret");
         followed
     };
-    for (status, expect) in [
-        ("scheduled", RINGS_EVERY),
-        ("queued", RINGS_EVERY),
-        ("ringing", RINGS_EVERY),
-        ("in-progress", TALKS_EVERY),
-        ("forwarding", TALKS_EVERY),
-    ] {
-        assert_eq!(follow(200, call(status, json!({}))).await, Ok(Followed::AskAgain(expect)));
-    }
-    for status in ["not-found", "deletion-failed", "brand-new"] {
-        assert_eq!(class(&follow(200, call(status, json!({}))).await.unwrap_err()), "unknown");
+    for status in facts().list("statuses").into_iter().chain(["brand-new"]) {
+        let followed = follow(200, call(status, json!({}))).await;
+        match status {
+            "scheduled" | "queued" | "ringing" => assert_eq!(followed, Ok(Followed::AskAgain(RINGS_EVERY))),
+            "in-progress" | "forwarding" => assert_eq!(followed, Ok(Followed::AskAgain(TALKS_EVERY))),
+            // An end without a reason says nothing about the person.
+            "ended" | "not-found" | "deletion-failed" | "brand-new" => {
+                assert_eq!(class(&followed.unwrap_err()), "unknown", "{status}");
+            }
+            new => panic!("{new} is new: decide what it means"),
+        }
     }
     let ended = |reason: &str| call("ended", json!({"endedReason": reason}));
     assert_eq!(follow(200, ended("customer-ended-call")).await, Ok(Followed::Reached));
@@ -241,6 +230,23 @@ async fn a_call_is_followed_to_its_end() {
 }
 
 #[test]
+fn the_reasons_that_we_name_are_decided_on_purpose() {
+    let facts = facts();
+    for (group, expect) in [
+        ("heard", Ended::Heard),
+        ("heard_if_talked", Ended::HeardIfTalked),
+        ("not_heard", Ended::NotHeard),
+        ("never", Ended::Never),
+    ] {
+        for reason in texts(facts.at(&format!("/reasons/{group}"))) {
+            assert_eq!(reason::ended(reason), Some(expect), "{reason}");
+        }
+    }
+    assert_eq!(reason::ended("brand-new"), None);
+    assert_eq!(reason::ended(""), None);
+}
+
+#[test]
 fn every_reason_is_decided_on_purpose() {
     let Some(document) = published(SPEC) else { return };
     let reasons = document["components"]["schemas"]["Call"]["properties"]["endedReason"]["enum"].as_array().unwrap();
@@ -254,8 +260,11 @@ fn every_reason_is_decided_on_purpose() {
     }
     let n = |wanted: Ended| decided.iter().filter(|(ended, _)| *ended == wanted).count();
     assert_eq!([Ended::Heard, Ended::HeardIfTalked, Ended::NotHeard, Ended::Never].map(n), [19, 532, 38, 6]);
-    assert_eq!(reason::ended("brand-new"), None);
-    assert_eq!(reason::ended(""), None);
+    let facts = facts();
+    for reason in facts.at("/reasons").as_object().unwrap().values().flat_map(texts) {
+        assert!(decided.iter().any(|(_, theirs)| *theirs == reason), "Vapi has no reason {reason}");
+    }
+    report::ran(&format!("{} reasons of {SPEC} are decided", decided.len()));
 }
 
 #[test]

@@ -79,22 +79,25 @@ fn keyed(bytes: &[u8]) -> Hmac<Sha256> {
 
 #[cfg(test)]
 mod tests {
+    use punctual_testkit::report;
     use serde_json::Value;
 
     use super::*;
+    use crate::spec::facts::Facts;
+    use crate::spec::published;
 
-    /// The published vectors, which lie beside the checkout and are not part of it.
-    fn vectors(file: &str) -> Option<Value> {
-        let path = format!("{}/../../../shared/data/specs/{file}", env!("CARGO_MANIFEST_DIR"));
-        let Ok(text) = std::fs::read_to_string(path) else {
-            println!("skipped: {file} is not here");
-            return None;
-        };
-        Some(serde_json::from_str(&text).unwrap())
+    /// Our own vectors, and those of a published file where it is here.
+    fn rows(ours: &str, file: &str, theirs: impl Fn(&Value) -> Vec<Value>) -> Vec<Value> {
+        let rows = Facts::of("signatures", |_| ()).at(&format!("/{ours}")).as_array().unwrap().clone();
+        let theirs = published(file).map(|document| theirs(&document)).unwrap_or_default();
+        if !theirs.is_empty() {
+            report::ran(&format!("{} rows of {file} agree ({ours})", theirs.len()));
+        }
+        rows.into_iter().chain(theirs).collect()
     }
 
-    fn rows<'a>(vectors: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-        vectors[key].as_array().unwrap().iter()
+    fn list(document: &Value, key: &str) -> Vec<Value> {
+        document[key].as_array().unwrap().clone()
     }
 
     #[test]
@@ -108,10 +111,7 @@ mod tests {
 
     #[test]
     fn every_standard_webhooks_vector_agrees() {
-        let Some(vectors) = vectors("standard-webhooks/vectors.json") else {
-            return;
-        };
-        for row in rows(&vectors, "symmetric") {
+        for row in rows("webhook", "standard-webhooks/vectors.json", |all| list(all, "symmetric")) {
             let text = |key: &str| row[key].as_str().unwrap();
             let payload = match row["payload"].as_str() {
                 Some(payload) => payload.to_owned(),
@@ -130,24 +130,19 @@ mod tests {
 
     #[test]
     fn every_hmac_vector_agrees() {
-        let Some(vectors) = vectors("signatures/wycheproof_hmac_sha256_test.json") else {
-            return;
-        };
         let hex = |text: &Value| -> Vec<u8> {
             let digits = text.as_str().unwrap().as_bytes();
             let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
             digits.chunks(2).map(byte).collect()
         };
-        let mut n_checked = 0;
-        for row in rows(&vectors, "testGroups").flat_map(|group| rows(group, "tests")) {
+        let tests = |all: &Value| list(all, "testGroups").iter().flat_map(|group| list(group, "tests")).collect();
+        for row in rows("hmac_sha256", "signatures/wycheproof_hmac_sha256_test.json", tests) {
             let mut mac = keyed(&hex(&row["key"]));
             mac.update(&hex(&row["msg"]));
             let (ours, tag) = (mac.finalize().into_bytes(), hex(&row["tag"]));
-            let valid = row["result"] == "valid";
-            assert_eq!(ours[..tag.len()] == tag, valid, "{}", row["tcId"]);
-            n_checked += 1;
+            let valid = row["result"] == "valid" || row["valid"] == true;
+            assert_eq!(ours[..tag.len()] == tag, valid, "{row}");
         }
-        assert!(n_checked > 100);
     }
 
     #[test]
@@ -159,10 +154,7 @@ mod tests {
             assert_eq!(error.field, "secret");
             assert!(wrong.len() < 5 || !error.to_string().contains(wrong), "{error}");
         }
-        let Some(vectors) = vectors("standard-webhooks/vectors.json") else {
-            return;
-        };
-        for row in rows(&vectors, "secret_format") {
+        for row in rows("secret_format", "standard-webhooks/vectors.json", |all| list(all, "secret_format")) {
             let text = row["secret"].as_str().unwrap();
             // Keys of the asymmetric scheme are valid there and none of ours.
             let expect = row["valid"] == true && text.starts_with(PREFIX);

@@ -47,7 +47,7 @@ fn installed(name: &str, found: Option<PathBuf>, package: &str) -> Option<PathBu
     }
     let reason = format!("{name} is not installed (Debian package {package}; scripts/test installs it)");
     if std::env::var("PUNCTUAL_TEST_SKIP_SERVERS").is_ok_and(|value| value == "1") {
-        println!("skipped: {reason}");
+        crate::report::left_out(&format!("a test that needs {name}: {reason}"));
         return None;
     }
     panic!("{reason}; PUNCTUAL_TEST_SKIP_SERVERS=1 skips the tests that need it");

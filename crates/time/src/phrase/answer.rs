@@ -689,11 +689,8 @@ mod tests {
 
     #[test]
     fn the_public_corpus_is_understood() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/answers/clinc_en.jsonl");
-        let Ok(corpus) = std::fs::read_to_string(path) else {
-            eprintln!("skipped: {path} is not here");
-            return;
-        };
+        let Some(path) = crate::report::public("answers/clinc_en.jsonl") else { return };
+        let corpus = std::fs::read_to_string(path).unwrap();
         let mut counts = std::collections::BTreeMap::new();
         for line in corpus.lines() {
             let row: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -702,13 +699,13 @@ mod tests {
             *n += 1;
             *right += usize::from(said(row["text"].as_str().unwrap(), Some(Lang::En)) == expected);
         }
-        eprintln!("right of all: {counts:?}");
         for (expected, least) in [("ack", 90), ("dismiss", 85)] {
             let (n, right) = counts[expected];
             assert!(right * 100 >= n * least, "{expected}: {right} of {n}");
         }
         let (n, right) = counts["-"];
         assert!((n - right) * 1000 <= n, "{} of {n} are taken for an answer", n - right);
+        crate::report::ran(&format!("answers/clinc_en.jsonl, how many there are and how many are right: {counts:?}"));
     }
 
     proptest::proptest! {

@@ -1,5 +1,7 @@
-//! Checks against what the platforms publish: a local server writes down every request, and the platform's own
-//! machine-readable specification says whether it is right.
+//! Checks of what the channels send: a local server writes down every request, and the facts that we keep about the platform,
+//! and the platform's own machine-readable specification where it is at hand, say whether it is right.
+
+pub(crate) mod facts;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -11,21 +13,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::IntoResponse;
 use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_testkit::report;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::common::fields::Fields;
 
-/// A specification that lies beside the checkout and is not part of it; `None`, and a word why, where it is not there.
+/// A specification that lies beside the checkout and is not part of it; `None`, and a line in the report, where it is missing.
 pub(crate) fn published(file: &str) -> Option<Value> {
-    let path = format!("{}/../../../shared/data/specs/{file}", env!("CARGO_MANIFEST_DIR"));
-    match std::fs::read_to_string(path) {
-        Ok(text) => Some(serde_json::from_str(&text).unwrap()),
-        Err(_) => {
-            println!("skipped: {file} is not here");
-            None
-        }
-    }
+    let path = report::public(&format!("specs/{file}"))?;
+    let text = std::fs::read_to_string(&path).unwrap();
+    Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// The schema at `pointer` (such as `#/components/schemas/Message`) of a document, with everything it refers to.
@@ -33,6 +31,9 @@ pub(crate) fn published(file: &str) -> Option<Value> {
 /// OpenAPI 3.0 says `nullable` where JSON Schema says `"type": [.., "null"]`; that is put right first.
 pub(crate) fn schema(mut document: Value, pointer: &str) -> jsonschema::Validator {
     open_nullable(&mut document);
+    if pointer == "#" {
+        return jsonschema::draft202012::new(&document).unwrap();
+    }
     let mut root = json!({ "$ref": pointer });
     for part in ["components", "definitions", "$defs", "paths"] {
         if let Some(value) = document.get(part) {
