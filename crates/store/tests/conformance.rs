@@ -1,92 +1,151 @@
-//! Every store shows the behaviour every store must show: SQLite with its threads and on the caller's thread, PostgreSQL
-//! directly and behind a PgBouncer in transaction mode.
+//! Every store shows the behaviour every store must show, one rule a test: the one in memory, SQLite with its threads and on the
+//! caller's thread, PostgreSQL directly and behind a PgBouncer in transaction mode.
+//!
+//! The tests are made from the list of rules (libtest-mimic instead of `#[test]`), so that a rule is written down once and a store
+//! is one line here. All share one PostgreSQL, which ends with this program; each has a database of its own.
 
-use std::sync::Arc;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 
+use libtest_mimic::{Arguments, Completion, Trial};
+use punctual_core::clock::BoxFuture;
 use punctual_core::store::Store;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{Options, SqliteStore};
-use punctual_testkit::conformance::{exercise, exercise_poison};
+use punctual_testkit::conformance::{Rule, every_rule, exercise_poison};
 use punctual_testkit::memory::MemoryStore;
 use punctual_testkit::servers::{PgBouncer, Postgres};
 
-async fn run(options: Options) {
+fn main() -> ExitCode {
+    let mut args = Arguments::from_args();
+    if args.test_threads.is_none() {
+        args.test_threads = std::env::var("RUST_TEST_THREADS").ok().and_then(|n| n.parse().ok());
+    }
     let folder = tempfile::tempdir().expect("a place for temporary files");
-    let mut n_made = 0;
-    exercise(|| {
-        n_made += 1;
-        let path = folder.path().join(format!("{n_made}.db"));
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, options.clone()).expect("a new file opens"));
-        async { store }
+    let servers = Shared::default();
+    let mut trials = vec![unreadable_on_sqlite(), unreadable_on_postgres(&servers)];
+    let mut on = |store: &str, open: Open| trials.extend(each_rule(store, &open));
+
+    on("memory", Arc::new(|| Some(Box::pin(async { MemoryStore::empty() }))));
+    on("sqlite", in_file(folder.path(), "threads", Options::default()));
+    on("sqlite_on_the_callers_thread", in_file(folder.path(), "inline", Options { inline: true, durable: false }));
+    on("postgres", in_database(&servers, |servers, database| servers.postgres.url(database)));
+    on("postgres_behind_pgbouncer", in_database(&servers, |servers, database| servers.pgbouncer.url(database)));
+
+    let needs_servers = |trial: &Trial| trial.name().starts_with("postgres") && !args.is_filtered_out(trial);
+    if !args.list && trials.iter().any(needs_servers) {
+        // In the thread that lives longest: a server ends with the thread that started it.
+        let _ = servers.set(Servers::start());
+    }
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+/// Opens a new, empty store; `None` where its server is not installed and a test may be skipped for that.
+type Open = Arc<dyn Fn() -> Option<BoxFuture<Arc<dyn Store>>> + Send + Sync>;
+
+/// Every rule as a test of its own.
+fn each_rule(store: &str, open: &Open) -> Vec<Trial> {
+    let trial = |(name, rule): (String, Rule)| {
+        let open = Arc::clone(open);
+        test(format!("{store}::{name}"), move || {
+            let store = open()?;
+            Some(Box::pin(async move { rule.show(store.await).await }))
+        })
+    };
+    every_rule().map(trial).collect()
+}
+
+/// A test in a runtime of its own.
+fn test(name: String, run: impl FnOnce() -> Option<BoxFuture<()>> + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || {
+        let Some(test) = run() else { return Ok(Completion::ignored_with("its server is not installed")) };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+        runtime.block_on(test);
+        Ok(Completion::Completed)
     })
-    .await;
 }
 
-#[tokio::test]
-async fn with_threads() {
-    run(Options::default()).await;
+fn in_file(folder: &Path, name: &str, options: Options) -> Open {
+    let (folder, name) = (folder.to_owned(), name.to_owned());
+    let n_made = std::sync::atomic::AtomicUsize::new(0);
+    Arc::new(move || {
+        let number = n_made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let store = SqliteStore::open(&folder.join(format!("{name}-{number}.db")), options.clone());
+        let store: Arc<dyn Store> = Arc::new(store.expect("a new file opens"));
+        Some(Box::pin(async { store }))
+    })
 }
 
-#[tokio::test]
-async fn on_the_callers_thread() {
-    run(Options { inline: true, durable: false }).await;
-}
-
-#[tokio::test]
-async fn in_memory() {
-    exercise(|| async { MemoryStore::empty() }).await;
-}
-
-/// Shows it on databases that are copies of one, each opened at the URL that `url_of` gives it.
-async fn run_postgres(server: &Postgres, url_of: impl Fn(&str) -> String) {
-    let template = server.new_database(None);
-    postgres::migrate(&server.url(&template)).await.expect("a new database can be used");
-    exercise(|| {
-        let url = url_of(&server.new_database(Some(&template)));
-        async move {
+fn in_database(servers: &Shared, url_of: fn(&Servers, &str) -> String) -> Open {
+    let servers = Arc::clone(servers);
+    Arc::new(move || {
+        let servers = running(&servers)?;
+        let url = url_of(servers, &servers.postgres.new_database(Some(&servers.template)));
+        Some(Box::pin(async move {
             let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&url).await.expect("a copy can be used"));
             store
-        }
+        }))
     })
-    .await;
 }
 
-// Several threads, so that a connection can close while a test waits for a copy of its database.
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_directly() {
-    let Some(server) = Postgres::start() else { return };
-    run_postgres(&server, |database| server.url(database)).await;
+/// What all tests on PostgreSQL share.
+struct Servers {
+    // It ends before the server that it stands before.
+    pgbouncer: PgBouncer,
+    postgres: Postgres,
+    /// A database with punctual's tables and nothing in them. Copying it is faster than making them.
+    template: String,
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_behind_pgbouncer() {
-    let Some(server) = Postgres::start() else { return };
-    let Some(bouncer) = PgBouncer::start(&server) else { return };
-    run_postgres(&server, |database| bouncer.url(database)).await;
+/// Empty until a test needs them; `None` where they are not installed and tests may be skipped for that.
+type Shared = Arc<OnceLock<Option<Servers>>>;
+
+fn running(servers: &Shared) -> Option<&Servers> {
+    servers.get().expect("main has looked for them").as_ref()
 }
 
-#[tokio::test]
-async fn what_cannot_be_read_stops_nobody_on_sqlite() {
-    let folder = tempfile::tempdir().expect("a place for temporary files");
-    let path = folder.path().join("p.db");
-    let store = SqliteStore::open(&path, Options::default()).expect("a new file opens");
-    exercise_poison(Arc::new(store), |table, set| {
-        let db = rusqlite::Connection::open(&path).expect("the file can be opened twice");
-        let sql = format!("UPDATE {table} SET {}", set.replace("{reminder}", "reminder"));
-        assert!(db.execute(&sql, []).expect("the table is there") > 0, "{sql}");
+impl Servers {
+    fn start() -> Option<Self> {
+        let postgres = Postgres::start()?;
+        let pgbouncer = PgBouncer::start(&postgres)?;
+        let template = postgres.new_database(None);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+        runtime.block_on(postgres::migrate(&postgres.url(&template))).expect("a new database can be used");
+        Some(Self { pgbouncer, postgres, template })
+    }
+}
+
+fn unreadable_on_sqlite() -> Trial {
+    test("sqlite::what_cannot_be_read_stops_nobody".into(), || {
+        let folder = tempfile::tempdir().expect("a place for temporary files");
+        let path = folder.path().join("p.db");
+        let store = SqliteStore::open(&path, Options::default()).expect("a new file opens");
+        Some(Box::pin(async move {
+            let _folder = folder;
+            exercise_poison(Arc::new(store), |table, set| {
+                let db = rusqlite::Connection::open(&path).expect("the file can be opened twice");
+                let sql = format!("UPDATE {table} SET {}", set.replace("{reminder}", "reminder"));
+                assert!(db.execute(&sql, []).expect("the table is there") > 0, "{sql}");
+            })
+            .await;
+        }))
     })
-    .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_stops_nobody_on_postgres() {
-    let Some(server) = Postgres::start() else { return };
-    let database = server.new_database(None);
-    let store = PostgresStore::open(&server.url(&database)).await.expect("a new database can be used");
-    exercise_poison(Arc::new(store), |table, set| {
-        let table = if table == "user" { "app_user" } else { table };
-        server
-            .sql(&database, &format!("update punctual.{table} set {}", set.replace("{reminder}", "punctual.reminder")));
+fn unreadable_on_postgres(servers: &Shared) -> Trial {
+    let servers = Arc::clone(servers);
+    test("postgres::what_cannot_be_read_stops_nobody".into(), move || {
+        let database = running(&servers)?.postgres.new_database(None);
+        Some(Box::pin(async move {
+            let server = &running(&servers).expect("it has just made a database").postgres;
+            let store = PostgresStore::open(&server.url(&database)).await.expect("a new database can be used");
+            exercise_poison(Arc::new(store), |table, set| {
+                let table = if table == "user" { "app_user" } else { table };
+                let set = set.replace("{reminder}", "punctual.reminder");
+                server.sql(&database, &format!("update punctual.{table} set {set}"));
+            })
+            .await;
+        }))
     })
-    .await;
 }

@@ -7,6 +7,7 @@ use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::servers::{Postgres, PostgresOptions};
+use punctual_testkit::wait::until_blocking;
 use reqwest::{Method, StatusCode};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -202,8 +203,7 @@ impl Node {
     pub(crate) fn pause(&self) {
         self.server().signal(Signal::STOP);
         // On a busy machine a thread goes on for a moment after the signal was sent.
-        let looks_max = 1_000_000;
-        assert!((0..looks_max).any(|_| is_stopped(self.server().pid())), "it does not stop");
+        until_blocking("every thread of it stands still", || is_stopped(self.server().pid()));
     }
 
     /// Lets it go on.

@@ -67,7 +67,8 @@ async fn nodes_come_and_go_and_every_reminder_has_one_effect() {
 }
 
 /// A node that is killed.
-pub(crate) async fn a_dead_nodes_work_is_done_by_others() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_nodes_work_is_done_by_others() {
     let Some(mut cluster) = Cluster::of(2) else { return };
     cluster.until_divided().await;
     let receiver = Receiver::listen().await;

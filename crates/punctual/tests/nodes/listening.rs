@@ -19,7 +19,8 @@ const NOTICED_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 const LATE_MAX: Duration = Duration::from_secs(5);
 
 /// A node whose listening connection is swallowed, and for a while every new one.
-pub(crate) async fn a_listening_connection_that_died_silently_is_noticed_and_made_again() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listening_connection_that_died_silently_is_noticed_and_made_again() {
     let Some(mut cluster) = Cluster::new() else { return };
     let deaf = cluster.add_behind_proxy(&[]);
     let other = cluster.add(&[]);

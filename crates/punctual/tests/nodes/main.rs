@@ -37,38 +37,3 @@ mod plain_sql;
 mod skewed;
 mod together;
 mod unreachable;
-
-use std::thread::JoinHandle;
-
-/// These scenarios wait for leases to end and for silence to be noticed, so they run at once: each has nodes and a database of its
-/// own, and waiting costs nothing.
-#[test]
-fn what_a_node_can_no_longer_do_others_do() {
-    at_once([
-        alone(killed::a_dead_nodes_work_is_done_by_others),
-        alone(paused::a_node_that_slept_past_its_lease_changes_nothing),
-        alone(partitioned::others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself),
-        alone(listening::a_listening_connection_that_died_silently_is_noticed_and_made_again),
-        alone(together::a_rate_is_kept_by_all_nodes_together),
-        alone(together::what_one_node_is_told_to_wait_all_wait),
-        alone(unreachable::a_node_without_a_database_tries_about_once_a_second_and_is_back_at_once),
-    ]);
-}
-
-/// Waits for scenarios that run beside each other.
-fn at_once(scenarios: impl IntoIterator<Item = JoinHandle<()>>) {
-    for scenario in scenarios {
-        if let Err(failure) = scenario.join() {
-            std::panic::resume_unwind(failure);
-        }
-    }
-}
-
-/// Runs a scenario in a thread and a runtime of its own. Starting a server blocks its thread, and a neighbour that is blocked for
-/// longer than a node waits for a request loses its connection.
-fn alone<S: Future<Output = ()>>(scenario: impl FnOnce() -> S + Send + 'static) -> JoinHandle<()> {
-    std::thread::spawn(|| {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        runtime.block_on(scenario());
-    })
-}

@@ -13,7 +13,8 @@ use crate::receiver::Receiver;
 use crate::sizes;
 
 /// A node whose connections are all swallowed.
-pub(crate) async fn others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself() {
     let Some(mut cluster) = Cluster::new() else { return };
     let cut_off = cluster.add_behind_proxy(&[]);
     let other = cluster.add(&[]);

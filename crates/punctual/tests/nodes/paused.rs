@@ -9,7 +9,8 @@ use crate::common::soon;
 use crate::receiver::Receiver;
 
 /// A node that is stopped with SIGSTOP and goes on when its leases are others'.
-pub(crate) async fn a_node_that_slept_past_its_lease_changes_nothing() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_slept_past_its_lease_changes_nothing() {
     let Some(mut cluster) = Cluster::new() else { return };
     // Few at once: most of what a node holds has not begun.
     let few = [("PUNCTUAL_WEBHOOK_CONCURRENCY", "3")];

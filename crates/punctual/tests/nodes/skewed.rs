@@ -5,24 +5,16 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::Clock;
+use punctual_testkit::report;
 use reqwest::Method;
 
 use crate::books::Books;
 use crate::cluster::{Cluster, a_reminder, spread};
 use crate::common::soon;
 use crate::receiver::Receiver;
-use crate::{alone, at_once};
 
 /// How late anything may be, on a machine that is busy with other tests.
 const LATE_MAX: Duration = Duration::from_secs(1);
-
-#[test]
-fn the_databases_clock_is_the_clock() {
-    at_once([
-        alone(wrong_clocks_make_nothing_early_and_nothing_late),
-        alone(a_clock_that_jumps_makes_nothing_early_and_nothing_late),
-    ]);
-}
 
 /// The library that shows programs another time, or why there is no test.
 fn faketime() -> Option<PathBuf> {
@@ -32,12 +24,13 @@ fn faketime() -> Option<PathBuf> {
         let reason = "libfaketime is not installed (Debian package faketime; scripts/test installs it)";
         let may_skip = std::env::var("PUNCTUAL_TEST_SKIP_SERVERS").is_ok_and(|value| value == "1");
         assert!(may_skip, "{reason}; PUNCTUAL_TEST_SKIP_SERVERS=1 skips the tests that need it");
-        println!("skipped: {reason}");
+        report::left_out(&format!("a test that needs libfaketime: {reason}"));
     }
     found
 }
 
 /// Clocks that are wrong from the beginning.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_clocks_make_nothing_early_and_nothing_late() {
     let (Some(library), Some(mut cluster)) = (faketime(), Cluster::new()) else { return };
     for skew in ["+3s", "-3s", "+1h"] {
@@ -80,6 +73,7 @@ async fn wrong_clocks_make_nothing_early_and_nothing_late() {
 }
 
 /// A clock that is set while the node runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_jumps_makes_nothing_early_and_nothing_late() {
     let (Some(library), Some(mut cluster)) = (faketime(), Cluster::new()) else { return };
     let dir = tempfile::tempdir().unwrap();

@@ -40,7 +40,8 @@ async fn create(node: &Node, to: &str, wanted: &[(String, Timestamp)]) {
     assert_eq!(status, 201, "{body}");
 }
 
-pub(crate) async fn a_rate_is_kept_by_all_nodes_together() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_is_kept_by_all_nodes_together() {
     const COUNT: usize = 60;
     let Some(cluster) = cluster("10/s") else { return };
     cluster.until_divided().await;
@@ -57,7 +58,8 @@ pub(crate) async fn a_rate_is_kept_by_all_nodes_together() {
     cluster.all_delivered();
 }
 
-pub(crate) async fn what_one_node_is_told_to_wait_all_wait() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_node_is_told_to_wait_all_wait() {
     let Some(cluster) = cluster("none") else { return };
     cluster.until_divided().await;
     let asked: Arc<Mutex<Vec<Timestamp>>> = Arc::default();

@@ -19,7 +19,8 @@ const TRIES_MAX: usize = 20;
 const BACK_WITHIN: SignedDuration = SignedDuration::from_millis(2_500);
 
 /// A node that is refused every connection.
-pub(crate) async fn a_node_without_a_database_tries_about_once_a_second_and_is_back_at_once() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_without_a_database_tries_about_once_a_second_and_is_back_at_once() {
     let Some(mut cluster) = Cluster::new() else { return };
     let node = cluster.add_behind_proxy(&[]);
     cluster.until_divided().await;

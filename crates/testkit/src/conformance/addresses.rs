@@ -8,7 +8,6 @@ use punctual_core::store::DeadAddress;
 use punctual_core::user::User;
 
 use super::desk::{Desk, at, failed, once, run, taken};
-use super::rules;
 
 rules!(
     an_address_that_is_gone_is_dead_with_the_result_that_said_so,

@@ -10,7 +10,6 @@ use punctual_core::store::{ReminderQuery, ReminderView};
 use punctual_core::user::User;
 
 use super::desk::{Desk, asking, at, every, failed, once, taken};
-use super::rules;
 
 rules!(
     a_critical_reminder_that_failed_is_told_to_each_admin,

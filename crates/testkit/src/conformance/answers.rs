@@ -7,7 +7,6 @@ use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::store::{By, Said};
 
 use super::desk::{Desk, asking, at, every, once, run, taken};
-use super::rules;
 
 rules!(
     an_ack_completes,

@@ -11,7 +11,6 @@ use punctual_core::user::{Except, Person, QuietHours, User};
 use punctual_core::zone::Zone;
 
 use super::desk::{Desk, LEASE, asking, at, failed, once, run, taken};
-use super::rules;
 
 rules!(
     the_most_urgent_come_first_and_then_the_earliest,

@@ -7,7 +7,6 @@ use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::store::{By, ChangeError};
 
 use super::desk::{Desk, asking, at, every, failed, once, run, taken};
-use super::rules;
 
 rules!(
     a_cancel_ends_everything,

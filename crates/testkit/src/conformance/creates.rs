@@ -9,7 +9,6 @@ use punctual_core::store::{Answer, Answered, By, ChangeError, Create, NewReminde
 use punctual_core::zone::Zone;
 
 use super::desk::{Desk, at, every, once, run};
-use super::rules;
 
 rules!(
     a_created_reminder_reads_back_whole,

@@ -8,7 +8,6 @@ use punctual_core::user::{ApiKey, Except, QuietHours, User};
 use punctual_core::zone::Zone;
 
 use super::desk::{Desk, at, every, failed, once};
-use super::rules;
 
 rules!(
     users_are_kept_and_replaced,

@@ -7,7 +7,6 @@ use punctual_core::reminder::{Address, OnUnknown, Reminder};
 use punctual_core::store::Claim;
 
 use super::desk::{Desk, LEASE, at, every, once, run, taken};
-use super::rules;
 
 rules!(
     an_expired_lease_is_taken_over_and_its_attempt_unknown,

@@ -7,7 +7,6 @@ use punctual_core::occurrence::StateKind::{Missed, Scheduled};
 use punctual_core::reminder::{Misfire, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 
 use super::desk::{Desk, at, every, once};
-use super::rules;
 
 rules!(
     a_single_reminder_is_delivered_however_late,

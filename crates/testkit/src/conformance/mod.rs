@@ -1,23 +1,11 @@
 //! The behaviour every store must show, written once.
 //!
-//! A store's own tests call `exercise` with a way to make an empty store. A new rule about stores starts here.
+//! A store's own tests show [`every_rule`] on a new store, each as a test of its own. A new rule about stores starts
+//! here; a function that no list names is dead code, which the compiler refuses.
 
-mod addresses;
-mod alerts;
-mod answers;
-mod claims;
-mod commands;
-mod creates;
 mod desk;
-mod keeping;
-mod leases;
-mod misfires;
 mod poison;
-mod quiet;
-mod reads;
-mod settles;
 
-use std::future::Future;
 use std::sync::Arc;
 
 use punctual_core::clock::BoxFuture;
@@ -26,42 +14,41 @@ use punctual_core::store::Store;
 use desk::Desk;
 pub use poison::exercise_poison;
 
-/// One rule: its name, and what shows it on an empty store.
-type Rule = (&'static str, fn(Desk) -> BoxFuture<()>);
+/// One rule, which an empty store can show.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    name: &'static str,
+    show: fn(Desk) -> BoxFuture<()>,
+}
+
+impl Rule {
+    /// Shows the rule on an empty store.
+    ///
+    /// # Panics
+    /// When the store breaks it.
+    pub async fn show(self, store: Arc<dyn Store>) {
+        (self.show)(Desk::new(store)).await;
+    }
+}
 
 /// Makes a table of rules out of async functions.
 macro_rules! rules {
     ($($rule:ident),+ $(,)?) => {
-        pub(super) const RULES: &[super::Rule] = &[$((stringify!($rule), |desk| Box::pin($rule(desk)))),+];
+        pub(super) const RULES: &[super::Rule] =
+            &[$(super::Rule { name: stringify!($rule), show: |desk| Box::pin($rule(desk)) }),+];
     };
 }
-use rules;
 
-/// Shows every rule, each on a store of its own.
-///
-/// # Panics
-/// When a store breaks a rule; what was printed last names it.
-pub async fn exercise<F, M>(mut make: M)
-where
-    M: FnMut() -> F,
-    F: Future<Output = Arc<dyn Store>>,
-{
-    let files = [
-        creates::RULES,
-        reads::RULES,
-        claims::RULES,
-        leases::RULES,
-        settles::RULES,
-        misfires::RULES,
-        answers::RULES,
-        commands::RULES,
-        keeping::RULES,
-        addresses::RULES,
-        quiet::RULES,
-        alerts::RULES,
-    ];
-    for (name, rule) in files.into_iter().flatten() {
-        println!("rule: {name}");
-        rule(Desk::new(make().await)).await;
-    }
+/// Names the files that have rules, each once.
+macro_rules! files {
+    ($($file:ident),+ $(,)?) => {
+        $(mod $file;)+
+        const FILES: &[(&str, &[Rule])] = &[$((stringify!($file), $file::RULES)),+];
+    };
+}
+files!(creates, reads, claims, leases, settles, misfires, answers, commands, keeping, addresses, quiet, alerts);
+
+/// Every rule and its name, such as `claims::the_earliest_comes_first`.
+pub fn every_rule() -> impl Iterator<Item = (String, Rule)> {
+    FILES.iter().flat_map(|(file, rules)| rules.iter().map(move |rule| (format!("{file}::{}", rule.name), *rule)))
 }

@@ -11,7 +11,6 @@ use punctual_core::store::{AuditQuery, Claims};
 use punctual_core::user::{Except, QuietHours, User};
 
 use super::desk::{Desk, asking, at, every, failed, once, run, taken};
-use super::rules;
 
 rules!(
     what_falls_into_quiet_hours_waits_for_their_end,
@@ -31,6 +30,7 @@ rules!(
     what_waited_while_nothing_ran_is_missed_by_policy,
     what_is_asked_for_by_hand_is_sent_at_once,
     what_was_put_off_ahead_of_its_moment_is_not_told_before_it,
+    a_run_that_its_person_frees_is_not_due_before_its_own_instant_also_where_the_clock_was_set_back,
 );
 
 /// The desk's day begins at 22:13:20 UTC. Quiet from 22:15 (second 100) until 22:30 (second 1000).
@@ -391,4 +391,27 @@ async fn what_was_put_off_ahead_of_its_moment_is_not_told_before_it(desk: Desk) 
     assert_eq!(put(&desk, ann(), QUIET_FROM - 1).await, [at(QUIET_FROM)]);
     assert_eq!(desk.states(reminder.id).await, [(StateKind::Waiting, QUIET_FROM)]);
     assert_eq!(desk.claim_one(QUIET_FROM).await.wake_at, at(QUIET_FROM));
+}
+
+async fn a_run_that_its_person_frees_is_not_due_before_its_own_instant_also_where_the_clock_was_set_back(desk: Desk) {
+    for (number, wait) in [(1, quiet(Except::Critical)), (2, paused(QUIET_TO))] {
+        let made_for = 200 * i64::from(number);
+        put(&desk, wait, 0).await;
+        let reminder = once(number, made_for);
+        desk.create(&[&reminder]).await;
+        assert_eq!(puts_off(&desk, made_for).await.ended, [StateKind::Waiting]);
+        // By the time the person may be disturbed again, the clock shows an earlier time than that of the run.
+        let freed = made_for - 50;
+        if number == 1 {
+            assert_eq!(put(&desk, ann(), freed).await, [at(made_for)]);
+        } else {
+            let wakes = desk.store.delete_user("ann", at(freed)).await.expect("the store works");
+            assert_eq!(wakes, Some(vec![at(made_for)]));
+        }
+        assert_eq!(desk.states(reminder.id).await, [(StateKind::Waiting, made_for)]);
+        assert_eq!(desk.claim(made_for - 1).await.n_taken, 0, "it is not due yet");
+        let claimed = desk.claim_one(made_for).await;
+        assert_eq!(claimed.wake_at, at(made_for));
+        desk.settle(&claimed, taken(), made_for).await;
+    }
 }

@@ -9,7 +9,6 @@ use punctual_core::shard::Shards;
 use punctual_core::store::{AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, StatusFilter, Upcoming, Window};
 
 use super::desk::{Desk, LEASE, at, every, failed, once};
-use super::rules;
 
 rules!(
     a_list_is_newest_first_and_comes_in_pages,

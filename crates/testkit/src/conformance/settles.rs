@@ -10,7 +10,6 @@ use punctual_core::shard::Shards;
 use punctual_core::store::Window;
 
 use super::desk::{Desk, at, every, failed, once, run, taken};
-use super::rules;
 
 rules!(
     a_single_reminder_is_over_when_it_was_delivered,
