@@ -13,6 +13,7 @@ use punctual_channels::common::fields::Fields;
 use punctual_channels::setup::{Server, make};
 use punctual_core::channel::{Channel, Held, Receipt, SendError};
 use punctual_testkit::servers::Exim;
+use punctual_testkit::wait::until_some;
 
 const TO: &str = "bob@example.org";
 
@@ -30,20 +31,11 @@ fn plain(exim: &Exim) -> Arc<dyn Channel> {
 
 /// The `Message-ID` of each mail that arrived, sorted, once there are at least `n`.
 async fn arrived(exim: &Exim, n: usize) -> Vec<String> {
-    soon(async {
-        loop {
-            let mails = exim.mails();
-            if mails.len() >= n {
-                let id =
-                    |mail: &String| mail.lines().find_map(|line| line.strip_prefix("Message-ID: ").map(str::to_owned));
-                let mut ids: Vec<_> = mails.iter().map(|mail| id(mail).unwrap()).collect();
-                ids.sort();
-                return ids;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
+    let mails = until_some("all mails are there", async || Some(exim.mails()).filter(|mails| mails.len() >= n)).await;
+    let id = |mail: &String| mail.lines().find_map(|line| line.strip_prefix("Message-ID: ").map(str::to_owned));
+    let mut ids: Vec<_> = mails.iter().map(|mail| id(mail).unwrap()).collect();
+    ids.sort();
+    ids
 }
 
 fn id(receipt: Receipt) -> String {
@@ -146,14 +138,9 @@ async fn a_server_that_is_stopped_and_started_in_the_middle_loses_nothing_that_w
         sent.extend(soon(sender).await.unwrap());
     }
     assert_eq!(sent.len(), (SENDERS * EACH) as usize);
-    let here = soon(async {
-        loop {
-            let here: BTreeSet<_> = arrived(&exim, sent.len()).await.into_iter().collect();
-            if here.len() >= sent.len() {
-                return here;
-            }
-            tokio::task::yield_now().await;
-        }
+    let here = until_some("each mail is there", async || {
+        let here: BTreeSet<_> = arrived(&exim, sent.len()).await.into_iter().collect();
+        Some(here).filter(|here| here.len() >= sent.len())
     })
     .await;
     assert_eq!(here, sent, "a mail that came twice came as the same mail");

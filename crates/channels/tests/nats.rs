@@ -16,6 +16,7 @@ use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Nats as Server;
+use punctual_testkit::wait::until;
 use serde_json::Value;
 
 fn config(server: &Server) -> Config {
@@ -177,12 +178,7 @@ async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
             let channel = Arc::clone(&channel);
             tokio::spawn(async move { channel.send(&message("game.x", run)).await })
         };
-        soon(async {
-            while n_messages(&stream).await <= u64::from(run) {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        until("it is stored", async || n_messages(&stream).await > u64::from(run)).await;
         assert!(!sending.is_finished());
         lose();
         let said = within(AT_ONCE, sending).await.unwrap();

@@ -23,6 +23,7 @@ use punctual_channels::rabbitmq::Config;
 use punctual_core::channel::{Channel, Receipt, SendError};
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::RabbitMq;
+use punctual_testkit::wait::until;
 use serde_json::Value;
 
 const QUEUE: &str = "games";
@@ -223,12 +224,7 @@ async fn a_broker_that_cannot_be_reached_is_unavailable(server: &RabbitMq) {
     let said = soon(channel.send(&message(QUEUE, 1))).await;
     assert!(matches!(&said, Err(SendError::Unavailable(why)) if why.contains("300ms")), "{said:?}");
     // The client's thread has let go of the connection that came to nothing.
-    soon(async {
-        while proxy.connections() > 0 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until("the connection is gone", async || proxy.connections() == 0).await;
 }
 
 async fn a_connection_that_swallows_is_unknown_and_left(server: &RabbitMq) {

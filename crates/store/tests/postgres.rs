@@ -17,8 +17,10 @@ use punctual_core::store::{
 };
 use punctual_core::user::User;
 use punctual_store::postgres::{self, MigrateReport, OpenError, PostgresStore};
+use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::{every, instant, once};
 use punctual_testkit::servers::{PgBouncer, Postgres, PostgresOptions};
+use punctual_testkit::wait::until_blocking;
 
 const NOW: &str = "2026-05-04T08:00:00Z";
 /// Ends every connection of a store.
@@ -174,7 +176,9 @@ async fn what_another_transaction_holds_is_stepped_around() {
         let holder = scope.spawn(|| server.sql(&database, url.1));
         let handle = tokio::runtime::Handle::current();
         let n_claimed = tokio::task::block_in_place(|| {
-            while server.sql(&database, "select count(*) from pg_locks where relation = 'punctual.occurrence'::regclass and mode = 'RowShareLock'") == "0" {}
+            let locked = "select count(*) from pg_locks \
+                          where relation = 'punctual.occurrence'::regclass and mode = 'RowShareLock'";
+            until_blocking("psql holds its rows", || server.sql(&database, locked) != "0");
             handle.block_on(async { store.claim(claim("a", 100)).await.unwrap().to_send.len() })
         });
         assert_eq!(n_claimed, 7);
@@ -286,7 +290,7 @@ async fn a_caller_that_goes_away_leaves_nothing_half_done() {
     }
     // What was sent before the caller went away may still be under way.
     let running = "select count(*) from pg_stat_activity where application_name = 'punctual' and state <> 'idle'";
-    while server.sql(&database, running) != "0" {}
+    until_blocking("nothing is under way", || server.sql(&database, running) == "0");
     let halves = "select count(*) from punctual.reminder r full join punctual.occurrence o on o.reminder_id = r.id \
                   full join punctual.audit a on a.reminder_id = r.id \
                   where r.id is null or o.reminder_id is null or a.reminder_id is null";
@@ -514,4 +518,22 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
     let later = now() + SignedDuration::from_secs(1);
     let wakes = store.put_user(User { paused_until: None, updated_at: later, ..paused }).await.unwrap();
     assert_eq!(wakes, [later]);
+}
+
+/// As when a server has no place left, or its door is shut: the connections that it has go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_live_are_used_while_new_ones_fail() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let proxy = Proxy::before(server.port());
+    let store = open(&proxy.url_for(&server.url(&database))).await;
+    store.probe().await.unwrap();
+    proxy.refuse(true);
+    let n_before = proxy.accepted();
+    // More at once than there are connections: somebody finds out that no new one can be made.
+    futures_util::future::join_all((0..20).map(|_| store.probe())).await;
+    assert!(proxy.accepted() > n_before, "nobody tried to connect");
+    for _ in 0..20 {
+        store.probe().await.expect("a connection that lives is used");
+    }
 }

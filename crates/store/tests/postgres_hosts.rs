@@ -9,6 +9,7 @@ use punctual_core::store::Store;
 use punctual_store::postgres::{OpenError, PostgresStore, Session};
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::until;
 
 /// What `future` leads to; fails the test when it takes longer.
 #[expect(clippy::disallowed_methods, reason = "how long it may take is what is tested")]
@@ -64,7 +65,7 @@ async fn a_host_that_falls_silent_is_left_for_the_next() {
         limit: 1,
     };
     // What is under way is given up after five seconds of silence; then the next host answers.
-    let going_on = async { while store.upcoming(window).await.is_err() {} };
+    let going_on = until("the next host answers", async || store.upcoming(window).await.is_ok());
     within(Duration::from_secs(12), going_on).await;
     assert!(second.connections() > 0);
 }

@@ -17,6 +17,7 @@ use punctual_store::postgres::{PostgresStore, Session};
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait;
 
 /// One node's view of the database.
 struct Node {
@@ -286,14 +287,8 @@ async fn a_node_whose_clock_runs_ahead_takes_neither_leases_nor_the_future() {
 }
 
 /// Waits until a query answers `wanted`.
-#[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; it looks again and again until then")]
 async fn until(server: &Postgres, database: &str, query: &str, wanted: &str) {
-    let looking = async {
-        while server.sql(database, query) != wanted {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), looking).await.expect("it comes to this");
+    wait::until(wanted, async || server.sql(database, query) == wanted).await;
 }
 
 /// A node, and a claim of its that was written although its answer was lost, with leases of this length.

@@ -8,6 +8,7 @@ use punctual_core::channel::{Channel, Message, Receipt, SendError};
 use punctual_core::id::OccurrenceId;
 use punctual_core::reminder::Address;
 use punctual_testkit::sample::{instant, once};
+use punctual_testkit::wait;
 
 /// How long anything may take on a machine that is busy compiling.
 const SOON: Duration = Duration::from_secs(60);
@@ -37,7 +38,7 @@ pub(crate) async fn until_sent(channel: &dyn Channel, message: &Message) -> Rece
                 Ok(receipt) => return receipt,
                 Err(error) => assert!(may_work_later(&error), "{error:?}"),
             }
-            tokio::task::yield_now().await;
+            wait::pause().await;
         }
     })
     .await

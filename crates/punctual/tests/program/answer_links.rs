@@ -5,6 +5,7 @@ use punctual_channels::common::buttons::Verb;
 use punctual_channels::common::links::Links;
 use punctual_core::id::OccurrenceId;
 use punctual_testkit::process::output;
+use punctual_testkit::wait::until_some;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -31,14 +32,10 @@ async fn asked(server: &Server, user: &str) -> String {
 async fn fired(server: &Server, id: &str) -> String {
     let (status, _) = server.call(Method::POST, &format!("/v1/reminders/{id}/fire"), None).await;
     assert_eq!(status, 200);
-    soon(async {
-        loop {
-            let page = server.get(&format!("/v1/reminders/{id}/occurrences")).await;
-            let mut runs = page["occurrences"].as_array().unwrap().iter();
-            if let Some(run) = runs.find(|run| run["state"] == "awaiting_ack") {
-                return run["id"].as_str().unwrap().to_owned();
-            }
-        }
+    until_some("the run awaits an answer", async || {
+        let page = server.get(&format!("/v1/reminders/{id}/occurrences")).await;
+        let mut runs = page["occurrences"].as_array().unwrap().iter();
+        runs.find(|run| run["state"] == "awaiting_ack").map(|run| run["id"].as_str().unwrap().to_owned())
     })
     .await
 }

@@ -1,9 +1,10 @@
 //! What people answer is kept, is about the run that was meant, and is taken from its owner alone.
 
+use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Kept, Receiver, Server, soon};
+use crate::common::{Home, Kept, Receiver, Server};
 
 /// A reminder of ann's that asks for an answer, and was sent.
 async fn asked(server: &Server, receiver: &mut Receiver) -> String {
@@ -23,12 +24,7 @@ async fn fire(server: &Server, id: &str, receiver: &mut Receiver) {
 
 /// Waits until the server knows that it was sent.
 async fn awaits_answer(server: &Server, id: &str, run: u64) {
-    soon(async {
-        while state(server, id, run).await != "awaiting_ack" {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until("it awaits an answer", async || state(server, id, run).await == "awaiting_ack").await;
 }
 
 async fn run(server: &Server, id: &str, run: u64) -> Value {

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use punctual_testkit::process::output;
+use punctual_testkit::wait::until_some;
 use reqwest::Method;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -133,13 +134,12 @@ async fn a_key_ends_when_it_is_deleted_or_expires() {
     assert_eq!(list().await.0, 401, "at once, not when the cache forgets");
 
     let (expiring, _) = key(&server, json!({ "name": "b", "expires_at": "200ms" })).await;
-    loop {
+    let problem = until_some("the key has expired", async || {
         let (status, problem) = server.call_with(&expiring, Method::GET, "/v1/channels", None).await;
-        if status == 401 {
-            assert!(problem["detail"].as_str().unwrap().contains("expired"), "{problem}");
-            break;
-        }
-    }
+        (status == 401).then_some(problem)
+    })
+    .await;
+    assert!(problem["detail"].as_str().unwrap().contains("expired"), "{problem}");
     let listed = server.get("/v1/keys").await;
     assert!(!listed.to_string().contains("pk_"), "a key is shown once: {listed}");
     for (body, field) in [

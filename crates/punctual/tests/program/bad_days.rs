@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use punctual_testkit::report;
+use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::common::{Home, Receiver, Server, soon};
+use crate::common::{Home, Receiver, Server};
 
 /// A small file system of its own, where the test may fill the disk. Unmounted when dropped.
 struct SmallDisk {
@@ -18,17 +20,13 @@ impl SmallDisk {
     fn mount(path: PathBuf) -> Option<Self> {
         std::fs::create_dir_all(&path).unwrap();
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=6m", "tmpfs"]).arg(&path).output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Self { path }),
-            Ok(output) => {
-                eprintln!("skipped: cannot mount a small disk: {}", String::from_utf8_lossy(&output.stderr).trim());
-                None
-            }
-            Err(error) => {
-                eprintln!("skipped: there is no mount command: {error}");
-                None
-            }
-        }
+        let why = match mounted {
+            Ok(output) if output.status.success() => return Some(Self { path }),
+            Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(error) => format!("there is no mount command: {error}"),
+        };
+        report::left_out(&format!("what a full disk does: a small one cannot be mounted here: {why}"));
+        None
     }
 
     /// Takes all the space there is.
@@ -87,8 +85,8 @@ async fn a_full_disk_refuses_new_work_loses_nothing_and_mends_itself() {
     assert_eq!(server.get(&format!("/v1/reminders/{kept}")).await["status"], "active", "reading goes on");
 
     disk.free();
-    // A trial write is believed for a second, so this asks until the next one; `soon` fails the test if none works.
-    soon(async { while !is_ready(&server).await {} }).await;
+    // A trial write is believed for a second, so this asks until the next one.
+    until("it is ready", async || is_ready(&server).await).await;
     server.create(a_reminder("1s", &receiver)).await;
     receiver.next().await;
     let pending = |stats: serde_json::Value| stats["pending"].as_u64().unwrap();

@@ -4,6 +4,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{any, get};
+use punctual_testkit::wait::{until, until_some};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -35,14 +36,9 @@ fn now(message: &str, to: &Value) -> Value {
 /// The run of a reminder once it has ended.
 async fn ended(server: &Server, reminder: &Value) -> Value {
     let path = format!("/v1/reminders/{}/occurrences", reminder["id"].as_str().unwrap());
-    soon(async {
-        loop {
-            let run = server.get(&path).await["occurrences"][0].clone();
-            if matches!(run["state"].as_str(), Some("delivered" | "failed")) {
-                return run;
-            }
-            tokio::task::yield_now().await;
-        }
+    until_some("the run has ended", async || {
+        let run = server.get(&path).await["occurrences"][0].clone();
+        matches!(run["state"].as_str(), Some("delivered" | "failed")).then_some(run)
     })
     .await
 }
@@ -138,12 +134,8 @@ async fn a_test_of_a_dead_address_revives_nothing_and_is_recorded() {
         let to = to("webhook", &receiver.url);
         server.create(now("one", &to)).await;
         receiver.next().await;
-        soon(async {
-            while server.get("/v1/dead-addresses").await["dead_addresses"].as_array().unwrap().is_empty() {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        let dead = async || server.get("/v1/dead-addresses").await["dead_addresses"].as_array().unwrap().len();
+        until("the address is dead", async || dead().await > 0).await;
         answers.send_replace(StatusCode::NO_CONTENT);
         let told = home.run(&["channels", "test", "webhook", &receiver.url, "--json"]).json();
         receiver.next().await;

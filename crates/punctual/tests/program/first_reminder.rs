@@ -1,6 +1,7 @@
 //! From the command line to the receiver.
 
 use jiff::Timestamp;
+use punctual_testkit::wait::until_some;
 use serde_json::Value;
 
 use crate::common::{Home, Receiver};
@@ -89,13 +90,12 @@ async fn an_answer_ends_what_was_asked() {
     assert!(event["data"]["ack"]["ack_url"].as_str().unwrap().starts_with(&server.url));
     // The receiver is served before the outcome is written down, so the answer may have to wait for
     // that.
-    let acked = loop {
+    let acked = until_some("the answer is taken", async || {
         let ran = home.run(&["ack", "pill", "--json"]);
-        if ran.code == Some(0) {
-            break ran.json();
-        }
-        assert!(ran.err.contains("awaited") || ran.err.contains("begun"), "{}", ran.err);
-    };
+        assert!(ran.code == Some(0) || ran.err.contains("awaited") || ran.err.contains("begun"), "{}", ran.err);
+        (ran.code == Some(0)).then(|| ran.json())
+    })
+    .await;
     assert_eq!((acked["status"].as_str(), acked["total_runs"].as_u64()), (Some("completed"), Some(1)));
     let shown = home.run(&["show", "pill", "--json"]).json();
     let run = &shown["occurrences"][0];

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::until_some;
 use reqwest::Method;
 use serde_json::json;
 
@@ -106,16 +107,11 @@ async fn while_the_database_is_silent_gauges_stay_and_say_how_old_they_are() {
     assert!(gauge(&text, "punctual_stats_age_seconds") < 10.0, "{text}");
 
     proxy.swallow(Toward::Client);
-    let age = soon(async {
-        loop {
-            let (_, text) = within(Duration::from_secs(3), scraped(&server, None)).await;
-            assert_eq!(gauge(&text, "punctual_pending"), 3.0, "{text}");
-            assert_eq!(gauge(&text, "punctual_oldest_due_seconds"), 0.0, "{text}");
-            let age = gauge(&text, "punctual_stats_age_seconds");
-            if age > 11.0 {
-                return age;
-            }
-        }
+    let age = until_some("the figures are old", async || {
+        let (_, text) = within(Duration::from_secs(3), scraped(&server, None)).await;
+        assert_eq!(gauge(&text, "punctual_pending"), 3.0, "{text}");
+        assert_eq!(gauge(&text, "punctual_oldest_due_seconds"), 0.0, "{text}");
+        Some(gauge(&text, "punctual_stats_age_seconds")).filter(|age| *age > 11.0)
     })
     .await;
     assert!(age < 30.0, "{age}");

@@ -3,9 +3,10 @@
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use punctual_engine::SystemClock;
+use punctual_testkit::wait::until;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Ran, Receiver, Server, soon};
+use crate::common::{Home, Ran, Receiver, Server};
 
 fn messages(list: &Value) -> Vec<&str> {
     list["reminders"].as_array().unwrap().iter().map(|reminder| reminder["message"].as_str().unwrap()).collect()
@@ -63,7 +64,7 @@ async fn a_day_in_a_list_is_the_whole_day_where_the_user_is() {
 /// Waits until the reminder's last run has ended so.
 async fn ended(server: &Server, reminder: &Value, status: &str) {
     let path = format!("/v1/reminders/{}", reminder["id"].as_str().unwrap());
-    soon(async { while server.get(&path).await["last_status"] != status {} }).await;
+    until(status, async || server.get(&path).await["last_status"] == status).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,11 @@
 //! What a healthy server says about itself, and the key of each attempt.
 
 use axum::http::StatusCode;
+use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Kept, Receiver, soon};
+use crate::common::{Home, Kept, Receiver};
 
 /// The messages of a log, one for each line.
 fn messages(lines: &[String]) -> Vec<String> {
@@ -29,12 +30,7 @@ async fn the_log_tells_the_life_of_a_reminder_in_json_lines_without_its_words() 
     let path = format!("/v1/reminders/{}", other["id"].as_str().unwrap());
     assert_eq!(server.call(Method::DELETE, &path, None).await.0, 200);
     let run = format!("/v1/occurrences/{}-1", made["id"].as_str().unwrap());
-    soon(async {
-        while server.get(&run).await["state"] != "delivered" {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until("it is delivered", async || server.get(&run).await["state"] == "delivered").await;
     let (_, lines) = server.stop();
     let said = messages(&lines);
     let expected = ["created", "processing (attempt 1 of 3)", "processing (attempt 2 of 3)", "sent", "cancelled"];

@@ -3,10 +3,11 @@
 use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use punctual_engine::SystemClock;
+use punctual_testkit::wait::until_some;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Receiver, Server, soon};
+use crate::common::{Home, Receiver, Server};
 
 fn clock(at: Timestamp) -> String {
     at.strftime("%H:%M").to_string()
@@ -23,16 +24,7 @@ async fn run_of(server: &Server, id: &str) -> Value {
 
 /// The run of a reminder as soon as it waits.
 async fn waiting(server: &Server, id: &str) -> Value {
-    soon(async {
-        loop {
-            let run = run_of(server, id).await;
-            if run["state"] == "waiting" {
-                return run;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
+    until_some("the run waits", async || Some(run_of(server, id).await).filter(|run| run["state"] == "waiting")).await
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! Where a reminder goes: its own addresses, then its user's; and what nobody can receive.
 
 use axum::http::StatusCode;
+use punctual_testkit::wait::{until, until_some};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Receiver, Server, soon};
+use crate::common::{Home, Receiver, Server};
 
 /// A reminder of alice's, due now and tried once.
 fn alices(to: &[&str], more: Value) -> Value {
@@ -30,14 +31,9 @@ async fn put_alice(server: &Server, urls: &[&str]) {
 /// The run of a reminder once it has ended.
 async fn ended(server: &Server, reminder: &Value) -> Value {
     let path = format!("/v1/reminders/{}/occurrences", reminder["id"].as_str().unwrap());
-    soon(async {
-        loop {
-            let run = server.get(&path).await["occurrences"][0].clone();
-            if matches!(run["state"].as_str(), Some("delivered" | "failed")) {
-                return run;
-            }
-            tokio::task::yield_now().await;
-        }
+    until_some("the run has ended", async || {
+        let run = server.get(&path).await["occurrences"][0].clone();
+        matches!(run["state"].as_str(), Some("delivered" | "failed")).then_some(run)
     })
     .await
 }
@@ -198,12 +194,8 @@ async fn admins_hear_of_trouble_at_once_and_again_when_it_got_through() {
     let path = format!("/v1/reminders/{}", made["id"].as_str().unwrap());
     let to = json!({ "to": [{ "channel": "webhook", "address": live.url }] });
     // A send may be under way just now.
-    soon(async {
-        while !server.call(Method::PATCH, &path, Some(to.clone())).await.0.is_success() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    let patch = async || server.call(Method::PATCH, &path, Some(to.clone())).await.0.is_success();
+    until("the address is changed", patch).await;
     let recovered = heard().await;
     assert!(recovered.contains("was delivered after all"), "{recovered}");
     assert_eq!(ended(&server, &made).await["state"], "delivered");

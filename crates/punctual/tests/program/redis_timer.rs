@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_engine::SystemClock;
 use punctual_testkit::process::output;
 use punctual_testkit::servers::{Postgres, Redis};
+use punctual_testkit::wait::until;
 use redis::aio::MultiplexedConnection;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ async fn pttl(connection: &mut MultiplexedConnection, id: &str) -> i64 {
 
 /// Waits until the key of a reminder is there, or is gone.
 async fn key(connection: &mut MultiplexedConnection, id: &str, wanted: bool) {
-    soon(async { while (pttl(connection, id).await >= 0) != wanted {} }).await;
+    until("the key is as wanted", async || (pttl(connection, id).await >= 0) == wanted).await;
 }
 
 fn reminder(at: &str, receiver: &Receiver) -> Value {
@@ -37,7 +38,7 @@ async fn metrics(server: &Server) -> String {
 }
 
 async fn says(server: &Server, words: &str) {
-    soon(async { while !server.get("/readyz").await["redis"].as_str().unwrap().contains(words) {} }).await;
+    until(words, async || server.get("/readyz").await["redis"].as_str().unwrap().contains(words)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,7 +61,7 @@ async fn keys_are_set_moved_and_deleted_with_their_reminders() {
     let path = format!("/v1/reminders/{id}");
     let later = json!({ "schedule": { "type": "once", "at": "2h" } });
     assert_eq!(server.call(Method::PATCH, &path, Some(later)).await.0, 200);
-    soon(async { while pttl(&mut connection, &id).await < 3_600_000 {} }).await;
+    until("the key has moved", async || pttl(&mut connection, &id).await >= 3_600_000).await;
     assert_eq!(server.call(Method::POST, &format!("{path}/pause"), None).await.0, 200);
     key(&mut connection, &id, false).await;
     assert_eq!(server.call(Method::POST, &format!("{path}/resume"), None).await.0, 200);
@@ -116,7 +117,7 @@ async fn what_only_redis_knew_is_delivered_and_said_so() {
     let (_, event) = receiver.next().await;
     assert_eq!(event["data"]["reminder_id"], moved);
     let delivered = "punctual_occurrences_total{state=\"delivered\",via=\"redis\"} 1";
-    soon(async { while !metrics(&server).await.contains(delivered) {} }).await;
+    until(delivered, async || metrics(&server).await.contains(delivered)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,13 +134,8 @@ async fn the_start_puts_the_keys_back_and_delivers_what_is_late() {
         redis::cmd("DEL").arg("punctual:filled").exec_async(&mut connection).await.unwrap();
         let server = home.serve_with(&env);
         // Killed while it sets everything, it would keep others from doing so for half a minute.
-        soon(async {
-            let mut is_filled = false;
-            while !is_filled {
-                is_filled = redis::cmd("EXISTS").arg("punctual:filled").query_async(&mut connection).await.unwrap();
-            }
-        })
-        .await;
+        let is_filled = redis::cmd("EXISTS").arg("punctual:filled").to_owned();
+        until("everything is set", async || is_filled.query_async(&mut connection).await.unwrap()).await;
         let mut receiver = Receiver::listen().await;
         let late = id(&server.create(reminder("1s", &receiver)).await);
         let coming = id(&server.create(reminder("1h", &receiver)).await);
@@ -153,7 +149,7 @@ async fn the_start_puts_the_keys_back_and_delivers_what_is_late() {
         redis::cmd("FLUSHALL").exec_async(&mut connection).await.unwrap();
         key(&mut connection, &coming, true).await;
         let armed = "punctual_redis_armed 1\n";
-        soon(async { while !metrics(&server).await.contains(armed) {} }).await;
+        until(armed, async || metrics(&server).await.contains(armed)).await;
     }
 }
 

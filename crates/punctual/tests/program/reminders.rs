@@ -1,5 +1,6 @@
 //! The API for reminders, users and what became of them.
 
+use punctual_testkit::wait::until_some;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -131,12 +132,11 @@ async fn a_fired_reminder_leaves_a_trail() {
     let path = format!("/v1/reminders/{}", made["id"].as_str().unwrap());
     assert_eq!(server.call(Method::POST, &format!("{path}/fire"), None).await.0, 200);
     let (_, event) = receiver.next().await;
-    let run = loop {
+    let run = until_some("the run has ended", async || {
         let run = server.get(&format!("/v1/occurrences/{}", event["data"]["occurrence_id"].as_str().unwrap())).await;
-        if run["state"] != "processing" {
-            break run;
-        }
-    };
+        (run["state"] != "processing").then_some(run)
+    })
+    .await;
     assert_eq!(run["state"], "delivered");
     assert_eq!(run["attempts"][0]["status"], "sent");
     assert_eq!(run["attempts"][0]["address"].as_str(), Some(receiver.url.as_str()));

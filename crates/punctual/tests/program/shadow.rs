@@ -1,5 +1,6 @@
 //! Shadow mode: everything but the send, and a report that compares it with what another system did.
 
+use punctual_testkit::wait::{until, until_some};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use crate::import::{There, v2_reminders};
 
 async fn until_all_are(server: &Server, status: &str, n: usize) {
     let path = format!("/v1/reminders?status={status}&limit=500");
-    soon(async { while server.get(&path).await["reminders"].as_array().unwrap().len() < n {} }).await;
+    until("all are there", async || server.get(&path).await["reminders"].as_array().unwrap().len() >= n).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,13 +37,9 @@ async fn nothing_is_sent_and_everything_else_is_done() {
     until_all_are(&server, "completed", 1).await;
     let id = asked["id"].as_str().unwrap();
     // A reminder with nothing left to come is completed while its last run is still being settled.
-    let trail = soon(async {
-        loop {
-            let trail = server.get(&format!("/v1/reminders/{id}/occurrences")).await;
-            if trail["occurrences"][0]["state"] == "delivered" {
-                break trail;
-            }
-        }
+    let trail = until_some("the run is delivered", async || {
+        let trail = server.get(&format!("/v1/reminders/{id}/occurrences")).await;
+        (trail["occurrences"][0]["state"] == "delivered").then_some(trail)
     })
     .await;
     let attempt = &trail["occurrences"][0]["attempts"][0];
@@ -151,14 +148,10 @@ async fn runs_of_a_series_are_compared_one_by_one() {
     let url = there.url();
     home.run(&["import", &url, "--table", "scheduled_jobs", "--apply"]).ok();
     let sends = "/v1/import/sends?source=scheduled_jobs@skynet";
-    let runs = soon(async {
-        loop {
-            let page = server.get(sends).await;
-            let runs = page["reminders"][0]["runs"].as_array().unwrap().clone();
-            if runs.iter().filter(|run| run["sent_at"].is_string()).count() >= 3 {
-                return runs;
-            }
-        }
+    let runs = until_some("three were sent", async || {
+        let page = server.get(sends).await;
+        let runs = page["reminders"][0]["runs"].as_array().unwrap().clone();
+        (runs.iter().filter(|run| run["sent_at"].is_string()).count() >= 3).then_some(runs)
     })
     .await;
     assert!(server.stop().0.success());

@@ -13,6 +13,7 @@ use punctual_channels::webhook;
 use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -48,7 +49,7 @@ fn nodes<const N: usize>(url: &str) -> ([Home; N], Vec<Server>) {
 /// Waits until each of `n` nodes knows of all.
 async fn until_divided(servers: &[Server]) {
     for server in servers {
-        soon(async { while server.get("/readyz").await["nodes"] != servers.len() {} }).await;
+        until("they know each other", async || server.get("/readyz").await["nodes"] == servers.len()).await;
     }
 }
 
@@ -83,7 +84,8 @@ async fn every_nodes_webhook_verifies_with_the_one_secret_and_any_node_knows_any
     // A link that one node makes is answered by the others.
     let links = Links::new("", file(&homes[0], "link.secret").as_bytes());
     for (server, run) in servers.iter().zip(&runs) {
-        soon(async { while server.get(&format!("/v1/occurrences/{run}")).await["state"] != "awaiting_ack" {} }).await;
+        let path = format!("/v1/occurrences/{run}");
+        until("it awaits an answer", async || server.get(&path).await["state"] == "awaiting_ack").await;
         let link = links.link(Verb::Ack, run.parse().unwrap());
         let answer =
             soon(server.request(Method::POST, &link).header("accept", "application/json").send()).await.unwrap();
@@ -191,7 +193,8 @@ async fn a_file_seeds_the_secret_a_setting_wins_and_nodes_that_disagree_say_so()
     let set = [env[0], ("PUNCTUAL_WEBHOOK_SECRET", two)];
     let set_server = third.serve_with(&set);
     for server in [&one_server, &set_server] {
-        soon(async { while server.get("/readyz").await["disagrees"] != json!(["webhook_secret"]) {} }).await;
+        let disagrees = async || server.get("/readyz").await["disagrees"] == json!(["webhook_secret"]);
+        until("they disagree", disagrees).await;
         assert_eq!(server.get("/readyz").await["status"], "ready");
     }
     let doctor = third.run(&["doctor", "--database", &url, "--json"]);
@@ -207,7 +210,7 @@ async fn a_file_seeds_the_secret_a_setting_wins_and_nodes_that_disagree_say_so()
     assert_eq!(said, 1, "{log:#?}");
     let one_server = first.serve_with(&env);
     assert_eq!(file(first, "webhook.secret"), two);
-    soon(async { while set_server.get("/readyz").await.get("disagrees").is_some() {} }).await;
+    until("they agree", async || set_server.get("/readyz").await.get("disagrees").is_none()).await;
     assert_eq!(one_server.get("/readyz").await.get("disagrees"), None);
 
     // A secret that cannot be one is refused before anybody else gets it.

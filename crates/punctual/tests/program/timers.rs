@@ -8,6 +8,7 @@ use punctual::redis::{Expired, TimerError, Timers, async_trait};
 use punctual_engine::SystemClock;
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Redis;
+use punctual_testkit::wait::{until, until_some};
 use tokio::sync::mpsc;
 
 use crate::common::soon;
@@ -55,22 +56,13 @@ impl Expired for Bad {
 
 /// Waits until it works from end to end.
 async fn ready(timers: &Timers) {
-    soon(async {
-        while !timers.has_heard() || timers.status().problem.is_some() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until("the timers work", async || timers.has_heard() && timers.status().problem.is_none()).await;
 }
 
 /// Sets a timer, and waits until Redis takes it.
 async fn set(timers: &Timers, prefix: &str, id: &str, millis: u64) {
-    soon(async {
-        while timers.set(prefix, id, "test", Duration::from_millis(millis)).await.is_err() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    let set = async || timers.set(prefix, id, "test", Duration::from_millis(millis)).await.is_ok();
+    until("Redis takes a timer", set).await;
 }
 
 async fn connect(redis: &Redis) -> redis::aio::MultiplexedConnection {
@@ -187,12 +179,7 @@ async fn a_flush_and_a_restart_are_noticed() {
     redis::cmd("FLUSHALL").exec_async(&mut connect(&redis).await).await.unwrap();
     assert_eq!(soon(heard.recv()).await.unwrap().0, "forgotten");
     redis.stop_immediately();
-    soon(async {
-        while timers.status().problem.is_none() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until("the trouble is noticed", async || timers.status().problem.is_some()).await;
     assert!(matches!(timers.set("x", "2", "x", Duration::ZERO).await, Err(TimerError::Unavailable(_))));
     redis.start_again();
     assert_eq!(soon(heard.recv()).await.unwrap().0, "forgotten");
@@ -210,26 +197,19 @@ async fn a_connection_that_is_dead_without_a_word_is_replaced() {
     ready(&timers).await;
     assert_eq!(proxy.swallow_that_said("PSUBSCRIBE", Toward::Both), 1);
     let begun_at = SystemClock::read();
-    soon(async {
-        while proxy.connections_that_said("PSUBSCRIBE") < 2 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until("another connection listens", async || proxy.connections_that_said("PSUBSCRIBE") >= 2).await;
     let noticed_after = SystemClock::read().duration_since(begun_at);
     assert!(noticed_after < SignedDuration::from_secs(10), "noticed after {noticed_after}");
     set(&timers, "x", "1", 10).await;
     assert_eq!(soon(heard.recv()).await.unwrap().0, "1");
 
     // The connection for commands as well.
+    let n_before = proxy.accepted();
     proxy.swallow(Toward::Both);
     proxy.resume();
-    soon(async {
-        while timers.status().problem.is_none() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    // The trouble may be over before anybody looks; then both connections are new.
+    let noticed = async || timers.status().problem.is_some() || proxy.accepted() >= n_before + 2;
+    until("the trouble is noticed", noticed).await;
     // What expires before somebody hears again is lost, as is said.
     ready(&timers).await;
     set(&timers, "x", "2", 10).await;
@@ -251,10 +231,9 @@ async fn events_that_are_switched_off_are_switched_on_again() {
         assert!(flags.contains(flag), "what others need stays on: {flags}");
     }
     config("").exec_async(&mut connection).await.unwrap();
-    soon(async {
-        while timers.status().problem.is_none() {
-            tokio::task::yield_now().await;
-        }
+    until("events are on again", async || {
+        let (_, flags): (String, String) = get.query_async(&mut connection).await.unwrap();
+        flags.contains('x')
     })
     .await;
     ready(&timers).await;
@@ -266,13 +245,8 @@ async fn events_that_are_switched_off_are_switched_on_again() {
 async fn where_events_cannot_be_switched_on_it_is_said_what_to_set() {
     let Some(redis) = Redis::start_with(&["--rename-command", "CONFIG", ""]) else { return };
     let timers = Timers::open(&redis.url()).unwrap().start();
-    let problem = soon(async {
-        loop {
-            match timers.status().problem {
-                Some(problem) if problem.contains("notify-keyspace-events") => break problem,
-                _ => tokio::task::yield_now().await,
-            }
-        }
+    let problem = until_some("it says what to set", async || {
+        timers.status().problem.filter(|problem| problem.contains("notify-keyspace-events"))
     })
     .await;
     assert!(problem.contains("`Ex`"), "{problem}");

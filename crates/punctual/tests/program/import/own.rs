@@ -1,14 +1,13 @@
 //! A file of punctual's own, moved to PostgreSQL.
 
 use std::process::Stdio;
-use std::time::Duration;
 
-use punctual_engine::SystemClock;
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::{until, until_blocking};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::common::{Home, Receiver, Server, soon};
+use crate::common::{Home, Receiver, Server};
 
 /// Everything the API says about every reminder, without what is counted anew.
 async fn everything(server: &Server) -> Vec<Value> {
@@ -90,7 +89,7 @@ async fn lived_in(home: &Home) -> Vec<Value> {
 
 async fn until_last_is(server: &Server, reminder: &Value, state: &str) {
     let path = format!("/v1/reminders/{}", reminder["id"].as_str().unwrap());
-    soon(async { while server.get(&path).await["last_status"] != state {} }).await;
+    until(state, async || server.get(&path).await["last_status"] == state).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,11 +164,10 @@ async fn a_killed_move_goes_on_and_a_served_file_is_refused() {
             0
         }
     };
-    let give_up_at = SystemClock::read() + Duration::from_secs(60);
-    while copied() == 0 {
+    until_blocking("something is copied", || {
         assert!(killed.try_wait().unwrap().is_none(), "it was over before it could be killed");
-        assert!(SystemClock::read() < give_up_at, "it copies nothing");
-    }
+        copied() > 0
+    });
     killed.kill().unwrap();
     killed.wait().unwrap();
     let n_before = copied();

@@ -4,11 +4,12 @@ use std::process::Stdio;
 
 use punctual_testkit::process::output_of;
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::Value;
 
 use super::{There, v2_reminders};
-use crate::common::{Home, Receiver, soon};
+use crate::common::{Home, Receiver};
 
 /// Eight rows: three to come, one overdue, one of each end, one that says nothing.
 fn fill(there: &There) {
@@ -151,10 +152,9 @@ async fn a_killed_import_goes_on_where_it_was() {
         let apply = ["import", &there.url(), "--apply", "--json"];
         let mut killed = home.command(apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // Killed as soon as something has arrived: in the middle.
-        soon(async {
-            while pending(&server).await == 0 {
-                assert!(killed.try_wait().unwrap().is_none(), "it was over before it could be killed");
-            }
+        until("something has arrived", async || {
+            assert!(killed.try_wait().unwrap().is_none(), "it was over before it could be killed");
+            pending(&server).await > 0
         })
         .await;
         killed.kill().unwrap();
@@ -177,7 +177,7 @@ async fn a_server_that_goes_away_is_waited_for() {
     let port = server.url.rsplit_once(':').unwrap().1.to_owned();
     let apply = ["import", &there.url(), "--apply", "--json"];
     let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    soon(async { while pending(&server).await == 0 {} }).await;
+    until("something has arrived", async || pending(&server).await > 0).await;
     drop(server);
     let mut command = home.command(["serve", "--listen", &format!("127.0.0.1:{port}")]);
     command.env("PUNCTUAL_DEFAULT_CHANNEL", "console");
@@ -203,7 +203,7 @@ async fn a_source_that_goes_away_is_waited_for() {
     let server = home.serve();
     let apply = ["import", &url, "--apply", "--json"];
     let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    soon(async { while pending(&server).await == 0 {} }).await;
+    until("something has arrived", async || pending(&server).await > 0).await;
     postgres.stop_immediately();
     postgres.start_again();
     let output = output_of(importing);
