@@ -98,3 +98,25 @@ fn a_series_goes_on_after_the_store_was_away() {
     let runs: Vec<u32> = story.phone.all().iter().map(|message| message.occurrence.run).collect();
     assert_eq!(runs, [1, 2, 3, 4, 5, 6]);
 }
+
+/// After the store has come back, the node waits until it has settled what it sent meanwhile. It is stopped at each moment of that
+/// wait, with a run that is due and that nobody has claimed.
+#[test]
+fn a_node_that_is_stopped_while_it_catches_up_claims_nothing_more() {
+    let mut n_open = 0;
+    for moment in (0..500).step_by(45).map(SignedDuration::from_millis) {
+        for stopped_after in [0, 20, 40, 80, 160, 320].map(SignedDuration::from_millis) {
+            let (mut story, reminders) = claimed(OnUnknown::Resend);
+            story.store_is_down(true);
+            story.advance(seconds(5) + moment);
+            story.store_is_down(false);
+            story.advance(stopped_after);
+            n_open += usize::from(story.runs(reminders[1].id)[0].attempts.is_empty());
+            let n_claims = story.n_claims();
+            story.stop();
+            let what = format!("away for {moment:#} more, stopped {stopped_after:#} after it came back");
+            assert_eq!(story.n_claims(), n_claims, "{what}");
+        }
+    }
+    assert!(n_open > 0, "the second run was never left to be claimed");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -35,18 +35,26 @@ pub struct Story {
     settings: Settings,
     alarm: Option<Arc<dyn Alarm>>,
     is_down: Arc<AtomicBool>,
+    n_claims: Arc<AtomicUsize>,
     path: PathBuf,
     _folder: tempfile::TempDir,
     process: Option<(Engine, Running)>,
 }
 
-/// A store that fails while a test says so.
-struct Down(Arc<AtomicBool>);
+/// A store that fails while a test says so, and counts the claims that reach it.
+struct Down {
+    is_down: Arc<AtomicBool>,
+    n_claims: Arc<AtomicUsize>,
+}
 
 #[async_trait]
 impl Tap for Down {
-    async fn before(&self, _: &'static str) -> Result<(), StoreError> {
-        if self.0.load(Ordering::Acquire) { Err(StoreError::Unavailable("it is down".into())) } else { Ok(()) }
+    async fn before(&self, call: &'static str) -> Result<(), StoreError> {
+        if self.is_down.load(Ordering::Acquire) {
+            return Err(StoreError::Unavailable("it is down".into()));
+        }
+        self.n_claims.fetch_add(usize::from(call == "claim"), Ordering::AcqRel);
+        Ok(())
     }
 }
 
@@ -86,6 +94,7 @@ impl Story {
             settings,
             alarm,
             is_down: Arc::default(),
+            n_claims: Arc::default(),
             path: folder.path().join("story.db"),
             _folder: folder,
             process: None,
@@ -101,7 +110,8 @@ impl Story {
     pub fn start(&mut self) {
         let store = SqliteStore::open(&self.path, Options { inline: true, durable: false });
         let store: Arc<dyn Store> = Arc::new(store.unwrap_or_else(|error| panic!("{error}")));
-        let store = Tapped::before(store, Down(Arc::clone(&self.is_down)));
+        let store =
+            Tapped::before(store, Down { is_down: Arc::clone(&self.is_down), n_claims: Arc::clone(&self.n_claims) });
         let channels: [(String, Arc<dyn Channel>); 2] =
             [("phone".into(), Arc::new(self.phone.clone())), ("mail".into(), Arc::new(self.mail.clone()))];
         let engine = Engine::new(Parts {
@@ -121,6 +131,11 @@ impl Story {
     /// Makes the store fail whatever it is asked, or work again.
     pub fn store_is_down(&self, is_down: bool) {
         self.is_down.store(is_down, Ordering::Release);
+    }
+
+    /// How many claims have reached the store.
+    pub fn n_claims(&self) -> usize {
+        self.n_claims.load(Ordering::Acquire)
     }
 
     /// Ends the process in the middle of whatever it does.

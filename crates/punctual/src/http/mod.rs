@@ -189,13 +189,7 @@ impl App {
     /// Does what may take long beside the workers that all requests and the engine share. Only so much is done at once: the
     /// machine is there for what is due, too.
     async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
-        let turn = Arc::clone(&self.thinking).acquire_owned().await;
-        // The turn ends with the work, also where the caller has gone away.
-        let work = move || {
-            let _turn = turn;
-            work()
-        };
-        let done = tokio::task::spawn_blocking(work).await;
+        let done = in_turn(&self.thinking, work).await;
         done.map_err(|_| Problem::internal("the request hit a mistake in punctual; the log has more"))
     }
 
@@ -351,6 +345,19 @@ async fn guarded(mut response: Response) -> Response {
     response
 }
 
+/// Does `work` on a thread of its own when its turn has come. The turn ends with the work, also where the caller has gone away.
+async fn in_turn<T: Send + 'static>(
+    turns: &Arc<Semaphore>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, tokio::task::JoinError> {
+    let turn = Arc::clone(turns).acquire_owned().await;
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await
+}
+
 async fn unknown_route(uri: axum::http::Uri) -> Problem {
     Problem::not_found(format!("there is nothing at {}; the API is under /v1", uri.path()))
 }
@@ -366,4 +373,34 @@ async fn wrong_method(method: axum::http::Method, uri: axum::http::Uri) -> Probl
 /// A panic is a mistake of this program's: the caller is told so, and nothing else stops.
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem::internal("the request hit a mistake in punctual; the log has more").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn work_keeps_its_turn_when_its_caller_has_gone_away() {
+        let turns = Arc::new(Semaphore::new(1));
+        let ((begun, has_begun), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
+        let work = move || {
+            begun.send(()).unwrap();
+            // It is told to end, or the test is over.
+            let _ = ends.recv();
+        };
+        let caller = tokio::spawn({
+            let turns = Arc::clone(&turns);
+            async move { in_turn(&turns, work).await }
+        });
+        has_begun.recv_timeout(Duration::from_secs(30)).expect("the work begins");
+        caller.abort();
+        assert!(caller.await.is_err_and(|error| error.is_cancelled()));
+        assert_eq!(turns.available_permits(), 0, "the work goes on, and has its turn");
+        end.send(()).unwrap();
+        in_turn(&turns, || ()).await.expect("the next turn comes when the work has ended");
+        assert_eq!(turns.available_permits(), 1);
+    }
 }

@@ -64,3 +64,21 @@ pub(super) fn url_of(address: SocketAddr) -> String {
     };
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_removed_by_the_server_that_wrote_it_and_by_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let announce = |url: &str, key: &str| Place::announce(dir.path(), url, &Secret::new(key.into())).unwrap();
+        let first = announce("http://127.0.0.1:1", "one");
+        let second = announce("http://127.0.0.1:2", "two");
+        drop(first);
+        let left = announced(dir.path()).expect("the second server's file stays");
+        assert_eq!((left.url.as_str(), left.key.expose()), ("http://127.0.0.1:2", "two"));
+        drop(second);
+        assert!(announced(dir.path()).is_none());
+    }
+}
