@@ -457,7 +457,7 @@ impl Work {
         let paused = self.course.status == ReminderStatus::Paused;
         let carrier = self.course.progress.series.carried_by;
         let planned = self.take(|o| {
-            matches!(o.state, State::Scheduled | State::Waiting { .. } | State::Paused)
+            matches!(o.state, State::Unplanned { .. } | State::Scheduled | State::Waiting { .. } | State::Paused)
                 && (carrier.is_none() || carrier == Some(o.id.run))
         });
         if let Some(mut occurrence) = planned {

@@ -1,6 +1,8 @@
 //! One instant at which a reminder is due, and the states it goes through.
 //!
 //! ```text
+//! unplanned ─▶ scheduled, or failed
+//!
 //! scheduled ─▶ processing ─▶ delivered
 //!     │            │  ▲  └──▶ awaiting_ack ─▶ completed | dismissed | unanswered
 //!     │            ▼  │            └──▶ snoozed ─▶ processing …
@@ -96,6 +98,11 @@ const _: () = assert!(2 * ADDRESSES_MAX as u32 <= u64::BITS);
 /// Where an occurrence stands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
+    /// Written in SQL, and still to be planned: the claim of it works out when it is first due.
+    Unplanned {
+        /// The schedule as it was asked for: JSON as the HTTP API takes it ([`crate::rules::first`]).
+        asked: String,
+    },
     /// Waits for its due instant.
     Scheduled,
     /// A node delivers it.
@@ -219,16 +226,19 @@ pub struct Kept {
     pub message_id: Option<String>,
     /// [`Sending::readdressed`].
     pub readdressed: bool,
+    /// [`State::asked`]. It stays when the run has been planned.
+    pub asked: Option<String>,
 }
 
 impl State {
     /// The state that a store kept for an occurrence due at `due_at`; `None` where a column is missing that this kind of state
     /// has, which nothing writes.
     pub fn from_kept(kind: StateKind, kept: Kept, due_at: Timestamp) -> Option<Self> {
-        let Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed } = kept;
+        let Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed, asked } = kept;
         let at = at.unwrap_or(due_at);
         let error = error.unwrap_or_default();
         Some(match kind {
+            StateKind::Unplanned => Self::Unplanned { asked: asked? },
             StateKind::Scheduled => Self::Scheduled,
             StateKind::Processing => {
                 let (channel, address) = to?;
@@ -257,6 +267,14 @@ impl State {
         match self {
             Self::Waiting { why, .. } => Some(*why),
             Self::PendingRetry { waits_for, .. } | Self::AwaitingAck { waits_for, .. } => *waits_for,
+            _ => None,
+        }
+    }
+
+    /// The schedule that an unplanned run was asked for.
+    pub fn asked(&self) -> Option<&str> {
+        match self {
+            Self::Unplanned { asked } => Some(asked),
             _ => None,
         }
     }
@@ -294,7 +312,7 @@ impl State {
     /// When the engine must look at an occurrence in this state again, if ever.
     pub fn wake_at(&self, due_at: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Scheduled | Self::Snoozed | Self::Waiting { .. } => Some(due_at),
+            Self::Unplanned { .. } | Self::Scheduled | Self::Snoozed | Self::Waiting { .. } => Some(due_at),
             Self::Processing { lease, .. } => Some(lease.until),
             Self::PendingRetry { retry_at, .. } => Some(*retry_at),
             Self::AwaitingAck { ask_again_at, .. } => Some(*ask_again_at),
@@ -305,6 +323,7 @@ impl State {
     /// The state's name.
     pub fn kind(&self) -> StateKind {
         match self {
+            Self::Unplanned { .. } => StateKind::Unplanned,
             Self::Scheduled => StateKind::Scheduled,
             Self::Processing { .. } => StateKind::Processing,
             Self::PendingRetry { .. } => StateKind::PendingRetry,
@@ -359,6 +378,7 @@ impl State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "State documents them")]
 pub enum StateKind {
+    Unplanned,
     Scheduled,
     Processing,
     PendingRetry,
@@ -376,7 +396,7 @@ pub enum StateKind {
 }
 
 words!(StateKind as "state" {
-    "scheduled" => Scheduled, "processing" => Processing, "pending_retry" => PendingRetry,
+    "unplanned" => Unplanned, "scheduled" => Scheduled, "processing" => Processing, "pending_retry" => PendingRetry,
     "awaiting_ack" => AwaitingAck, "snoozed" => Snoozed, "waiting" => Waiting, "paused" => Paused, "delivered" => Delivered,
     "completed" => Completed, "dismissed" => Dismissed, "unanswered" => Unanswered, "failed" => Failed,
     "cancelled" => Cancelled, "missed" => Missed,

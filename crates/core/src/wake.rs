@@ -12,8 +12,9 @@ use crate::quiet::holds_back;
 use crate::reach::nobody;
 use crate::reminder::{Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use crate::rules::course::Series;
+use crate::rules::first::first;
 use crate::rules::route::next_address;
-use crate::schedule::{Anchor, Rule};
+use crate::schedule::{Anchor, Rule, Schedule};
 use crate::user::Person;
 
 /// The most missed runs that are written down one by one; more are counted in the audit entry.
@@ -26,6 +27,13 @@ pub const LATE_PREFIX_AFTER: SignedDuration = SignedDuration::from_hours(1);
 /// What a moment means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wake {
+    /// It was asked for in SQL, and is planned now.
+    Plan {
+        /// What its reminder's schedule is.
+        schedule: Box<Schedule>,
+        /// When it is first due.
+        due_at: Timestamp,
+    },
     /// Send, to the address at this position of the route.
     Send {
         /// Which address.
@@ -85,6 +93,12 @@ pub struct Moment<'a> {
 pub fn on_wake(moment: &Moment<'_>) -> Wake {
     let Moment { reminder, series, occurrence, now, .. } = *moment;
     match &occurrence.state {
+        State::Unplanned { asked } => {
+            return match first(asked, &reminder.timezone, reminder.created_at) {
+                Ok((schedule, due_at)) => Wake::Plan { schedule: Box::new(schedule), due_at },
+                Err(invalid) => end(State::Failed { at: now, error: invalid.to_string() }),
+            };
+        }
         State::AwaitingAck { .. } => {
             let asks_max = reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max);
             if occurrence.tries.asks > asks_max || reminder.status != ReminderStatus::Active {

@@ -242,10 +242,10 @@ pub(crate) fn view<F: Fields>(from: &mut Reader<'_, F>) -> Result<ReminderView, 
 
 /// The columns that [`due`] reads, of a table called `o`.
 pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for, o.state, o.wake_at, o.at, o.error, o.waits_for, \
-    o.lease, o.node, o.channel, o.address, o.message_id, o.readdressed, o.attempts, o.rounds, o.position, o.refused, o.asks, \
+    o.lease, o.node, o.channel, o.address, o.message_id, o.readdressed, o.asked, o.attempts, o.rounds, o.position, o.refused, o.asks, \
     o.reached, o.at_once";
 /// How many those are.
-pub(crate) const N_OCCURRENCE: usize = 22;
+pub(crate) const N_OCCURRENCE: usize = 23;
 
 /// Reads [`OCCURRENCE`], with its moment and the number of its last lease.
 pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError> {
@@ -253,8 +253,8 @@ pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError
     let (wake_at, at, error, waits_for) = (from.maybe_at()?, from.maybe_at()?, from.maybe_owned()?, from.maybe_word()?);
     let (lease, node) = (u64::try_from(from.number()?).map_err(impossible)?, from.maybe_owned()?);
     let to = from.maybe_owned()?.zip(from.maybe_owned()?);
-    let (message_id, readdressed) = (from.maybe_owned()?, from.flag()?);
-    let kept = Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed };
+    let (message_id, readdressed, asked) = (from.maybe_owned()?, from.flag()?, from.maybe_owned()?);
+    let kept = Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed, asked };
     let state = State::from_kept(kind, kept, due_at)
         .ok_or_else(|| impossible(format!("a run that is {kind} lacks what it must have")))?;
     let tries = Tries {

@@ -13,8 +13,9 @@ use crate::alert::{News, Unreadable, is_alarming};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, Sending, State, StateKind};
 use crate::reach::route;
-use crate::reminder::{Address, Reminder};
+use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
+use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::store::{Claim, Claimed, Claims};
 use crate::user::Person;
@@ -244,6 +245,7 @@ impl<'a> Work<'a> {
     fn take(&mut self, seen: Seen, locked: &Locked) {
         match seen.wake {
             Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
+            Wake::Plan { schedule, due_at } => self.plan(seen.due.occurrence, *schedule, due_at, locked),
             Wake::Wait { .. } if !locked.has_person => {
                 // Its person is just being changed, which is over in a moment.
                 let again = self.claim.now.checked_add(LOOK_AGAIN_AFTER).unwrap_or(self.claim.now);
@@ -264,13 +266,29 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Plans a run that was asked for in SQL, and gives its reminder the schedule that it means.
+    fn plan(&mut self, mut run: Occurrence, schedule: Schedule, due_at: Timestamp, locked: &Locked) {
+        self.claims.n_taken += 1;
+        let reminder = Reminder { schedule, ..(*locked.known.reminder).clone() };
+        let course = course(&mut self.courses, &reminder, locked);
+        course.progress.series.carried_by = reminder.schedule.is_recurring().then_some(run.id.run);
+        (run.due_at, run.made_for) = (due_at, due_at);
+        run.state = match course.status {
+            ReminderStatus::Paused => State::Paused,
+            _ => State::Scheduled,
+        };
+        let wake_at = self.writes.change(run, shard_of(&reminder.user));
+        self.claims.next_runs.extend(wake_at.map(|at| Entry::of(&reminder, at)));
+        self.writes.reminders.push(reminder);
+    }
+
     /// Leases a run that is to be sent, or asked about.
     fn lease(&mut self, seen: Seen, known: &Known) {
         let Seen { due, route, wake } = seen;
         let (position, is_followed) = match wake {
             Wake::Send { position } => (position, false),
             Wake::Follow { position } => (position, true),
-            Wake::Wait { .. } | Wake::End { .. } => return,
+            Wake::Plan { .. } | Wake::Wait { .. } | Wake::End { .. } => return,
         };
         self.claims.n_taken += 1;
         let before = due.occurrence;

@@ -80,6 +80,7 @@ create table punctual.occurrence (
   channel     text,                         -- where the attempt under way goes to
   address     text,
   message_id  text,                         -- the platform's own, once it has taken the message
+  asked       text,                         -- the schedule of a run that SQL left to be planned, as the HTTP API takes it: JSON
   error       text,
   primary key (reminder_id, run)
 ) with (

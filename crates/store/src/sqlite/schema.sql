@@ -46,6 +46,7 @@ CREATE TABLE occurrence (
   at          INTEGER,                    -- when the state was reached, where that matters
   error       TEXT,
   waits_for   TEXT,                       -- `quiet` or `paused`: what it waits for the end of
+  asked       TEXT,                       -- the schedule of a run that is still to be planned; nothing writes one here
   priority    INTEGER NOT NULL,           -- the reminder's, kept here for the hot index
   shard       INTEGER NOT NULL,           -- punctual_core::shard::shard_of(user_id), for a database that nodes share
   at_once     INTEGER NOT NULL DEFAULT 0, -- somebody asked for the run by hand: it waits for no quiet hours and no pause

@@ -6,6 +6,7 @@ mod cancel;
 mod client;
 mod events;
 mod functions;
+mod plan;
 mod remind;
 mod role;
 mod wake;

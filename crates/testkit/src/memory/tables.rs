@@ -107,6 +107,7 @@ fn kept(run: Occurrence) -> Occurrence {
         to: sending.map(|sending| (sending.to.channel.clone(), sending.to.address.clone())),
         message_id: sending.and_then(|sending| sending.message_id.clone()),
         readdressed: sending.is_some_and(|sending| sending.readdressed),
+        asked: state.asked().map(str::to_owned),
     };
     let (due_at, made_for) = (kept_at(due_at), kept_at(made_for));
     let state = State::from_kept(state.kind(), columns, due_at).expect("a state has what its kind needs");

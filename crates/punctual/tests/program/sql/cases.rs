@@ -13,6 +13,8 @@ pub(super) struct Case {
     pub(super) arguments: Vec<(String, String)>,
     /// It is about when the reminder is due.
     pub(super) is_about_time: bool,
+    /// Only core can check it: SQL accepts it, and the node that claims the run plans it, or fails it with the reason.
+    pub(super) is_for_core: bool,
 }
 
 impl Case {
@@ -32,7 +34,7 @@ impl Case {
             }
         }
         all.extend(arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-        Self { body: whole, arguments: all, is_about_time }
+        Self { body: whole, arguments: all, is_about_time, is_for_core: false }
     }
 
     /// The arguments of `punctual.remind`.
@@ -72,6 +74,7 @@ pub(super) fn cases() -> Vec<Case> {
     numbers(&mut cases);
     structures(&mut cases);
     times(&mut cases);
+    for_core(&mut cases);
     cases
 }
 
@@ -289,4 +292,29 @@ fn times(cases: &mut Vec<Case>) {
             &[("weekly", weekly.as_str()), ("at_time", "7:30")],
         );
     }
+}
+
+/// What only core can check: docs/sql.md lists the same.
+fn for_core(cases: &mut Vec<Case>) {
+    let mut add = |schedule: Value, arguments: &[(&str, &str)]| {
+        let arguments: Vec<_> = arguments.iter().map(|(name, value)| (*name, text(value))).collect();
+        let case = Case::new(json!({ "schedule": schedule }), &arguments);
+        cases.push(Case { is_for_core: true, ..case });
+    };
+    for expr in ["0 8 * * 1-5", "@daily", "61 * * * *", "* * *", "0 0 30 2 *"] {
+        add(json!({ "type": "cron", "expr": expr }), &[("cron", expr)]);
+    }
+    for ical in ["DTSTART:20990401T080000\nRRULE:FREQ=WEEKLY;BYDAY=MO", "RRULE:FREQ=X", "x"] {
+        add(json!({ "type": "rrule", "ical": ical }), &[("rrule", ical)]);
+    }
+    for phrase in ["workdays at 8, weekends at 10", "every other monday at 7:30", "qwrtz", "every day at 25:00"] {
+        add(json!({ "type": "smart", "text": phrase }), &[("phrase", phrase)]);
+    }
+    add(json!({ "type": "once", "at": "tomorrow at 8" }), &[("phrase", "tomorrow at 8")]);
+    // The first run would come after the end.
+    let ends_at = "2099-01-01T07:00:00Z";
+    add(
+        json!({ "type": "daily", "time": "08:00", "starts_at": "2099-01-01T00:00:00Z", "ends_at": ends_at }),
+        &[("daily", "08:00"), ("starts_at", "2099-01-01T00:00:00Z"), ("ends_at", ends_at)],
+    );
 }

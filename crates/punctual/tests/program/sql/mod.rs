@@ -3,6 +3,7 @@
 mod addresses;
 mod cases;
 mod fields;
+mod plan;
 mod reach;
 
 use punctual_testkit::servers::Postgres;

@@ -117,6 +117,7 @@ pub(super) const OCCURRENCE: Table = Table {
         same("channel", Text),
         same("address", Text),
         same("message_id", Text),
+        same("asked", Text),
         same("error", Text),
     ],
 };

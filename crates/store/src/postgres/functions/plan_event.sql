@@ -117,7 +117,8 @@ begin
       update punctual.reminder t set name = v.name, message = v.message, schedule = v.schedule, timezone = v.timezone,
         priority = v.priority, route = v.route, ack_timeout = v.ack_timeout, ack_prompt = v.ack_prompt,
         ack_reminders_max = v.ack_reminders_max, snooze_allowed = v.snooze_allowed, retries_max = v.retries_max,
-        misfire = v.misfire, misfire_within = v.misfire_within, on_unknown = v.on_unknown, only_to = v.only_to, metadata = v.metadata, updated_at = now
+        misfire = v.misfire, misfire_within = v.misfire_within, on_unknown = v.on_unknown, only_to = v.only_to,
+        metadata = v.metadata, updated_at = now
       from unnest(changed) as v
       where t.id = v.id and (t.name, t.message, t.schedule, t.timezone, t.priority, t.route, t.ack_timeout, t.ack_prompt,
           t.ack_reminders_max, t.snooze_allowed, t.retries_max, t.misfire, t.misfire_within, t.on_unknown, t.only_to, t.metadata)

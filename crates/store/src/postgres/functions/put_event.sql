@@ -44,20 +44,20 @@ begin
   if scope is not null then
     perform punctual.lock_scope(scope, false);
   end if;
-  insert into punctual.event as was (key, starts_at, offsets, scope, users, message, name, timezone, priority, route, ack_timeout,
-      ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, only_to, metadata, created_at,
-      updated_at)
+  insert into punctual.event as was (key, starts_at, offsets, scope, users, message, name, timezone, priority, route, only_to,
+      ack_timeout, ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, metadata,
+      created_at, updated_at)
     values (put_event.key, put_event.starts_at, punctual.offset_seconds(put_event.offsets), put_event.scope,
       array(select distinct u from unnest(put_event.users) as u), r.message, r.name,
-      case when put_event.timezone is not null then r.timezone end, r.priority, r.route, r.ack_timeout, r.ack_prompt,
-      r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, r.on_unknown, r.only_to, r.metadata, r.created_at,
+      case when put_event.timezone is not null then r.timezone end, r.priority, r.route, r.only_to, r.ack_timeout, r.ack_prompt,
+      r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, r.on_unknown, r.metadata, r.created_at,
       r.created_at)
     on conflict on constraint event_pkey do update set starts_at = excluded.starts_at, offsets = excluded.offsets,
       scope = excluded.scope, users = excluded.users, message = excluded.message, name = excluded.name,
-      timezone = excluded.timezone, priority = excluded.priority, route = excluded.route, ack_timeout = excluded.ack_timeout,
-      ack_prompt = excluded.ack_prompt, ack_reminders_max = excluded.ack_reminders_max,
+      timezone = excluded.timezone, priority = excluded.priority, route = excluded.route, only_to = excluded.only_to,
+      ack_timeout = excluded.ack_timeout, ack_prompt = excluded.ack_prompt, ack_reminders_max = excluded.ack_reminders_max,
       snooze_allowed = excluded.snooze_allowed, retries_max = excluded.retries_max, misfire = excluded.misfire,
-      misfire_within = excluded.misfire_within, on_unknown = excluded.on_unknown, only_to = excluded.only_to, metadata = excluded.metadata,
+      misfire_within = excluded.misfire_within, on_unknown = excluded.on_unknown, metadata = excluded.metadata,
       updated_at = excluded.updated_at
     returning was.* into e;
   return punctual.plan_event(e);

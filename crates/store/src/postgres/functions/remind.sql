@@ -1,4 +1,8 @@
--- Creates a reminder; returns its id. One of `at`, `every`, `daily` and `weekly` says when.
+-- Creates a reminder; returns its id. One of `at`, `every`, `daily`, `weekly`, `cron`, `rrule` and `phrase` says when.
+--
+-- `at` is an instant, and is planned here. When the others are due first, core works out, because zones, cron expressions, calendar
+-- rules and phrases are its business: what is written here is a run that is still to be planned and due at once, and the node that
+-- claims it plans it.
 create or replace function punctual.remind(
   user_id text, message text, at timestamptz default null, name text default null, timezone text default null,
   priority text default null, "to" jsonb default null, require_ack boolean default null, ack_prompt text default null,
@@ -7,7 +11,7 @@ create or replace function punctual.remind(
   original_text text default null, created_via text default null,
   every interval default null, anchor text default null, daily time default null, weekly text[] default null,
   at_time time default null, starts_at timestamptz default null, ends_at timestamptz default null, count integer default null,
-  "only" boolean default null
+  "only" boolean default null, cron text default null, rrule text default null, phrase text default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,15 +21,13 @@ declare
   -- What a transaction says with `now()` is not late because the transaction takes long; else a minute is forgiven, which a
   -- request may have taken.
   past constant timestamptz := transaction_timestamp() - interval '1 minute';
-  clock time := coalesce(daily, at_time);
-  days integer[] := '{1,2,3,4,5,6,7}';
-  step numeric := punctual.micros('every', every);
-  origin timestamptz;
-  first timestamptz;
+  clock constant time := coalesce(daily, at_time);
+  step constant numeric := punctual.micros('every', every);
+  asked jsonb;
 begin
-  if num_nonnulls(at, every, daily, weekly) <> 1 then
-    perform punctual.refuse('at', case num_nonnulls(at, every, daily, weekly) when 0 then 'is missing' else
-        'is one way too many to say when' end, 'Give one of at, every, daily, and weekly with at_time.');
+  if num_nonnulls(at, every, daily, weekly, cron, rrule, phrase) <> 1 then
+    perform punctual.refuse('at', case num_nonnulls(at, every, daily, weekly, cron, rrule, phrase) when 0 then 'is missing' else
+        'is one way too many to say when' end, 'Give one of at, every, daily, weekly with at_time, cron, rrule and phrase.');
   elsif anchor is not null and every is null then
     perform punctual.refuse('anchor', 'is for intervals', 'Leave it out, or say every.');
   elsif at_time is not null and weekly is null then
@@ -54,39 +56,24 @@ begin
   elsif count < 1 then
     perform punctual.refuse('count', format('`%s` is not a number from 1 up', count));
   end if;
+  perform punctual.check_days('weekly', weekly);
+  perform punctual.check_text('cron', cron, 1, 512);
+  perform punctual.check_text('rrule', rrule, 1, 65536);
+  perform punctual.check_text('phrase', phrase, 1, 2000);
 
-  if weekly is not null then
-    days := punctual.days_of(weekly);
+  if at is null then
+    -- The schedule as the HTTP API takes it.
+    asked := jsonb_strip_nulls(jsonb_build_object(
+      'type', case when every is not null then 'interval' when daily is not null then 'daily' when weekly is not null then 'weekly'
+        when cron is not null then 'cron' when rrule is not null then 'rrule' else 'phrase' end,
+      'every', trunc(step) || 'us', 'anchor', anchor, 'time', to_char(clock, 'HH24:MI:SS'), 'days', to_jsonb(weekly),
+      'expr', cron, 'ical', rrule, 'text', phrase,
+      'starts_at', punctual.instant_text(starts_at), 'ends_at', punctual.instant_text(ends_at), 'count', count));
   end if;
-  if every is not null then
-    origin := coalesce(starts_at, now);
-    -- The origin itself is due when somebody asked for it, and not when it is only the creation.
-    first := origin + case when starts_at > now then 0
-      else (floor(extract(epoch from now - origin) * 1000000 / step) + 1) * step end * interval '1 microsecond';
-  else
-    first := coalesce(at, punctual.next_on(r.timezone, clock, days, greatest(now, starts_at - interval '1 microsecond')));
-  end if;
-  if first > ends_at or first > '9999-12-30 22:00:00.999999+00' then
-    perform punctual.refuse('ends_at', 'is before the first run', 'Nothing of it would ever be due.');
-  end if;
-
   r.only_to := coalesce("only", false);
   perform punctual.check_reach('to', array[user_id], r.route, r.only_to);
   r.id := punctual.new_id(now);
-  r.carried_by := case when at is null then 1 end;
-  -- Names in the order of their bytes, as a node writes them.
-  r.schedule := '{' || concat_ws(',',
-    case when every is not null then '"anchor":' || to_json(coalesce(anchor, 'start')) end,
-    '"at":"' || punctual.instant_text(at) || '"',
-    '"count":' || count,
-    case when weekly is not null then '"days":' || punctual.days_text(days) end,
-    '"ends_at":"' || punctual.instant_text(ends_at) || '"',
-    '"every":"' || punctual.span_text(step) || '"',
-    '"origin":"' || punctual.instant_text(origin) || '"',
-    '"starts_at":"' || punctual.instant_text(starts_at) || '"',
-    '"time":"' || to_char(clock, case extract(second from clock) when 0 then 'HH24:MI' else 'HH24:MI:SS' end) || '"',
-    '"type":"' || case when at is not null then 'once' when every is not null then 'interval' when daily is not null then 'daily'
-      else 'weekly' end || '"') || '}';
-  perform punctual.write_reminders(array[r], array[first]);
+  r.schedule := '{"at":"' || punctual.instant_text(coalesce(at, now)) || '","type":"once"}';
+  perform punctual.write_reminders(array[r], array[coalesce(at, now)], asked::text);
   return r.id;
 end $$;
