@@ -1,16 +1,19 @@
-//! Keeping this node's leases.
+//! This node's leases: keeping them while their flights are under way, and giving them back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::SignedDuration;
-use punctual_core::store::StoreError;
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::decide::withdraw;
+use punctual_core::id::ReminderId;
+use punctual_core::store::{Settlement, StoreError};
 
 use crate::flight::Flights;
 use crate::instant::{plus, signed};
 use crate::node::{Node, Phase};
 use crate::outage::OTHERS_FIRST;
 use crate::peers::Peers;
-use crate::settle::Settlements;
+use crate::settle::{Settlements, lease_of};
 
 /// A lease that ends sooner than this is not used any more: the store's clock may run a little ahead of ours.
 pub(crate) const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(1);
@@ -20,7 +23,10 @@ const LOOK: u32 = 6;
 /// then, also where there are ten thousand: renewing it would be as much work as settling it, at the very moment of the burst.
 const LEFT_ALONE: u32 = 2;
 
-/// Prolongs the leases of the flights.
+/// How often a stop looks again for flights that a claim has brought meanwhile.
+const LAND_AGAIN: Duration = Duration::from_millis(50);
+
+/// The leases of this node's flights.
 pub(crate) struct Leases {
     pub(crate) node: Node,
     pub(crate) flights: Arc<Flights>,
@@ -83,5 +89,48 @@ impl Leases {
             self.renew().await?;
         }
         Ok(())
+    }
+
+    /// Withdraws the flights of a reminder that have not begun, and writes that at once: the settler would make the timer claim them
+    /// again before the reminder is changed. Returns when they must be looked at again. If the store fails, the settler goes on
+    /// trying.
+    pub(crate) async fn give_back(&self, id: ReminderId) -> (Vec<Timestamp>, Result<(), StoreError>) {
+        let Self { node, flights, settlements, .. } = self;
+        let now = node.now();
+        let withdrawn: Vec<_> = flights.withdraw(id).iter().map(|flight| withdraw(&flight.claimed, now)).collect();
+        let back_at = withdrawn.iter().filter_map(Settlement::wake_at).collect();
+        if withdrawn.is_empty() {
+            return (back_at, Ok(()));
+        }
+        let settled = node.store.settle(withdrawn.clone(), now).await;
+        match &settled {
+            Ok(_) => flights.remove(withdrawn.iter().map(lease_of)),
+            // They will never be sent, so they must not stay leased.
+            Err(_) => withdrawn.into_iter().for_each(|settlement| settlements.hand(settlement)),
+        }
+        (back_at, settled.map(|_| ()))
+    }
+
+    /// Gives back all flights that have not begun and waits until the rest has been settled.
+    pub(crate) async fn land(&self) {
+        let Self { node, flights, settlements, .. } = self;
+        loop {
+            let landed = flights.landed();
+            tokio::pin!(landed);
+            landed.as_mut().enable();
+            // A claim may have been under way when the stop came; its flights are withdrawn when they are known.
+            let is_claiming = flights.is_claiming();
+            let now = node.now();
+            for flight in flights.withdraw_all() {
+                settlements.hand(withdraw(&flight.claimed, now));
+            }
+            if flights.len() == 0 && !is_claiming {
+                return;
+            }
+            tokio::select! { biased;
+                () = &mut landed => {}
+                () = node.clock.pause(LAND_AGAIN) => {}
+            }
+        }
     }
 }

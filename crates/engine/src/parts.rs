@@ -23,7 +23,6 @@ use crate::outage::StoreHealth;
 use crate::peers::beat::Heartbeat;
 use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
-use crate::run::Landing;
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
 use crate::sweep::{overdue, prune};
@@ -67,7 +66,7 @@ pub(crate) struct Wired {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) changer: Changer,
     pub(crate) heartbeat: Arc<Heartbeat>,
-    pub(crate) landing: Landing,
+    pub(crate) leases: Arc<Leases>,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
 }
@@ -127,8 +126,7 @@ impl Engine {
             node: node.clone(),
             peers: peers.clone(),
             timer: timer.clone(),
-            flights: flights.clone(),
-            settlements: settlements.clone(),
+            leases: leases.clone(),
             dispatcher: dispatcher.clone(),
             runtime: runtime.clone(),
         });
@@ -163,17 +161,15 @@ impl Engine {
             Box::pin(alarm::ring(node.clone(), alarms.clone(), flights.clone(), timer.clone())),
             Box::pin(alarm::fill(node.clone(), alarms.clone())),
             Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
-            Box::pin(leases.run()),
+            Box::pin(leases.clone().run()),
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),
         ];
-        let landing = Landing { node: node.clone(), flights: flights.clone(), settlements: settlements.clone() };
         let changer = Changer {
             node: node.clone(),
             timer: timer.clone(),
-            flights,
-            settlements,
+            leases: leases.clone(),
             fired,
             peers: peers.clone(),
             alarms: alarms.clone(),
@@ -191,7 +187,7 @@ impl Engine {
             dispatcher,
             changer,
             heartbeat,
-            landing,
+            leases,
             tasks,
         };
         Self { parts: Arc::new(parts) }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use punctual_core::decide::withdraw;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::State;
 use punctual_core::store::{Settlement, StoreError};
 use tokio::sync::{mpsc, watch};
@@ -80,31 +78,8 @@ impl Settlements {
     }
 }
 
-/// Withdraws the flights of a reminder that have not begun, and writes that at once: the settler would make the timer claim them
-/// again before the reminder is changed. Returns when they must be looked at again. If the store fails, the settler goes on trying.
-pub(crate) async fn give_back(
-    node: &Node,
-    flights: &Flights,
-    settlements: &Settlements,
-    id: ReminderId,
-) -> (Vec<Timestamp>, Result<(), StoreError>) {
-    let now = node.now();
-    let withdrawn: Vec<_> = flights.withdraw(id).iter().map(|flight| withdraw(&flight.claimed, now)).collect();
-    let back_at = withdrawn.iter().filter_map(Settlement::wake_at).collect();
-    if withdrawn.is_empty() {
-        return (back_at, Ok(()));
-    }
-    let settled = node.store.settle(withdrawn.clone(), now).await;
-    match &settled {
-        Ok(_) => flights.remove(withdrawn.iter().map(lease_of)),
-        // They will never be sent, so they must not stay leased.
-        Err(_) => withdrawn.into_iter().for_each(|settlement| settlements.hand(settlement)),
-    }
-    (back_at, settled.map(|_| ()))
-}
-
 /// Which lease a settlement ends.
-fn lease_of(settlement: &Settlement) -> (OccurrenceId, u64) {
+pub(crate) fn lease_of(settlement: &Settlement) -> (OccurrenceId, u64) {
     (settlement.id(), settlement.lease)
 }
 

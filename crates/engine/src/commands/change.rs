@@ -9,11 +9,11 @@ use punctual_core::store::{By, ChangeError, Changed, StoreError};
 
 use crate::Engine;
 use crate::alarm::Alarms;
-use crate::flight::{Fired, Flights};
+use crate::flight::Fired;
+use crate::leases::Leases;
 use crate::log::Kind;
 use crate::node::Node;
 use crate::peers::Peers;
-use crate::settle::{Settlements, give_back};
 use crate::timer::Timer;
 
 /// How often a command looks again for a claim that it can withdraw, here or by asking the node that has it.
@@ -49,8 +49,7 @@ impl Engine {
 pub(crate) struct Changer {
     pub(crate) node: Node,
     pub(crate) timer: Arc<Timer>,
-    pub(crate) flights: Arc<Flights>,
-    pub(crate) settlements: Arc<Settlements>,
+    pub(crate) leases: Arc<Leases>,
     pub(crate) fired: Arc<Fired>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) alarms: Arc<Alarms>,
@@ -58,7 +57,7 @@ pub(crate) struct Changer {
 
 impl Changer {
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
-        let Self { node, timer, flights, settlements, .. } = self;
+        let Self { node, timer, leases, .. } = self;
         // An answer is about a run that has been sent; every other command is about runs to come.
         let is_answer = matches!(change.plain(), Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
         let mut tries_left = WITHDRAW_TRIES;
@@ -66,7 +65,7 @@ impl Changer {
             let mut back_at = Vec::new();
             if !is_answer {
                 let given_back;
-                (back_at, given_back) = give_back(node, flights, settlements, id).await;
+                (back_at, given_back) = leases.give_back(id).await;
                 if let Err(error) = given_back {
                     timer.wake_at(back_at);
                     return Err(error.into());
@@ -77,7 +76,7 @@ impl Changer {
             timer.wake_at(back_at);
             match changed {
                 // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
-                Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !flights.has_begun(id) => {
+                Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !leases.flights.has_begun(id) => {
                     if tries_left == WITHDRAW_TRIES
                         && self.peers.is_shared()
                         && let Err(error) = node.store.recall(id).await

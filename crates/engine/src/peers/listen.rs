@@ -18,11 +18,10 @@ use super::Peers;
 use super::beat::TIMER_AHEAD;
 use super::budget::Budget;
 use crate::dispatch::Dispatcher;
-use crate::flight::Flights;
 use crate::instant::plus;
+use crate::leases::Leases;
 use crate::log::Kind;
 use crate::node::Node;
-use crate::settle::{Settlements, give_back};
 use crate::system::Runtime;
 use crate::timer::Timer;
 
@@ -42,8 +41,7 @@ pub(crate) struct Listener {
     pub(crate) node: Node,
     pub(crate) peers: Arc<Peers>,
     pub(crate) timer: Arc<Timer>,
-    pub(crate) flights: Arc<Flights>,
-    pub(crate) settlements: Arc<Settlements>,
+    pub(crate) leases: Arc<Leases>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) runtime: Arc<dyn Runtime>,
 }
@@ -119,7 +117,7 @@ impl Listener {
 
     /// Gives back the runs that other nodes have asked for.
     fn look_at_recalled(self: &Arc<Self>) {
-        if self.flights.len() == 0 {
+        if self.leases.flights.len() == 0 {
             return;
         }
         let this = self.clone();
@@ -133,16 +131,15 @@ impl Listener {
 
     /// Gives back the runs of a reminder that are claimed and have not begun: another node is about to change it.
     fn give_back(self: &Arc<Self>, reminder: ReminderId) {
-        if !self.flights.has(reminder) {
+        if !self.leases.flights.has(reminder) {
             return;
         }
         let this = self.clone();
         self.runtime.spawn(Box::pin(async move {
-            let Self { node, flights, settlements, timer, .. } = &*this;
             // If the store fails, the settler goes on trying.
-            let (back_at, _) = give_back(node, flights, settlements, reminder).await;
-            node.clock.pause(GIVEN_BACK_FOR).await;
-            timer.wake_at(back_at);
+            let (back_at, _) = this.leases.give_back(reminder).await;
+            this.node.clock.pause(GIVEN_BACK_FOR).await;
+            this.timer.wake_at(back_at);
         }));
     }
 }
