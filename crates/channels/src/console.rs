@@ -75,7 +75,7 @@ impl Channel for Console {
     }
 
     /// Whoever sits at the terminal reads lines; a list is easier to read.
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(usize::MAX)
     }
 

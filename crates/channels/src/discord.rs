@@ -24,7 +24,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use punctual_core::channel::{AddressRule, Bucket, Channel, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Rate, Receipt, SendError, Whom};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{AUTHORIZATION, USER_AGENT};
 use reqwest::{RequestBuilder, Url};
@@ -170,16 +170,16 @@ impl Discord {
         let not_before = *self.no_dm_before.lock().unwrap_or_else(PoisonError::into_inner);
         if sent_at < not_before {
             let wait = not_before.duration_since(sent_at).unsigned_abs();
-            return Err(SendError::Throttled { wait, held: Held::Address });
+            return Err(SendError::Throttled { wait, whom: Whom::Address });
         }
         let request = self.bot(&format!("{}/users/@me/channels", self.api_url))?;
         let request = request.json(&json!({"recipient_id": user.to_string()}));
         let opened = self.ask(request, sent_at, "").await.map_err(|error| match error {
             SendError::Unknown(said) => SendError::Unavailable(format!("no message was sent yet: {said}")),
-            SendError::Throttled { wait, held } => {
+            SendError::Throttled { wait, whom } => {
                 let mut no_dm_before = self.no_dm_before.lock().unwrap_or_else(PoisonError::into_inner);
                 *no_dm_before = (*no_dm_before).max(sent_at.saturating_add(wait).unwrap_or(sent_at));
-                SendError::Throttled { wait, held }
+                SendError::Throttled { wait, whom }
             }
             other => other,
         })?;
@@ -208,7 +208,7 @@ impl Discord {
     /// Sends a request, counts it if it was invalid, and names what is no success. `secret` stood in the URL.
     async fn ask(&self, request: RequestBuilder, sent_at: Timestamp, secret: &str) -> Result<Answer, SendError> {
         if let Some(wait) = self.invalids.wait(sent_at, self.invalid_max) {
-            return Err(SendError::Throttled { wait, held: Held::Receiver });
+            return Err(SendError::Throttled { wait, whom: Whom::Receiver });
         }
         self.pace.wait().await?;
         let answer = self.http.ask(request.header(USER_AGENT, &self.user_agent), PLATFORM).await?;
@@ -266,7 +266,7 @@ impl Channel for Discord {
         self.limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(900)
     }
 

@@ -160,7 +160,7 @@ impl Channel for Email {
         self.limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(50_000)
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{AddressRule, Channel, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Rate, Receipt, SendError, Whom};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Priority;
 use reqwest::RequestBuilder;
@@ -191,7 +191,7 @@ impl Channel for Ntfy {
             Class::Unavailable => SendError::Unavailable(self.said(&answer)),
             Class::Throttled => {
                 let wait = answer.retry_after(message.sent_at).unwrap_or(REFILL);
-                SendError::Throttled { wait, held: Held::Receiver }
+                SendError::Throttled { wait, whom: Whom::Receiver }
             }
         })
     }
@@ -208,7 +208,7 @@ impl Channel for Ntfy {
         self.limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(900)
     }
 

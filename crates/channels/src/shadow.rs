@@ -61,8 +61,8 @@ impl Channel for Shadow {
         self.behind.bucket(address)
     }
 
-    fn gathers(&self) -> Option<usize> {
-        self.behind.gathers()
+    fn digest_max(&self) -> Option<usize> {
+        self.behind.digest_max()
     }
 
     fn receiver(&self, address: &str) -> String {

@@ -162,7 +162,7 @@ impl Channel for Slack {
         self.limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(1_400)
     }
 

@@ -107,8 +107,8 @@ impl Telegram {
         }
         let url = format!("{}/bot{}/sendMessage", self.api_url, self.token.expose());
         let answer = self.http.ask(self.http.post(&url).json(&body), PLATFORM).await.map_err(Said::Failed)?;
-        let held = |wait: Duration| self.crowd.held(&place.chat.bucket(), message.sent_at, wait);
-        answer::read(&answer, chat, &self.token, message.sent_at, held)
+        let whom = |wait: Duration| self.crowd.whom(&place.chat.bucket(), message.sent_at, wait);
+        answer::read(&answer, chat, &self.token, message.sent_at, whom)
     }
 }
 
@@ -147,7 +147,7 @@ impl Channel for Telegram {
         self.limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(1_900)
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{AddressRule, Channel, Followed, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Followed, Limits, Message, Rate, Receipt, SendError, Whom};
 use punctual_core::invalid::Invalid;
 
 use self::code::Class;
@@ -166,7 +166,7 @@ fn named(class: Class, said: String, wait: Duration) -> SendError {
         Class::Gone => SendError::Gone(said),
         Class::Refused => SendError::Refused(said),
         Class::Unavailable => SendError::Unavailable(said),
-        Class::Throttled => SendError::Throttled { wait, held: Held::Receiver },
+        Class::Throttled => SendError::Throttled { wait, whom: Whom::Receiver },
     }
 }
 
@@ -250,7 +250,7 @@ impl Channel for Twilio {
         true
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(700)
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{AddressRule, Channel, Followed, Held, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Followed, Limits, Message, Receipt, SendError, Whom};
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -135,7 +135,7 @@ impl Vapi {
 
     fn failure(&self, answer: &Answer, message: &Message) -> SendError {
         let said = self.said(answer);
-        let throttled = |wait| SendError::Throttled { wait, held: Held::Receiver };
+        let throttled = |wait| SendError::Throttled { wait, whom: Whom::Receiver };
         match answer.status.as_u16() {
             429 => throttled(answer.retry_after(message.sent_at).unwrap_or(WAIT)),
             // By Vapi's description a 400 is limits, validation or missing resources; only its words tell them apart.

@@ -211,7 +211,7 @@ impl Channel for Whatsapp {
         self.limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(800)
     }
 

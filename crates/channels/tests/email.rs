@@ -11,7 +11,7 @@ use std::sync::Arc;
 use common::{may_work_later, message, soon, until_sent};
 use punctual_channels::common::fields::Fields;
 use punctual_channels::setup::{Server, make};
-use punctual_core::channel::{Channel, Held, Receipt, SendError};
+use punctual_core::channel::{Channel, Receipt, SendError, Whom};
 use punctual_testkit::servers::Exim;
 use punctual_testkit::wait::until_some;
 
@@ -95,7 +95,7 @@ async fn what_the_server_says_of_a_recipient_decides() {
     let said = soon(channel.send(&message("nobody@example.org", 1))).await;
     assert!(matches!(&said, Err(SendError::Gone(why)) if why.contains("550 5.1.1 no such user")), "{said:?}");
     let said = soon(channel.send(&message("later@example.org", 2))).await;
-    assert!(matches!(&said, Err(SendError::Throttled { held: Held::Address, .. })), "{said:?}");
+    assert!(matches!(&said, Err(SendError::Throttled { whom: Whom::Address, .. })), "{said:?}");
     // The connection is as good as before.
     let receipt = soon(channel.send(&message(TO, 3))).await.unwrap();
     assert_eq!(arrived(&exim, 1).await, [id(receipt)]);

@@ -13,9 +13,9 @@ use crate::reminder::Reminder;
 /// plain SQL, where nobody can be notified.
 #[async_trait]
 pub trait Alarm: Send + Sync + 'static {
-    /// Rings at each of `entries`, in place of what was set for the same reminder. Never waits: what cannot be taken is
+    /// Rings at each of `next_runs`, in place of what was set for the same reminder. Never waits: what cannot be taken is
     /// dropped and counted, and asked for again as [`Ring::Forgotten`].
-    fn set(&self, entries: Vec<Entry>);
+    fn set(&self, next_runs: Vec<NextRun>);
 
     /// Does not ring for these.
     fn clear(&self, reminders: Vec<ReminderId>);
@@ -27,8 +27,8 @@ pub trait Alarm: Send + Sync + 'static {
     /// of reach; ask again later.
     async fn begin_fill(&self) -> Option<Filled>;
 
-    /// Sets `entries` and waits until they are set, which prolongs the right. False: they are not; begin again later.
-    async fn fill(&self, entries: Vec<Entry>) -> bool;
+    /// Sets `next_runs` and waits until they are set, which prolongs the right. False: they are not; begin again later.
+    async fn fill(&self, next_runs: Vec<NextRun>) -> bool;
 
     /// Gives the right back: everything before `until` is set.
     async fn end_fill(&self, until: Timestamp);
@@ -37,9 +37,9 @@ pub trait Alarm: Send + Sync + 'static {
     fn health(&self) -> AlarmHealth;
 }
 
-/// When to ring, and for what.
+/// The next run of a reminder: when to ring, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct NextRun {
     /// For which reminder.
     pub reminder: ReminderId,
     /// Whose it is.
@@ -50,7 +50,7 @@ pub struct Entry {
     pub at: Timestamp,
 }
 
-impl Entry {
+impl NextRun {
     /// For `reminder`, at `at`.
     pub fn of(reminder: &Reminder, at: Timestamp) -> Self {
         let channel = reminder.to.first().map(|to| to.channel.clone()).unwrap_or_default();
@@ -79,8 +79,8 @@ pub struct Filled {
 pub struct AlarmHealth {
     /// Why it does not ring, in words, if it does not.
     pub problem: Option<String>,
-    /// How many entries are set, as last seen.
+    /// How many runs are set, as last seen.
     pub armed: u64,
-    /// How many entries could not be taken since the start.
+    /// How many runs could not be taken since the start.
     pub dropped: u64,
 }

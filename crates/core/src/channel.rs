@@ -48,9 +48,9 @@ pub trait Channel: Send + Sync + 'static {
         false
     }
 
-    /// Whether several messages to one person may be gathered into one, and how many characters that may have: what does not
-    /// fit is never cut off, it goes into the next. A person reads a list; a program wants each of them, so `None`.
-    fn gathers(&self) -> Option<usize> {
+    /// How many characters a digest may have, which is one message for several to one person; a message that does not fit goes into
+    /// the next. A person reads a list; a program wants each message, so `None`.
+    fn digest_max(&self) -> Option<usize> {
         None
     }
 
@@ -241,15 +241,15 @@ pub enum Followed {
     AskAgain(Duration),
 }
 
-/// What a wait that a platform asks for holds back.
+/// Whom a wait that a platform asks for is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// All that goes to the same receiver.
+pub enum Whom {
+    /// The whole receiver.
     Receiver,
-    /// Only what goes to the same address.
+    /// The address alone.
     Address,
-    /// The receiver is shared by strangers, as a web host is, and did not say whom it meant: what goes to the same address, and
-    /// the receiver for a moment when several users' addresses there meet it.
+    /// The receiver is shared by strangers, as a web host is, and did not say whom it meant: the address waits, and the receiver
+    /// for a moment when several users' addresses there meet a wait.
     Shared,
 }
 
@@ -261,8 +261,8 @@ pub enum SendError {
     Throttled {
         /// How long.
         wait: Duration,
-        /// What has to wait.
-        held: Held,
+        /// Who has to wait.
+        whom: Whom,
     },
     /// It may work later.
     #[error("{0}")]

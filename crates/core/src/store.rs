@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::alarm::Entry;
+use crate::alarm::NextRun;
 use crate::alert::News;
 use crate::change::{Change, Refused};
 use crate::channel::{Rate, WAIT_MAX};
@@ -69,9 +69,9 @@ pub trait Store: Send + Sync + 'static {
     /// Writes down that somebody tested a channel.
     async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError>;
 
-    /// The earliest instants in `window` at which something must be looked at, in order; and the earliest of all before
-    /// it, of whatever shard, if there is one.
-    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError>;
+    /// The earliest instants from `query.from` to `query.until` at which something must be looked at, in order; and the earliest of
+    /// all before them, of whatever shard, if there is one.
+    async fn upcoming(&self, query: UpcomingQuery) -> Result<Upcoming, StoreError>;
 
     /// What is to be sent after `from` and until `until`, in order, beginning after `after`, at most `limit`: for whoever sets
     /// timers for it elsewhere. Returns each with its place, for asking on.
@@ -81,7 +81,7 @@ pub trait Store: Send + Sync + 'static {
         until: Timestamp,
         after: Option<(Timestamp, OccurrenceId)>,
         limit: usize,
-    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError>;
+    ) -> Result<Vec<(OccurrenceId, NextRun)>, StoreError>;
 
     /// Leases up to `limit` occurrences whose moment lies in `claim.from..=claim.until`, most urgent first, and
     /// writes an attempt for each that is to be sent. Never returns one whose lease another holds.
@@ -208,15 +208,15 @@ pub trait Store: Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Tells the other nodes that somebody asked to be left alone, for at most [`Hold::wait_max`]. A store keeps a bounded number
-    /// of holds, and only until they end.
-    async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
-        let _ = hold;
+    /// Tells the other nodes that somebody asked to be left alone, for at most [`Throttle::wait_max`]. A store keeps a bounded number
+    /// of throttles, and only until they end.
+    async fn tell_throttle(&self, throttle: Throttle) -> Result<(), StoreError> {
+        let _ = throttle;
         Ok(())
     }
 
-    /// The holds that have not ended and were told after `since`; a bounded number. Each says how long it lasts from now on.
-    async fn holds(&self, since: Option<Timestamp>) -> Result<Vec<Hold>, StoreError> {
+    /// The throttles that have not ended and were told after `since`; a bounded number. Each says how long it lasts from now on.
+    async fn throttles(&self, since: Option<Timestamp>) -> Result<Vec<Throttle>, StoreError> {
         let _ = since;
         Ok(Vec::new())
     }
@@ -242,15 +242,15 @@ pub enum Heard {
     Recalled,
     /// What a node sent along with a beat ([`Beat::echo`]): the way to here works.
     Beat(String),
-    /// Somebody asked a node to be left alone: [`Store::holds`] says who.
-    Held,
+    /// A receiver or an address asked a node to be left alone: [`Store::throttles`] says which.
+    Throttled,
     /// No node says this.
     Nonsense,
 }
 
 /// A wait that a platform asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
+pub struct Throttle {
     /// Which channel.
     pub channel: String,
     /// The receiver, or the fingerprint of the address's bucket: whoever may connect to the store may listen, and an address may
@@ -262,7 +262,7 @@ pub struct Hold {
     pub wait: Duration,
 }
 
-impl Hold {
+impl Throttle {
     /// The longest wait that nodes believe each other. Many people may share a receiver, so its wait is renewed by whoever is asked
     /// for it again.
     pub fn wait_max(is_address: bool) -> Duration {
@@ -703,7 +703,7 @@ impl ChannelTest {
 
 /// Which part of what is to come.
 #[derive(Debug, Clone, Copy)]
-pub struct Window {
+pub struct UpcomingQuery {
     /// Then or later.
     pub from: Timestamp,
     /// Then or earlier.
@@ -770,7 +770,7 @@ pub struct Claims {
     /// What ended without a send, each run by the state it ended in.
     pub ended: Vec<StateKind>,
     /// The runs that were planned here.
-    pub next_runs: Vec<Entry>,
+    pub next_runs: Vec<NextRun>,
 }
 
 /// An occurrence that this node may send.
@@ -864,7 +864,7 @@ pub struct Settled {
     /// The instants at which what was written must be looked at, all of them.
     pub wakes: Vec<Timestamp>,
     /// The runs that were planned here.
-    pub next_runs: Vec<Entry>,
+    pub next_runs: Vec<NextRun>,
 }
 
 /// Counts over the whole store.

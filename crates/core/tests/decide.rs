@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{asked, at, claimed, every, once, processing, reminder};
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Receipt, SendError, Whom};
 use punctual_core::decide::{decide, postpone, withdraw};
 use punctual_core::occurrence::{AttemptStatus, State, StateKind};
 use punctual_core::reminder::{AckPolicy, OnUnknown, Priority, Reminder};
@@ -24,7 +24,7 @@ fn unavailable() -> Result<Receipt, SendError> {
 
 #[test]
 fn each_answer_leads_to_its_status_and_state() {
-    let throttled = SendError::Throttled { wait: Duration::from_secs(7), held: Held::Receiver };
+    let throttled = SendError::Throttled { wait: Duration::from_secs(7), whom: Whom::Receiver };
     let rows = [
         (Ok(Receipt::default()), AttemptStatus::Sent, StateKind::Delivered),
         (unavailable(), AttemptStatus::Failed, StateKind::PendingRetry),
@@ -103,7 +103,7 @@ fn retries_end() {
 }
 
 fn throttled(seconds: u64) -> Result<Receipt, SendError> {
-    Err(SendError::Throttled { wait: Duration::from_secs(seconds), held: Held::Receiver })
+    Err(SendError::Throttled { wait: Duration::from_secs(seconds), whom: Whom::Receiver })
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{at, claimed, once, reminder};
-use punctual_core::channel::{Held, SendError};
+use punctual_core::channel::{SendError, Whom};
 use punctual_core::occurrence::Tries;
 use punctual_core::reminder::{OnUnknown, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
@@ -199,7 +199,7 @@ fn the_admins_hear_once_that_the_only_way_of_a_critical_run_fails() {
 
 #[test]
 fn a_channel_s_error_says_which_trouble_it_is() {
-    let throttled = |wait| SendError::Throttled { wait, held: Held::Receiver };
+    let throttled = |wait| SendError::Throttled { wait, whom: Whom::Receiver };
     for (error, expect) in [
         (throttled(Duration::from_secs(7)), asked(9)),
         (throttled(Duration::from_secs(3 * DAY as u64)), asked(2 + DAY)),

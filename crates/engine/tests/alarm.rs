@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
-use punctual_core::alarm::{Alarm, Entry, Ring};
+use punctual_core::alarm::{Alarm, NextRun, Ring};
 use punctual_core::change::{Change, Patch};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
@@ -50,7 +50,7 @@ fn a_created_reminder_is_set_and_a_cancelled_one_is_cleared() {
     let nowhere = Reminder { user: "me".into(), to: Vec::new(), ..once(2, in_minutes(6), story.now()) };
     story.create(&reminder);
     story.create(&nowhere);
-    assert_eq!(alarm.entry(reminder.id), Some(Entry::of(&reminder, in_minutes(5))));
+    assert_eq!(alarm.entry(reminder.id), Some(NextRun::of(&reminder, in_minutes(5))));
     let entry = alarm.entry(nowhere.id).unwrap();
     assert_eq!((entry.user.as_str(), entry.channel.as_str()), ("me", "console"), "where it goes without an address");
     story.change(reminder.id, Change::Cancel).unwrap();

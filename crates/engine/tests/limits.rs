@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use punctual_core::change::Change;
-use punctual_core::channel::{Followed, Held, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::channel::{Followed, Limits, Message, Rate, Receipt, SendError, Whom};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Reminder};
 use punctual_engine::Settings;
@@ -42,8 +42,8 @@ fn states(story: &Story, reminders: &[Reminder]) -> Vec<StateKind> {
     reminders.iter().map(of).collect()
 }
 
-fn throttled(seconds: u64, held: Held) -> Result<Receipt, SendError> {
-    Err(SendError::Throttled { wait: Duration::from_secs(seconds), held })
+fn throttled(seconds: u64, whom: Whom) -> Result<Receipt, SendError> {
+    Err(SendError::Throttled { wait: Duration::from_secs(seconds), whom })
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_wait_that_was_asked_for_is_given_by_all_and_then_one_is_tried() {
     let story = Story::default();
     story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
     let reminders = burst(&story, "phone", 30, |number| number.to_string());
-    story.phone.then_answer(throttled(20, Held::Receiver)).then_answer(throttled(20, Held::Receiver));
+    story.phone.then_answer(throttled(20, Whom::Receiver)).then_answer(throttled(20, Whom::Receiver));
     story.advance(seconds(60 + 19));
     assert_eq!(heard(&story.phone), [0], "one was told to wait, and nobody else asked");
     story.advance(seconds(20));
@@ -96,7 +96,7 @@ fn a_wait_of_one_address_holds_back_no_other() {
     let story = Story::default();
     story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
     let reminders = burst(&story, "phone", 6, |number| if number < 3 { "busy".into() } else { number.to_string() });
-    story.phone.then_answer(throttled(30, Held::Address));
+    story.phone.then_answer(throttled(30, Whom::Address));
     story.advance(seconds(60));
     let first: Vec<_> = story.phone.all().iter().map(|message| message.to.address.clone()).collect();
     assert_eq!(first, ["busy", "3", "4", "5", "6"]);
@@ -227,7 +227,7 @@ fn a_long_wait_is_remembered_although_nothing_happens_meanwhile() {
     let early = burst(&story, "phone", 1, |_| "x".into());
     let late = Reminder { to: vec![Address::new("phone", "x")], ..once(2, due() + 20.minutes(), story.now()) };
     story.create(&late);
-    story.phone.then_answer(throttled(3600, Held::Receiver));
+    story.phone.then_answer(throttled(3600, Whom::Receiver));
     story.advance(seconds(60 + 3599));
     assert_eq!(heard(&story.phone), [0], "nobody calls while it is to be left alone");
     story.advance(seconds(2));
@@ -245,7 +245,7 @@ fn a_run_that_would_have_to_wait_for_long_goes_another_way() {
         Reminder { to: to(), ..once(number, due, story.now()) }
     });
     story.try_create(reminders.to_vec()).expect("they are right");
-    story.phone.then_answer(throttled(3600, Held::Receiver));
+    story.phone.then_answer(throttled(3600, Whom::Receiver));
     story.advance(seconds(63));
     assert_eq!((story.phone.all().len(), story.mail.all().len()), (1, 2));
     let error = story.runs(reminders[1].id)[0].attempts[0].error.clone().unwrap_or_default();
@@ -270,7 +270,7 @@ fn a_backlog_that_is_days_old_is_sent_at_the_rate_and_none_of_it_fails() {
 fn a_receiver_that_does_nothing_but_ask_to_wait_is_given_up_after_a_day() {
     let story = Story::default();
     let reminders = burst(&story, "phone", 3, |_| "x".into());
-    story.phone.always_fail(Some(SendError::Throttled { wait: Duration::from_secs(1800), held: Held::Receiver }));
+    story.phone.always_fail(Some(SendError::Throttled { wait: Duration::from_secs(1800), whom: Whom::Receiver }));
     story.advance(seconds(60 + 23 * 3600));
     assert!(states(&story, &reminders).iter().all(|state| *state != StateKind::Failed));
     story.advance(seconds(2 * 3600));
@@ -284,7 +284,7 @@ fn addresses_that_share_a_limit_wait_for_each_other() {
     let story = Story::default();
     story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });
     burst(&story, "phone", 4, |number| ["room@ann", "room@bob", "room", "attic"][usize::from(number) - 1].into());
-    story.phone.then_answer(throttled(30, Held::Address));
+    story.phone.then_answer(throttled(30, Whom::Address));
     story.advance(seconds(60));
     let first: Vec<_> = story.phone.all().iter().map(|message| message.to.address.clone()).collect();
     assert_eq!(first, ["room@ann", "attic"]);
@@ -350,9 +350,9 @@ fn a_trial_takes_a_turn_and_is_learnt_from() {
     };
     assert!(try_send().is_ok());
     let wait = Duration::from_secs(1);
-    assert_eq!(try_send(), Err(SendError::Throttled { wait, held: Held::Receiver }), "its rate holds for trials, too");
+    assert_eq!(try_send(), Err(SendError::Throttled { wait, whom: Whom::Receiver }), "its rate holds for trials, too");
     story.advance(seconds(1));
-    story.phone.then_answer(throttled(600, Held::Receiver));
+    story.phone.then_answer(throttled(600, Whom::Receiver));
     assert!(try_send().is_err());
     burst(&story, "phone", 1, |_| "y".into());
     story.advance(seconds(120));
@@ -400,14 +400,14 @@ fn after_the_wait_of_an_address_one_shows_whether_it_is_over() {
     let story = Story::default();
     story.phone.take_only(Limits::default());
     let reminders = burst(&story, "phone", 20, |number| format!("room@{number}"));
-    story.phone.then_answer(throttled(30, Held::Address));
+    story.phone.then_answer(throttled(30, Whom::Address));
     for _ in 0..19 {
         // Those that were under way already.
-        story.phone.then_answer(throttled(30, Held::Address));
+        story.phone.then_answer(throttled(30, Whom::Address));
     }
     story.advance(seconds(60));
     let calls = story.phone.all().len();
-    story.phone.then_answer(throttled(30, Held::Address));
+    story.phone.then_answer(throttled(30, Whom::Address));
     story.advance(seconds(35));
     assert_eq!(story.phone.all().len(), 1, "after {calls} at once, one asks");
     story.advance(seconds(60));
@@ -510,7 +510,7 @@ fn a_wait_that_a_shared_host_asks_for_holds_the_address_that_met_it() {
     // However many addresses one user has there.
     strangers(&story, 20, |number| if number <= 10 { "ann".into() } else { format!("user-{number}") });
     for _ in 1..=10 {
-        story.phone.then_answer(throttled(3600, Held::Shared));
+        story.phone.then_answer(throttled(3600, Whom::Shared));
     }
     story.advance(seconds(60 + 20));
     let heard = heard(&story.phone);
@@ -530,7 +530,7 @@ fn a_shared_host_is_left_alone_for_a_minute_when_several_users_meet_a_wait() {
     story.phone.take_only(Limits::default());
     let reminders = strangers(&story, 50, |number| format!("user-{number}"));
     for _ in 0..3 {
-        story.phone.then_answer(throttled(3600, Held::Shared));
+        story.phone.then_answer(throttled(3600, Whom::Shared));
     }
     story.advance(seconds(60 + 50));
     assert_eq!(heard(&story.phone), [1000, 2000, 3000], "three users were asked to wait, and then nobody asks");

@@ -1,11 +1,13 @@
 //! Quiet hours and pauses, told as stories.
 
+use std::time::Duration;
+
 use jiff::civil::time;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use punctual_core::change::Change;
-use punctual_core::channel::SendError;
+use punctual_core::channel::{SendError, Whom};
 use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::{Priority, Reminder};
+use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::user::{Except, QuietHours, User};
 use punctual_core::zone::Zone;
 use punctual_testkit::sample::{instant, once};
@@ -86,6 +88,29 @@ fn a_digest_that_failed_is_tried_again_as_one() {
     assert_eq!(messages[0].text, messages[1].text);
     assert_eq!(messages[0].idempotency_key, messages[1].idempotency_key, "the same contents, the same key");
     assert!(reminders.iter().all(|reminder| state(&story, reminder) == StateKind::Delivered));
+}
+
+#[test]
+fn a_run_of_a_digest_waits_for_its_only_address_where_another_run_goes_another_way() {
+    let story = Story::default();
+    person(&story, Some(QUIET), None);
+    let with = |number: u8, user: &str, at, to: &[&str]| {
+        let to = to.iter().map(|channel| Address::new(*channel, "ann")).collect();
+        let message = format!("task {number}");
+        let reminder = Reminder { user: user.into(), message, to, ..once(number, minute(at), story.now()) };
+        story.create(&Reminder { retries_max: 0, ..reminder.clone() });
+        reminder
+    };
+    let [both, only_phone] = [with(1, "ann", 35, &["phone", "mail"]), with(2, "ann", 40, &["phone"])];
+    // A minute before the digest, somebody else's message is answered with half an hour's wait.
+    with(3, "bob", 59, &["phone"]);
+    story.phone.then_answer(Err(SendError::Throttled { wait: Duration::from_secs(1800), whom: Whom::Receiver }));
+    story.advance(SignedDuration::from_mins(61));
+    assert_eq!((story.phone.all().len(), story.mail.next_now()), (1, "task 1".into()));
+    assert_eq!(state(&story, &both), StateKind::Delivered);
+    assert_eq!(state(&story, &only_phone), StateKind::PendingRetry, "the wait costs it no retry, and it has none");
+    story.advance(SignedDuration::from_mins(30));
+    assert_eq!(state(&story, &only_phone), StateKind::Delivered);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use punctual_core::change::{Change, Refused};
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Receipt, SendError, Whom};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{AckPolicy, Address, OnUnknown, Priority, Reminder};
 use punctual_core::store::ChangeError;
@@ -97,7 +97,7 @@ fn a_receiver_that_asks_to_wait_is_given_time_and_loses_no_attempt() {
     let story = Story::default();
     let reminder = Reminder { retries_max: 0, ..once(1, in_minutes(1), story.now()) };
     story.create(&reminder);
-    story.phone.then_answer(Err(SendError::Throttled { wait: Duration::from_secs(45), held: Held::Receiver }));
+    story.phone.then_answer(Err(SendError::Throttled { wait: Duration::from_secs(45), whom: Whom::Receiver }));
     story.advance(seconds(60));
     story.phone.expect(WATER);
     story.advance(seconds(44));

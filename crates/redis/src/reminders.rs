@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::alarm::{Alarm, AlarmHealth, Entry, Filled, Ring};
+use punctual_core::alarm::{Alarm, AlarmHealth, Filled, NextRun, Ring};
 use punctual_core::clock::Clock;
 use punctual_core::id::ReminderId;
 use redis::Script;
@@ -106,14 +106,14 @@ impl Expired for Handler {
     }
 }
 
-fn op(entry: Entry) -> (String, Op) {
+fn op(entry: NextRun) -> (String, Op) {
     let value = format!("{}:{}", entry.user, entry.channel);
     (keys::key(PREFIX, &entry.reminder.to_string()), Op::Set { value, at: entry.at })
 }
 
 #[async_trait]
 impl Alarm for Reminders {
-    fn set(&self, entries: Vec<Entry>) {
+    fn set(&self, entries: Vec<NextRun>) {
         let shared = &self.timers.shared;
         let n_dropped = shared.queue.add(entries.into_iter().map(op));
         shared.health.drop_some(n_dropped);
@@ -155,7 +155,7 @@ impl Alarm for Reminders {
         Some(filled)
     }
 
-    async fn fill(&self, entries: Vec<Entry>) -> bool {
+    async fn fill(&self, entries: Vec<NextRun>) -> bool {
         let shared = &self.timers.shared;
         let Some(mut connected) = shared.connected() else { return false };
         let ops: Vec<_> = entries.into_iter().map(op).collect();

@@ -58,7 +58,7 @@ async fn a_host_that_falls_silent_is_left_for_the_next() {
         PostgresStore::open(&url(&[first.port(), second.port()], &database, "connect_timeout=1")).await.unwrap();
     assert_eq!((first.connections(), second.connections()), (1, 0));
     first.swallow(Toward::Both);
-    let window = punctual_core::store::Window {
+    let window = punctual_core::store::UpcomingQuery {
         from: Timestamp::UNIX_EPOCH,
         until: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1),
         shards: punctual_core::shard::Shards::ALL,

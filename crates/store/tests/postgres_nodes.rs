@@ -12,7 +12,9 @@ use punctual_core::reach::Fallback;
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Beat, By, Claim, Create, Ears, Heard, Hold, NewReminder, Pulse, Store, Window};
+use punctual_core::store::{
+    Beat, By, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery,
+};
 use punctual_store::postgres::{PostgresStore, Session};
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;
@@ -129,7 +131,7 @@ async fn a_node_takes_its_own_and_anybody_can_take_the_rest() {
     assert!((100..400).contains(&n_own), "{n_own}");
     assert_eq!(a.beat().await.first_at.unwrap(), round_up(pulse.now));
 
-    let window = Window { from: Timestamp::MIN, until: Timestamp::MAX, shards: pulse.shards, limit: 1000 };
+    let window = UpcomingQuery { from: Timestamp::MIN, until: Timestamp::MAX, shards: pulse.shards, limit: 1000 };
     assert_eq!(a.store.upcoming(window).await.unwrap().instants.len(), n_own);
     let now = pulse.now + SignedDuration::from_secs(1);
     let claimed = a.store.claim(a.claim(now, pulse.shards)).await.unwrap().to_send;
@@ -226,14 +228,14 @@ async fn a_wait_that_one_node_was_asked_for_is_told_to_all() {
     let (a, b) = (Node::start("a", &url).await, Node::start("b", &url).await);
     let mut ears = b.ears().await;
     let (channel, name) = ("chat".to_owned(), "https://example.org:1 x".to_owned());
-    let hold = Hold { channel, name, is_address: true, wait: Duration::from_secs(30) };
-    a.store.tell_hold(hold.clone()).await.unwrap();
-    assert_eq!(hear(&mut ears).await, Heard::Held);
-    let told = b.store.holds(None).await.unwrap().remove(0);
+    let hold = Throttle { channel, name, is_address: true, wait: Duration::from_secs(30) };
+    a.store.tell_throttle(hold.clone()).await.unwrap();
+    assert_eq!(hear(&mut ears).await, Heard::Throttled);
+    let told = b.store.throttles(None).await.unwrap().remove(0);
     assert!(told.wait <= hold.wait && told.wait > Duration::from_secs(20), "{told:?}");
-    assert_eq!(Hold { wait: hold.wait, ..told }, hold);
+    assert_eq!(Throttle { wait: hold.wait, ..told }, hold);
     let now = a.beat().await.now;
-    assert_eq!(b.store.holds(Some(now)).await.unwrap(), [], "it was told before");
+    assert_eq!(b.store.throttles(Some(now)).await.unwrap(), [], "it was told before");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -243,30 +245,30 @@ async fn waits_that_nodes_tell_each_other_are_bounded_in_length_and_number() {
     let a = Node::start("a", &server.url(&database)).await;
     let hold = |name: &str, is_address| {
         let wait = Duration::from_micros(u64::MAX);
-        Hold { channel: "chat".into(), name: name.into(), is_address, wait }
+        Throttle { channel: "chat".into(), name: name.into(), is_address, wait }
     };
     for is_address in [false, true] {
-        a.store.tell_hold(hold("x", is_address)).await.unwrap();
+        a.store.tell_throttle(hold("x", is_address)).await.unwrap();
     }
-    let told = a.store.holds(None).await.unwrap();
+    let told = a.store.throttles(None).await.unwrap();
     let longest = |is_address| told.iter().find(|hold| hold.is_address == is_address).unwrap().wait;
     assert!(longest(false) <= Duration::from_secs(60) && longest(true) <= Duration::from_secs(24 * 3600), "{told:?}");
-    let ahead = "select max(until) <= clock_timestamp() + interval '1 day' from punctual.hold";
+    let ahead = "select max(until) <= clock_timestamp() + interval '1 day' from punctual.throttle";
     assert_eq!(server.sql(&database, ahead), "t", "nothing is stored further ahead than it is believed");
 
     // Many, of which most have ended.
     server.sql(
         &database,
-        "insert into punctual.hold select 'chat', true, 'n' || n, now() + n * interval '1 second', now() \
+        "insert into punctual.throttle select 'chat', true, 'n' || n, now() + n * interval '1 second', now() \
          from generate_series(-900, 10000) n",
     );
-    let count = || server.sql(&database, "select count(*) from punctual.hold").parse::<usize>().unwrap();
+    let count = || server.sql(&database, "select count(*) from punctual.throttle").parse::<usize>().unwrap();
     let before = count();
-    a.store.tell_hold(hold("one too many", true)).await.unwrap();
+    a.store.tell_throttle(hold("one too many", true)).await.unwrap();
     assert!(count() < before - 800, "what has ended is forgotten");
-    a.store.tell_hold(hold("one too many", true)).await.unwrap();
+    a.store.tell_throttle(hold("one too many", true)).await.unwrap();
     assert!(count() <= 10_010, "{}", count());
-    assert_eq!(a.store.holds(None).await.unwrap().len(), 1000, "no reading takes more");
+    assert_eq!(a.store.throttles(None).await.unwrap().len(), 1000, "no reading takes more");
 }
 
 #[tokio::test(flavor = "multi_thread")]

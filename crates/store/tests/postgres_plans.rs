@@ -16,7 +16,7 @@ use punctual_core::reach::Fallback;
 use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
-use punctual_core::store::{By, Claim, Create, NewReminder, Store, Window};
+use punctual_core::store::{By, Claim, Create, NewReminder, Store, UpcomingQuery};
 use punctual_core::user::User;
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::sample::{instant, once};
@@ -93,7 +93,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let before = server.log().len();
     let until = now + SignedDuration::from_secs(60);
     let shards = Shards::share("a", &["a".into(), "b".into()]);
-    let window = Window { from: now, until, shards, limit: 16_384 };
+    let window = UpcomingQuery { from: now, until, shards, limit: 16_384 };
     let _ = store.upcoming(window).await.expect("the store works");
     let horizon = now + SignedDuration::from_hours(24 * 60);
     let page = store.coming(now, horizon, None, 1000).await.expect("the store works");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::alarm::{Alarm, AlarmHealth, Entry, Filled, Ring};
+use punctual_core::alarm::{Alarm, AlarmHealth, Filled, NextRun, Ring};
 use punctual_core::id::ReminderId;
 use tokio::sync::Notify;
 
@@ -18,7 +18,7 @@ pub struct FakeAlarm {
 
 #[derive(Default)]
 struct Kept {
-    set: BTreeMap<ReminderId, Entry>,
+    set: BTreeMap<ReminderId, NextRun>,
     rings: VecDeque<Ring>,
     filled: Filled,
     is_away: bool,
@@ -27,7 +27,7 @@ struct Kept {
 
 impl FakeAlarm {
     /// What is set for a reminder.
-    pub fn entry(&self, id: ReminderId) -> Option<Entry> {
+    pub fn entry(&self, id: ReminderId) -> Option<NextRun> {
         self.lock().set.get(&id).cloned()
     }
 
@@ -68,7 +68,7 @@ impl FakeAlarm {
 
 #[async_trait]
 impl Alarm for FakeAlarm {
-    fn set(&self, entries: Vec<Entry>) {
+    fn set(&self, entries: Vec<NextRun>) {
         let mut kept = self.lock();
         if !kept.is_away {
             kept.set.extend(entries.into_iter().map(|entry| (entry.reminder, entry)));
@@ -95,7 +95,7 @@ impl Alarm for FakeAlarm {
         (!kept.is_away).then_some(kept.filled)
     }
 
-    async fn fill(&self, entries: Vec<Entry>) -> bool {
+    async fn fill(&self, entries: Vec<NextRun>) -> bool {
         let is_away = self.lock().is_away;
         self.set(entries);
         !is_away

@@ -170,7 +170,7 @@ impl Channel for RecordingChannel {
         self.lock().limits
     }
 
-    fn gathers(&self) -> Option<usize> {
+    fn digest_max(&self) -> Option<usize> {
         Some(1_000)
     }
 

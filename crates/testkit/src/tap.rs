@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Hold, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Trail, Upcoming, Window,
+    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
+    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -187,7 +187,7 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "record_test", self.store.record_test(test))
     }
 
-    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
+    async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
         pass!(self, "upcoming", self.store.upcoming(window))
     }
 
@@ -197,7 +197,7 @@ impl<T: Tap> Store for Tapped<T> {
         until: Timestamp,
         after: Option<(Timestamp, OccurrenceId)>,
         limit: usize,
-    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+    ) -> Result<Vec<(OccurrenceId, NextRun)>, StoreError> {
         pass!(self, "coming", self.store.coming(from, until, after, limit))
     }
 
@@ -320,11 +320,11 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "take_turns", self.store.take_turns(limits))
     }
 
-    async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
-        pass!(self, "tell_hold", self.store.tell_hold(hold))
+    async fn tell_throttle(&self, throttle: Throttle) -> Result<(), StoreError> {
+        pass!(self, "tell_throttle", self.store.tell_throttle(throttle))
     }
 
-    async fn holds(&self, since: Option<Timestamp>) -> Result<Vec<Hold>, StoreError> {
-        pass!(self, "holds", self.store.holds(since))
+    async fn throttles(&self, since: Option<Timestamp>) -> Result<Vec<Throttle>, StoreError> {
+        pass!(self, "throttles", self.store.throttles(since))
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, SendError};
+use punctual_core::channel::{SendError, Whom};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
@@ -109,14 +109,14 @@ impl Answer {
 
     /// What the status alone means, where a platform says no more: 429 and 503 with a wait are throttled, other 5xx and 408
     /// unavailable, other 4xx refused.
-    pub(crate) fn failure(&self, said: String, held: Held, sent_at: Timestamp) -> SendError {
+    pub(crate) fn failure(&self, said: String, whom: Whom, sent_at: Timestamp) -> SendError {
         let wait = self.retry_after(sent_at);
         match self.status {
             StatusCode::TOO_MANY_REQUESTS => {
-                SendError::Throttled { wait: wait.unwrap_or(Duration::from_secs(5)), held }
+                SendError::Throttled { wait: wait.unwrap_or(Duration::from_secs(5)), whom }
             }
             StatusCode::SERVICE_UNAVAILABLE if wait.is_some() => {
-                SendError::Throttled { wait: wait.unwrap_or_default(), held }
+                SendError::Throttled { wait: wait.unwrap_or_default(), whom }
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => SendError::Unavailable(said),
             status if status.is_client_error() => SendError::Refused(said),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, SendError, WAIT_MAX};
+use punctual_core::channel::{SendError, WAIT_MAX, Whom};
 use serde_json::Value;
 
 use crate::common::http::Answer;
@@ -26,7 +26,7 @@ pub(super) fn name(answer: &Answer, secrets: &[&Token], sent_at: Timestamp) -> S
         // Unknown channel, server, member, user, webhook; a webhook's token that was replaced.
         (_, 10003 | 10004 | 10007 | 10013 | 10015 | 50027) => SendError::Gone(said),
         // Opening direct messages too fast.
-        (_, 40003) => SendError::Throttled { wait: wait(answer, &body, sent_at), held: Held::Address },
+        (_, 40003) => SendError::Throttled { wait: wait(answer, &body, sent_at), whom: Whom::Address },
         // Sending is switched off for a while, something is broken within, too busy.
         (_, 40004 | 40006 | 130000) => SendError::Unavailable(said),
         // Cloudflare dislikes the client, whatever the address.
@@ -35,7 +35,7 @@ pub(super) fn name(answer: &Answer, secrets: &[&Token], sent_at: Timestamp) -> S
             SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}"))
         }
         // Among them 50001 and 50013 (no access, no permission) and 50007 and 50278 (this person takes no messages from us).
-        _ => answer.failure(said, Held::Address, sent_at),
+        _ => answer.failure(said, Whom::Address, sent_at),
     }
 }
 
@@ -47,8 +47,8 @@ fn throttled(answer: &Answer, body: &Value, sent_at: Timestamp) -> SendError {
         || header("x-ratelimit-scope") == Some("global")
         // Without a word of the API's own it comes from before it, where everything from here is shut out.
         || body["retry_after"].is_null();
-    let held = if is_global { Held::Receiver } else { Held::Address };
-    SendError::Throttled { wait: wait(answer, body, sent_at), held }
+    let whom = if is_global { Whom::Receiver } else { Whom::Address };
+    SendError::Throttled { wait: wait(answer, body, sent_at), whom }
 }
 
 fn wait(answer: &Answer, body: &Value, sent_at: Timestamp) -> Duration {

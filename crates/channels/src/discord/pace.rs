@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use punctual_core::channel::{Held, Rate, SendError};
+use punctual_core::channel::{Rate, SendError, Whom};
 use tokio::time::Instant;
 
 /// The longest wait in here. What would wait for longer goes back, and all of the bot waits with it.
@@ -29,7 +29,7 @@ impl Pace {
     #[expect(clippy::disallowed_methods, reason = "a request's time is real: it cannot be simulated past its socket")]
     pub(super) async fn wait(&self) -> Result<(), SendError> {
         let now = Instant::now();
-        let place = self.place(now).map_err(|wait| SendError::Throttled { wait, held: Held::Receiver })?;
+        let place = self.place(now).map_err(|wait| SendError::Throttled { wait, whom: Whom::Receiver })?;
         if place > now {
             tokio::time::sleep_until(place).await;
         }

@@ -243,7 +243,7 @@ async fn a_message_that_is_two_requests_counts_as_two() {
     assert_eq!(class(&discord.send(&sample::message(DM)).await), "sent");
     assert_eq!(platform.take().len(), 2);
     for address in [DM, "dm:999999999999999999", CHANNEL, HOOK] {
-        let Err(SendError::Throttled { wait, held: Held::Receiver }) = discord.send(&sample::message(address)).await
+        let Err(SendError::Throttled { wait, whom: Whom::Receiver }) = discord.send(&sample::message(address)).await
         else {
             panic!("{address}")
         };
@@ -422,7 +422,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
     let expect = Limits { concurrency: 64, rate: Some(Rate::per_second(10)), address_rate: "5/5s".parse().ok() };
     assert_eq!(discord.limits(), expect);
     assert_eq!(
-        (discord.kind(), discord.receiver(HOOK).as_str(), discord.gathers().is_some()),
+        (discord.kind(), discord.receiver(HOOK).as_str(), discord.digest_max().is_some()),
         ("discord", "discord", true)
     );
     for (name, value) in [

@@ -14,7 +14,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use lettre::transport::smtp::Error;
-use punctual_core::channel::{Held, SendError};
+use punctual_core::channel::{SendError, Whom};
 
 use crate::common::quote::told;
 use crate::common::token::Token;
@@ -71,14 +71,14 @@ fn class(code: u16, text: &str, step: Step, said: String) -> SendError {
     let enhanced = enhanced(text);
     let mailbox = matches!(step, Step::Recipient | Step::Begin | Step::Mail);
     match (code, enhanced) {
-        (400..=499, Some((4, 5, 3))) => SendError::Throttled { wait: WAIT, held: Held::Receiver },
+        (400..=499, Some((4, 5, 3))) => SendError::Throttled { wait: WAIT, whom: Whom::Receiver },
         (400..=499, _) if is_rate(text) => {
-            let held = if enhanced == Some((4, 2, 1)) { Held::Address } else { Held::Receiver };
-            SendError::Throttled { wait: WAIT, held }
+            let whom = if enhanced == Some((4, 2, 1)) { Whom::Address } else { Whom::Receiver };
+            SendError::Throttled { wait: WAIT, whom }
         }
         // The server's own state, whoever the mail is for.
         (421, _) | (452, None) | (400..=499, Some((4, 3, _))) => SendError::Unavailable(said),
-        (400..=499, _) if step == Step::Recipient => SendError::Throttled { wait: WAIT, held: Held::Address },
+        (400..=499, _) if step == Step::Recipient => SendError::Throttled { wait: WAIT, whom: Whom::Address },
         (500..=599, Some((5, 1, 1 | 6 | 10) | (5, 2, 1))) if mailbox => SendError::Gone(said),
         (500..=599, _) if mailbox => SendError::Refused(said),
         (552, _) | (500..=599, Some((5, 3, 4) | (5, 2, 3))) if step == Step::Sender => SendError::Refused(said),
@@ -121,8 +121,8 @@ mod tests {
         let (code, text) = reply.split_once(' ').unwrap();
         let named = class(code.parse().unwrap(), text, step, reply.to_owned());
         let class = match named {
-            SendError::Throttled { wait, held: Held::Receiver } if wait == WAIT => "throttled",
-            SendError::Throttled { held: Held::Address, .. } => "address throttled",
+            SendError::Throttled { wait, whom: Whom::Receiver } if wait == WAIT => "throttled",
+            SendError::Throttled { whom: Whom::Address, .. } => "address throttled",
             SendError::Unavailable(_) => "unavailable",
             SendError::Refused(_) => "refused",
             SendError::Gone(_) => "gone",

@@ -433,6 +433,6 @@ fn settings_that_cannot_be_right_are_refused() {
     for (more, port) in [(&[][..], 587), (&[("tls", "tls")], 465), (&[("tls", "none"), ("allow_plain", "true")], 25)] {
         let channel = make(&mut sample::settings(&[&[from, host], more].concat()), &sample::server()).unwrap();
         assert_eq!(channel.receiver(TO), format!("smtp.example.org:{port}"));
-        assert!(channel.gathers().is_some() && !channel.holds_unknown());
+        assert!(channel.digest_max().is_some() && !channel.holds_unknown());
     }
 }

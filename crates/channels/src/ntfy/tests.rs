@@ -120,7 +120,7 @@ async fn a_password_is_sent_as_a_password_and_templates_are_used() {
     let body = request.json();
     assert_eq!((&body["message"], &body["title"]), (&json!("alice: Take your \"medicine\""), &json!("for alice")));
     assert_eq!(channel.limits(), Limits { concurrency: 3, rate: None, address_rate: None });
-    assert_eq!((channel.receiver("a"), channel.gathers().is_some(), channel.holds_unknown()), (url, true, false));
+    assert_eq!((channel.receiver("a"), channel.digest_max().is_some(), channel.holds_unknown()), (url, true, false));
 }
 
 #[tokio::test]
@@ -190,8 +190,8 @@ async fn every_error_of_ntfy_has_a_class() {
         platform.then(status, json!({"code": code, "http": status, "error": format!("the words of {code}")}));
         let failed = channel.send(&sample::message("pills")).await.unwrap_err();
         let class = match &failed {
-            SendError::Throttled { wait, held } => {
-                assert_eq!((*wait, *held), (REFILL, Held::Receiver));
+            SendError::Throttled { wait, whom } => {
+                assert_eq!((*wait, *whom), (REFILL, Whom::Receiver));
                 "throttled"
             }
             SendError::Unavailable(_) => "unavailable",
@@ -221,9 +221,9 @@ async fn other_answers_are_named_without_the_token() {
     let channel = channel(&url, &[("token", "tk_s3cret")]);
     let send = async || channel.send(&sample::message("pills")).await.unwrap_err();
     platform.then_with(429, &[("retry-after", "17")], json!({"code": 42901}));
-    assert_eq!(send().await, SendError::Throttled { wait: Duration::from_secs(17), held: Held::Receiver });
+    assert_eq!(send().await, SendError::Throttled { wait: Duration::from_secs(17), whom: Whom::Receiver });
     platform.then(429, json!("slow down"));
-    assert_eq!(send().await, SendError::Throttled { wait: REFILL, held: Held::Receiver });
+    assert_eq!(send().await, SendError::Throttled { wait: REFILL, whom: Whom::Receiver });
     platform.then(502, json!("tk_s3cret is no gateway"));
     assert_eq!(send().await, SendError::Unavailable("ntfy answered 502 Bad Gateway: \"… is no gateway\"".into()));
     platform.then(200, json!({"hello": 1}));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Receipt, SendError, Whom};
 
 use crate::common::crowd::Crowd;
 use crate::common::http::Answer;
@@ -90,12 +90,12 @@ impl Reading<'_> {
         if answer.status == 429 {
             return self.throttled(answer);
         }
-        answer.failure(format!("Slack {}", self.said(answer)), Held::Address, self.sent_at)
+        answer.failure(format!("Slack {}", self.said(answer)), Whom::Address, self.sent_at)
     }
 
     fn throttled(&self, answer: &Answer) -> SendError {
         let wait = answer.retry_after(self.sent_at).unwrap_or(WAIT);
-        SendError::Throttled { wait, held: self.crowd.held(self.bucket, self.sent_at, wait) }
+        SendError::Throttled { wait, whom: self.crowd.whom(self.bucket, self.sent_at, wait) }
     }
 
     fn said(&self, answer: &Answer) -> String {

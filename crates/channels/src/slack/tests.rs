@@ -342,7 +342,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
     assert_eq!(slack.api_url, "https://slack.com/api");
     let expect = Limits { concurrency: 3, rate: Some(Rate::per_second(5)), address_rate: Some(Rate::per_second(1)) };
     assert_eq!(slack.limits(), expect);
-    assert_eq!((slack.kind(), slack.receiver(CHANNEL), slack.gathers().is_some()), ("slack", "slack".into(), true));
+    assert_eq!((slack.kind(), slack.receiver(CHANNEL), slack.digest_max().is_some()), ("slack", "slack".into(), true));
     let hook = "https://hooks.slack.com/services/T01/B02/hooks3cret";
     let hooks_only = Slack::new(&mut fields(&[]), &Server::default()).unwrap();
     assert_eq!((slack.check_address(CALLING), slack.check_address(hook)), (Ok(()), Ok(())));

@@ -12,7 +12,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::IntoResponse;
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Receipt, SendError, Whom};
 use punctual_testkit::report;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -91,9 +91,9 @@ pub(crate) fn close(value: &mut Value) {
 pub(crate) fn class(sent: &Result<Receipt, SendError>) -> String {
     match sent {
         Ok(_) => "sent".into(),
-        Err(SendError::Throttled { wait, held: Held::Address }) => format!("throttled {wait:?}, address"),
-        Err(SendError::Throttled { wait, held: Held::Shared }) => format!("throttled {wait:?}, shared"),
-        Err(SendError::Throttled { wait, held: Held::Receiver }) => format!("throttled {wait:?}, receiver"),
+        Err(SendError::Throttled { wait, whom: Whom::Address }) => format!("throttled {wait:?}, address"),
+        Err(SendError::Throttled { wait, whom: Whom::Shared }) => format!("throttled {wait:?}, shared"),
+        Err(SendError::Throttled { wait, whom: Whom::Receiver }) => format!("throttled {wait:?}, receiver"),
         Err(SendError::Unavailable(_)) => "unavailable".into(),
         Err(SendError::Refused(_)) => "refused".into(),
         Err(SendError::Gone(_)) => "gone".into(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, Receipt, SendError, WAIT_MAX};
+use punctual_core::channel::{Receipt, SendError, WAIT_MAX, Whom};
 
 use super::address::Chat;
 use crate::common::http::Answer;
@@ -26,7 +26,7 @@ pub(super) fn read(
     chat: &Chat,
     token: &Token,
     sent_at: Timestamp,
-    held: impl FnOnce(Duration) -> Held,
+    whom: impl FnOnce(Duration) -> Whom,
 ) -> Result<Receipt, Said> {
     let body = answer.json();
     if body["ok"] == true {
@@ -55,7 +55,7 @@ pub(super) fn read(
             let asked = body["parameters"]["retry_after"].as_u64().map(Duration::from_secs);
             let wait = asked.or_else(|| answer.retry_after(sent_at)).unwrap_or(Duration::from_secs(5));
             let wait = wait.clamp(Duration::from_secs(1), WAIT_MAX);
-            SendError::Throttled { wait, held: held(wait) }
+            SendError::Throttled { wait, whom: whom(wait) }
         }
         // A token that nobody has answers 404. Both are the operator's to mend, and no fault of the address.
         401 | 404 => SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}")),
@@ -65,6 +65,6 @@ pub(super) fn read(
         }
         // Among them "chat not found": that too is mended, by a person who presses Start or adds the bot to the group.
         400 | 403 | 413 => SendError::Refused(said),
-        _ => answer.failure(said, Held::Address, sent_at),
+        _ => answer.failure(said, Whom::Address, sent_at),
     }))
 }

@@ -278,7 +278,8 @@ fn settings_are_read_and_wrong_ones_are_named() {
     assert_eq!(telegram.api_url, "http://localhost:8081");
     let expect = Limits { concurrency: 64, rate: Some(Rate::per_second(30)), address_rate: Some(Rate::per_minute(20)) };
     assert_eq!(telegram.limits(), expect);
-    let told = (telegram.kind(), telegram.receiver(CHAT), telegram.gathers().is_some(), telegram.check_address(CHAT));
+    let told =
+        (telegram.kind(), telegram.receiver(CHAT), telegram.digest_max().is_some(), telegram.check_address(CHAT));
     assert_eq!(told, ("telegram", "telegram".to_owned(), true, Ok(())));
     assert!(telegram.check_address("alice").is_err());
     let error = crate::setup::make("telegram", fields(&[]), &Server::default()).err().unwrap();

@@ -88,7 +88,7 @@ async fn an_sms_is_what_twilio_publishes() {
     let expect = [("Body", "Take your \"medicine\""), ("From", "+14155552345"), ("To", TO), ("ValidityPeriod", "600")];
     assert_eq!(pairs(&request), expect.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     check_form(&pairs(&request));
-    assert!(channel.holds_unknown() && channel.gathers().is_some());
+    assert!(channel.holds_unknown() && channel.digest_max().is_some());
     assert_eq!((channel.limits().rate, channel.receiver(TO)), (Some(Rate::per_second(1)), url));
 }
 
@@ -209,7 +209,7 @@ async fn every_code_has_a_class() {
         json!({"code": 20429, "message": "Too Many Requests", "status": 429}),
     );
     let failed = channel.send(&sample::message(TO)).await.unwrap_err();
-    assert_eq!(failed, SendError::Throttled { wait: Duration::from_secs(7), held: Held::Receiver });
+    assert_eq!(failed, SendError::Throttled { wait: Duration::from_secs(7), whom: Whom::Receiver });
     platform.then(201, json!("what?"));
     assert!(matches!(channel.send(&sample::message(TO)).await, Err(SendError::Unknown(_))));
     let nobody = super::tests::channel("http://127.0.0.1:1", &[("from", "X")]);

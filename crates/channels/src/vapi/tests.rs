@@ -76,7 +76,7 @@ async fn a_call_is_what_vapi_publishes() {
     as_the_assistant_is_set.send(&message).await.unwrap();
     assert_eq!(platform.take().remove(0).json()["assistantOverrides"].get("voicemailDetection"), None);
     facts().check("Call", &taken());
-    assert!(channel.holds_unknown() && channel.gathers().is_none());
+    assert!(channel.holds_unknown() && channel.digest_max().is_none());
     assert_eq!((channel.limits().concurrency, channel.receiver(TO)), (10, url));
 }
 
@@ -166,7 +166,7 @@ async fn every_answer_has_a_class() {
     }
     platform.then_with(429, &[("retry-after", "3")], json!({}));
     let failed = channel.send(&sample::message(TO)).await.unwrap_err();
-    assert_eq!(failed, SendError::Throttled { wait: Duration::from_secs(3), held: Held::Receiver });
+    assert_eq!(failed, SendError::Throttled { wait: Duration::from_secs(3), whom: Whom::Receiver });
     platform.then(201, json!({"results": []}));
     assert_eq!(class(&channel.send(&sample::message(TO)).await.unwrap_err()), "unknown");
     let nobody = super::tests::channel("http://127.0.0.1:1", &[]);

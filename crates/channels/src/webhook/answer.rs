@@ -1,7 +1,7 @@
 //! What a receiver's answer means.
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Receipt, SendError, Whom};
 use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode, Url};
 
@@ -33,7 +33,7 @@ pub(super) async fn read(mut response: Response, url: &Url, sent_at: Timestamp) 
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             match retry_after(response.headers(), sent_at) {
                 // Strangers share one host, such as that of a chat platform, and each has their own limit.
-                Some(wait) => SendError::Throttled { wait, held: Held::Shared },
+                Some(wait) => SendError::Throttled { wait, whom: Whom::Shared },
                 None => SendError::Unavailable(said()),
             }
         }

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap as Headers, Response, header};
 use axum::routing::post;
 use serde_json::Value;
 
-use punctual_core::channel::Held;
+use punctual_core::channel::Whom;
 
 use super::*;
 use crate::sample;
@@ -170,9 +170,9 @@ async fn every_status_has_its_meaning() {
 
 #[tokio::test]
 async fn a_receiver_that_asks_for_a_pause_gets_it() {
-    let held = Held::Shared;
+    let whom = Whom::Shared;
     for status in [429, 503] {
-        let throttled = |seconds| Err(SendError::Throttled { wait: Duration::from_secs(seconds), held });
+        let throttled = |seconds| Err(SendError::Throttled { wait: Duration::from_secs(seconds), whom });
         let base = answering(status, &[(header::RETRY_AFTER, "120")], "").await;
         assert_eq!(send(&format!("{base}/x")).await, throttled(120));
         let base = answering(status, &[(header::RETRY_AFTER, "86400")], "").await;
@@ -182,7 +182,7 @@ async fn a_receiver_that_asks_for_a_pause_gets_it() {
         let base = answering(status, &[(header::RETRY_AFTER, date)], "").await;
         assert_eq!(
             send(&format!("{base}/x")).await,
-            Err(SendError::Throttled { wait: Duration::from_millis(118_500), held })
+            Err(SendError::Throttled { wait: Duration::from_millis(118_500), whom })
         );
         let base = answering(status, &[(header::RETRY_AFTER, "later")], "").await;
         assert_eq!(kind(&send(&format!("{base}/x")).await), "unavailable");

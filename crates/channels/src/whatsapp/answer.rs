@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_core::channel::{Held, Receipt, SendError};
+use punctual_core::channel::{Receipt, SendError, Whom};
 use serde_json::Value;
 
 use crate::common::http::Answer;
@@ -27,18 +27,18 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
         return taken(&body["messages"][0], said).map_err(Said::Failed);
     }
     // Meta seldom says how long; what is here is what it publishes, or a guess that costs little.
-    let throttled = |seconds, held| {
+    let throttled = |seconds, whom| {
         let wait = answer.retry_after(sent_at).unwrap_or(Duration::from_secs(seconds));
-        SendError::Throttled { wait, held }
+        SendError::Throttled { wait, whom }
     };
     Err(Said::Failed(match error["code"].as_u64() {
         Some(131_047) => return Err(Said::WindowClosed(said)),
         // Too many from this number to this person: one in six seconds.
-        Some(131_056) => throttled(6, Held::Address),
+        Some(131_056) => throttled(6, Whom::Address),
         // Too many at once from this number; too many calls in this hour; too many of ours were reported as unwanted.
-        Some(130_429) => throttled(5, Held::Receiver),
-        Some(4 | 80_007) => throttled(60, Held::Receiver),
-        Some(131_048) => throttled(900, Held::Receiver),
+        Some(130_429) => throttled(5, Whom::Receiver),
+        Some(4 | 80_007) => throttled(60, Whom::Receiver),
+        Some(131_048) => throttled(900, Whom::Receiver),
         // What is wrong with the account is the operator's to mend, and no fault of the address: the message is kept.
         Some(0 | 190) => {
             SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}"))
@@ -54,7 +54,7 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
         // What this message or this person will never be taken for, among them 131026 (cannot be reached by WhatsApp), 131030 (not
         // on the test number's list), 100, 131008 and 131009 (parameters) and 1320.. (the template).
         Some(100 | 130_400..=131_999 | 132_000..=132_999 | 135_000) => SendError::Refused(said),
-        _ => answer.failure(said, Held::Receiver, sent_at),
+        _ => answer.failure(said, Whom::Receiver, sent_at),
     }))
 }
 

@@ -340,7 +340,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
     let expect = Limits { concurrency: 64, rate: Some(Rate::per_second(80)), address_rate: Some(Rate::per_minute(10)) };
     assert_eq!(whatsapp.limits(), expect);
     assert_eq!(
-        (whatsapp.kind(), whatsapp.receiver(TO), whatsapp.gathers().is_some()),
+        (whatsapp.kind(), whatsapp.receiver(TO), whatsapp.digest_max().is_some()),
         ("whatsapp", "whatsapp".into(), true)
     );
     let mode = |more: &[(&str, &str)]| whatsapp_with(more, "https://graph.facebook.com").mode;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::alarm::Entry;
+use crate::alarm::NextRun;
 use crate::alert::{News, Unreadable, is_alarming};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, Sending, State, StateKind};
@@ -342,7 +342,7 @@ impl<'a> Work<'a> {
         let mut to_come: Vec<Timestamp> = self.writes.change(run, shard_of(&reminder.user)).into_iter().collect();
         to_come.extend(next.and_then(|next| self.writes.plan(next, reminder)));
         // A timer elsewhere has one moment of a reminder: the first.
-        self.claims.next_runs.extend(to_come.into_iter().min().map(|at| Entry::of(reminder, at)));
+        self.claims.next_runs.extend(to_come.into_iter().min().map(|at| NextRun::of(reminder, at)));
     }
 
     /// Ends a run without a send, writes down what else was missed, and plans what comes next.
@@ -391,7 +391,7 @@ impl<'a> Work<'a> {
         }
         self.writes.change(run, shard_of(&reminder.user));
         let planned = planned.and_then(|next| self.writes.plan(next, reminder));
-        self.claims.next_runs.extend(planned.map(|at| Entry::of(reminder, at)));
+        self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
         self.writes.audit.push(Deed::of_engine(now, kind.as_str(), id, detail));
     }
 
@@ -409,7 +409,7 @@ impl<'a> Work<'a> {
             let failed = State::Failed { at: now, error: String::new() };
             if let Some(next) = course.next_after(reminder, id.run, now, &failed, now) {
                 let planned = course.plan(reminder, next).and_then(|next| self.writes.plan(next, reminder));
-                self.claims.next_runs.extend(planned.map(|at| Entry::of(reminder, at)));
+                self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
             }
         }
         self.writes.set_aside.push((id, error));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::alarm::Entry;
+use crate::alarm::NextRun;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::reminder::{Address, Priority, Reminder, ReminderStatus};
 use crate::rules::course::Course;
@@ -98,7 +98,7 @@ pub fn settled(
                 && let Some(next) = course.go_on(reminder, &occurrence, occurrence.due_at, now)
             {
                 let wake_at = writes.plan(next, reminder);
-                settled.next_runs.extend(wake_at.map(|at| Entry::of(reminder, at)));
+                settled.next_runs.extend(wake_at.map(|at| NextRun::of(reminder, at)));
             }
         }
         writes.change(occurrence, shard_of(&counted.user));

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::alarm::Entry;
+use crate::alarm::NextRun;
 use crate::alert::{Alert, News, Unreadable, alerts, alerts_of_unreadable, looked_for, to_write};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, Occurrence};
@@ -49,7 +49,7 @@ impl Alerts {
 }
 
 /// What is written when those of [`Alerts::looked_for`] in `there` have been written before; and the runs that it plans.
-pub fn told(alerts: Alerts, there: &[ReminderId], now: Timestamp) -> (Writes, Vec<Entry>) {
+pub fn told(alerts: Alerts, there: &[ReminderId], now: Timestamp) -> (Writes, Vec<NextRun>) {
     let mut writes = Writes::new(now);
     let mut planned = Vec::new();
     let engine: Arc<str> = "engine".into();
@@ -60,7 +60,7 @@ pub fn told(alerts: Alerts, there: &[ReminderId], now: Timestamp) -> (Writes, Ve
         }
         let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
         writes.audit.push(Deed::of_engine(now, "alert", about, Some(format!("made for {}", users.join(", ")))));
-        planned.extend(new.iter().map(|new| Entry::of(&new.reminder, new.first_due_at)));
+        planned.extend(new.iter().map(|new| NextRun::of(&new.reminder, new.first_due_at)));
         writes.create(new, &engine);
     }
     (writes, planned)

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::alarm::{Alarm, Entry, Ring};
+use punctual_core::alarm::{Alarm, NextRun, Ring};
 use punctual_core::clock::Clock;
 use punctual_core::id::ReminderId;
 use punctual_core::store::{ReminderView, StoreError};
@@ -109,7 +109,7 @@ impl Alarms {
     /// Sets reminders that were created.
     pub(crate) fn created(&self, views: &[ReminderView]) {
         if self.alarm.is_some() {
-            let entry = |view: &ReminderView| Some(Entry::of(&view.reminder, view.next_run_at?));
+            let entry = |view: &ReminderView| Some(NextRun::of(&view.reminder, view.next_run_at?));
             self.set(views.iter().filter_map(entry));
         }
     }
@@ -122,13 +122,13 @@ impl Alarms {
         match view.next_run_at {
             // It is being claimed; and a later run that is set stays set.
             Some(at) if at <= now => {}
-            Some(at) if at <= plus(now, HORIZON) => self.set([Entry::of(reminder, at)]),
+            Some(at) if at <= plus(now, HORIZON) => self.set([NextRun::of(reminder, at)]),
             _ => alarm.clear(vec![reminder.id]),
         }
     }
 
     /// Sets the runs that were planned.
-    pub(crate) fn planned(&self, next_runs: Vec<Entry>) {
+    pub(crate) fn planned(&self, next_runs: Vec<NextRun>) {
         self.set(next_runs);
     }
 
@@ -139,7 +139,7 @@ impl Alarms {
         }
     }
 
-    fn set(&self, entries: impl IntoIterator<Item = Entry>) {
+    fn set(&self, entries: impl IntoIterator<Item = NextRun>) {
         let Some(alarm) = &self.alarm else { return };
         let now = self.clock.now();
         let within = entries.into_iter().filter(|entry| entry.at > now && entry.at <= plus(now, HORIZON));
@@ -149,7 +149,7 @@ impl Alarms {
         }
     }
 
-    fn with_channel(&self, mut entry: Entry) -> Entry {
+    fn with_channel(&self, mut entry: NextRun) -> NextRun {
         if entry.channel.is_empty() {
             entry.channel.clone_from(&self.fallback);
         }

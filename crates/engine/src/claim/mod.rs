@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Claim, Claimed, Claims, StoreError, Window};
+use punctual_core::store::{Claim, Claimed, Claims, StoreError, UpcomingQuery};
 
 use self::lead::{LEAD_MAX, Lead};
 use crate::alarm::Alarms;
@@ -142,8 +142,8 @@ impl Claimer {
         if timer.needs_refill() {
             let until = if peers.is_shared() { plus(now, TIMER_AHEAD) } else { Timestamp::MAX };
             timer.begin_refill(until);
-            let window = Window { from: boundary, until, shards: peers.own(), limit: WINDOW_MAX };
-            match node.store.upcoming(window).await {
+            let query = UpcomingQuery { from: boundary, until, shards: peers.own(), limit: WINDOW_MAX };
+            match node.store.upcoming(query).await {
                 Ok(upcoming) => timer.end_refill(upcoming, WINDOW_MAX),
                 Err(error) => {
                     timer.reset();

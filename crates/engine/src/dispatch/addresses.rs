@@ -9,7 +9,7 @@ use punctual_core::channel::{Bucket, Channel, Limits, Rate};
 use punctual_core::id::fingerprint;
 use punctual_core::reminder::Address;
 use punctual_core::rules::route::Trouble;
-use punctual_core::store::Hold;
+use punctual_core::store::Throttle;
 
 use super::Channels;
 use super::gate::{Closed, Fate, Gate};
@@ -88,15 +88,15 @@ impl Addresses {
     }
 
     /// Another node was asked to leave an address alone until `until`; returns whether that is new.
-    pub(super) fn hear(&mut self, hold: &Hold, until: Timestamp, now: Timestamp) -> bool {
+    pub(super) fn hear(&mut self, throttle: &Throttle, until: Timestamp, now: Timestamp) -> bool {
         let elsewhere = &mut self.elsewhere;
-        if elsewhere.len() >= ELSEWHERE_MAX && !elsewhere.contains_key(&hold.name) {
+        if elsewhere.len() >= ELSEWHERE_MAX && !elsewhere.contains_key(&throttle.name) {
             elsewhere.retain(|_, until| *until > now);
             if elsewhere.len() >= ELSEWHERE_MAX {
                 return false;
             }
         }
-        elsewhere.insert(hold.name.clone(), until).is_none()
+        elsewhere.insert(throttle.name.clone(), until).is_none()
     }
 
     /// Forgets the gates that hold back nothing.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Channel, Held, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Message, Receipt, SendError, Whom};
 use punctual_core::decide::{decide, not_tried, sent_under, withdraw};
 use punctual_core::rules::route::Trouble;
 use punctual_core::store::DeadAddress;
@@ -25,7 +25,7 @@ const FOLLOW_FOR: SignedDuration = SignedDuration::from_mins(15);
 
 impl Dispatcher {
     /// Sends a flight, and settles what became of it. Returns what its gates should learn; nothing if it never began.
-    pub(super) async fn attempt(self: &Arc<Self>, flight: &Arc<Flight>) -> Option<(Fate, Held)> {
+    pub(super) async fn attempt(self: &Arc<Self>, flight: &Arc<Flight>) -> Option<(Fate, Whom)> {
         let claimed = &flight.claimed;
         let begun_at = self.node.now();
         if !flight.holds_at(plus(begun_at, LEASE_MARGIN)) {
@@ -86,7 +86,7 @@ impl Dispatcher {
         flight: &Flight,
         channel: &dyn Channel,
         message: &Message,
-    ) -> (Result<Receipt, SendError>, Option<(Fate, Held)>) {
+    ) -> (Result<Receipt, SendError>, Option<(Fate, Whom)>) {
         if let Some(id) = &flight.claimed.noted {
             // Another process sent it and did not see the end.
             return (self.sender.follow(channel, id.clone(), FOLLOW_FOR).await, None);
@@ -94,7 +94,7 @@ impl Dispatcher {
         match self.sender.send(channel, message).await {
             Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
                 // The platform has answered. That nobody picks up, for example, is not about the platform.
-                let answered = (Fate::Answered, Held::Receiver);
+                let answered = (Fate::Answered, Whom::Receiver);
                 self.at_lanes(|lanes, now, moves| lanes.learn(&flight.lane, Sent::of(flight), answered, now, moves));
                 self.note_id(flight, &id).await;
                 (self.sender.follow(channel, id, FOLLOW_FOR).await, None)

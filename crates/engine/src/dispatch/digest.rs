@@ -71,6 +71,6 @@ fn room_of(channels: &Channels, flight: &Flight) -> Option<usize> {
         && claimed.noted.is_none()
         && claimed.reminder.ack.is_none()
         && quiet::is_end(quiet, quiet::zone_of(&claimed.person, &claimed.reminder), claimed.before.due_at);
-    let room = channels.get(&claimed.to().channel)?.gathers()?;
+    let room = channels.get(&claimed.to().channel)?.digest_max()?;
     is_one_of_them.then(|| room.saturating_sub(HEADING))
 }

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Held, SendError};
+use punctual_core::channel::{SendError, Whom};
 use punctual_core::id::fingerprint;
 use punctual_core::reminder::Address;
 use punctual_core::rules::route::{Trouble, is_out_of_patience};
-use punctual_core::store::Hold;
+use punctual_core::store::Throttle;
 
 use super::Channels;
 use super::addresses::{Addresses, bucket_of, not_now};
@@ -67,7 +67,7 @@ pub(super) enum Aside {
 /// A gate that has closed.
 pub(super) enum Closing {
     /// A receiver or an address asked to be left alone.
-    Throttled(Hold),
+    Throttled(Throttle),
     /// A receiver only fails.
     Broken {
         /// Which channel leads there.
@@ -136,7 +136,7 @@ impl Lanes {
         &mut self,
         name: &Arc<str>,
         sent: Sent<'_>,
-        fate: Option<(Fate, Held)>,
+        fate: Option<(Fate, Whom)>,
         now: Timestamp,
         moves: &mut Moves,
     ) -> Option<Arc<Flight>> {
@@ -267,7 +267,7 @@ impl Lanes {
         self.open(name, to, now);
         let Some(lane) = self.lanes.get_mut(name) else { return Ok(()) };
         if lane.n_running >= lane.limits.concurrency || self.n_running >= self.sends_max {
-            return Err(SendError::Throttled { wait: BUSY_FOR, held: Held::Receiver });
+            return Err(SendError::Throttled { wait: BUSY_FOR, whom: Whom::Receiver });
         }
         let mut address = self.addresses.gate(lane.adapter.as_deref(), &lane.limits, to, now);
         let ready_at = |gate: &mut Gate| match gate.closed() {
@@ -278,8 +278,8 @@ impl Lanes {
         let by_receiver = ready_at(&mut lane.gate);
         let until = by_address.max(by_receiver);
         if until > now {
-            let held = if by_receiver == until { Held::Receiver } else { Held::Address };
-            return Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), held });
+            let whom = if by_receiver == until { Whom::Receiver } else { Whom::Address };
+            return Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), whom });
         }
         for gate in address.into_iter().chain([&mut lane.gate]) {
             if let Some(pace) = gate.pace() {
@@ -296,19 +296,19 @@ impl Lanes {
         &mut self,
         name: &Arc<str>,
         Sent { to, user, number }: Sent<'_>,
-        (fate, held): (Fate, Held),
+        (fate, whom): (Fate, Whom),
         now: Timestamp,
         moves: &mut Moves,
     ) {
         let channel = || to.channel.clone();
         let fate = match fate {
-            Fate::Throttled(wait) if held != Held::Receiver => {
+            Fate::Throttled(wait) if whom != Whom::Receiver => {
                 if let Some((key, rate)) = bucket_of(&self.channels, to) {
-                    let hold = Hold { channel: channel(), name: fingerprint(&key), is_address: true, wait };
-                    moves.closed.push(Closing::Throttled(hold));
+                    let throttle = Throttle { channel: channel(), name: fingerprint(&key), is_address: true, wait };
+                    moves.closed.push(Closing::Throttled(throttle));
                     self.addresses.open(key, rate).learn(fate, None, now);
                 }
-                let crowd = self.lanes.get_mut(name).filter(|_| held == Held::Shared).map(|lane| &mut lane.crowd);
+                let crowd = self.lanes.get_mut(name).filter(|_| whom == Whom::Shared).map(|lane| &mut lane.crowd);
                 // Where not all are meant, the receiver answered.
                 crowd.and_then(|crowd| crowd.meet(user, wait, now)).map_or(Fate::Answered, Fate::Throttled)
             }
@@ -324,8 +324,8 @@ impl Lanes {
         match (lane.gate.learn(fate, number, now), fate) {
             (Learnt::Throttled, Fate::Throttled(wait)) => {
                 let receiver = receiver_of(name, &to.channel).to_owned();
-                let hold = Hold { channel: channel(), name: receiver, is_address: false, wait };
-                moves.closed.push(Closing::Throttled(hold));
+                let throttle = Throttle { channel: channel(), name: receiver, is_address: false, wait };
+                moves.closed.push(Closing::Throttled(throttle));
             }
             (Learnt::Broken, _) => {
                 let n_failed = lane.gate.n_failed();
@@ -344,16 +344,16 @@ impl Lanes {
     }
 
     /// Leaves alone whom another node was asked to leave alone; returns whether it is an address that this node did not know of.
-    pub(super) fn hear(&mut self, hold: &Hold, now: Timestamp) -> bool {
+    pub(super) fn hear(&mut self, throttle: &Throttle, now: Timestamp) -> bool {
         // Whatever the store says.
-        let wait = hold.wait.min(Hold::wait_max(hold.is_address));
-        if hold.is_address {
-            return self.addresses.hear(hold, plus(now, signed(wait)), now);
+        let wait = throttle.wait.min(Throttle::wait_max(throttle.is_address));
+        if throttle.is_address {
+            return self.addresses.hear(throttle, plus(now, signed(wait)), now);
         }
-        let to = Address::new(hold.channel.clone(), "");
-        let lane = self.open(&lane_name(&hold.channel, &hold.name), &to, now);
+        let to = Address::new(throttle.channel.clone(), "");
+        let lane = self.open(&lane_name(&throttle.channel, &throttle.name), &to, now);
         if !lane.gate.is_closed(now) {
-            let (channel, receiver, seconds) = (&hold.channel, &hold.name, wait.as_secs());
+            let (channel, receiver, seconds) = (&throttle.channel, &throttle.name, wait.as_secs());
             tracing::info!(%channel, %receiver, seconds, "another node was asked to leave a receiver alone; so does this one");
         }
         lane.gate.learn(Fate::Throttled(wait), None, now);

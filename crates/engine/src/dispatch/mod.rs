@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::channel::{Channel, Held, SendError};
+use punctual_core::channel::{Channel, SendError, Whom};
 use punctual_core::clock::Random;
 use punctual_core::decide::{postpone, postpone_in_trouble};
 use punctual_core::reminder::Address;
@@ -181,13 +181,13 @@ impl Dispatcher {
             None => Ok(()),
             Some(until) => {
                 self.end_turn(sent, None);
-                Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), held: Held::Receiver })
+                Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), whom: Whom::Receiver })
             }
         }
     }
 
     /// Gives back the place of a send that did not wait in a lane, and tells the gates what became of it.
-    pub(crate) fn end_turn(self: &Arc<Self>, sent: Sent<'_>, fate: Option<(Fate, Held)>) {
+    pub(crate) fn end_turn(self: &Arc<Self>, sent: Sent<'_>, fate: Option<(Fate, Whom)>) {
         if let Some(next) = self.leave(&self.lane_of(sent.to), sent, fate) {
             self.runtime.spawn(Box::pin(self.clone().work(next)));
         }
@@ -197,10 +197,10 @@ impl Dispatcher {
     pub(crate) fn hear_waits(self: &Arc<Self>) {
         let this = self.clone();
         self.runtime.spawn(Box::pin(async move {
-            let holds = this.turns.read().await;
+            let throttles = this.turns.read().await;
             let now = this.node.now();
-            let known = holds.iter().filter(|hold| this.channels.contains_key(&hold.channel));
-            let n_addresses = known.filter(|hold| lock(&this.lanes).hear(hold, now)).count();
+            let known = throttles.iter().filter(|throttle| this.channels.contains_key(&throttle.channel));
+            let n_addresses = known.filter(|throttle| lock(&this.lanes).hear(throttle, now)).count();
             if n_addresses > 0 {
                 tracing::info!(n_addresses, "other nodes were asked to leave addresses alone; so does this one");
             }
@@ -232,7 +232,7 @@ impl Dispatcher {
     }
 
     /// A send has ended; returns the flight that goes next.
-    fn leave(self: &Arc<Self>, lane: &Arc<str>, sent: Sent<'_>, fate: Option<(Fate, Held)>) -> Option<Arc<Flight>> {
+    fn leave(self: &Arc<Self>, lane: &Arc<str>, sent: Sent<'_>, fate: Option<(Fate, Whom)>) -> Option<Arc<Flight>> {
         self.at_lanes(|lanes, now, moves| lanes.leave(lane, sent, fate, now, moves))
     }
 
@@ -261,9 +261,10 @@ impl Dispatcher {
         }
         for closing in moves.closed {
             match closing {
-                Closing::Throttled(hold) => {
-                    self.node.metrics.throttled.get_or_create(&ChannelLabel { channel: hold.channel.clone() }).inc();
-                    self.turns.tell(hold);
+                Closing::Throttled(throttle) => {
+                    let channel = throttle.channel.clone();
+                    self.node.metrics.throttled.get_or_create(&ChannelLabel { channel }).inc();
+                    self.turns.tell(throttle);
                 }
                 Closing::Broken { channel, lane, n_failed } => {
                     self.node.metrics.broken.get_or_create(&ChannelLabel { channel }).inc();

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use jiff::SignedDuration;
-use punctual_core::channel::{Channel, Followed, Held, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Followed, Message, Receipt, SendError, Whom};
 
 use super::gate::Fate;
 use crate::instant::plus;
@@ -58,10 +58,10 @@ impl Sender {
 }
 
 /// The fate that the gates learn from a channel's answer.
-pub(crate) fn fate(said: &Result<Receipt, SendError>) -> (Fate, Held) {
+pub(crate) fn fate(said: &Result<Receipt, SendError>) -> (Fate, Whom) {
     match said {
-        Ok(_) | Err(SendError::Refused(_) | SendError::Gone(_)) => (Fate::Answered, Held::Receiver),
-        Err(SendError::Throttled { wait, held }) => (Fate::Throttled(*wait), *held),
-        Err(SendError::Unavailable(_) | SendError::Unknown(_)) => (Fate::Failed, Held::Receiver),
+        Ok(_) | Err(SendError::Refused(_) | SendError::Gone(_)) => (Fate::Answered, Whom::Receiver),
+        Err(SendError::Throttled { wait, whom }) => (Fate::Throttled(*wait), *whom),
+        Err(SendError::Unavailable(_) | SendError::Unknown(_)) => (Fate::Failed, Whom::Receiver),
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::Rate;
 use punctual_core::reminder::Address;
-use punctual_core::store::Hold;
+use punctual_core::store::Throttle;
 
 use super::Channels;
 use super::addresses::bucket_of;
@@ -72,27 +72,27 @@ impl Turns {
     }
 
     /// Tells the other nodes of a wait that was asked for.
-    pub(super) fn tell(&self, hold: Hold) {
-        let (channel, seconds) = (&hold.channel, hold.wait.as_secs());
-        match hold.is_address {
-            true => tracing::info!(%channel, address = %hold.name, seconds, "an address asked to be left alone"),
-            false => tracing::info!(%channel, receiver = %hold.name, seconds, "a receiver asked to be left alone"),
+    pub(super) fn tell(&self, throttle: Throttle) {
+        let (channel, seconds) = (&throttle.channel, throttle.wait.as_secs());
+        match throttle.is_address {
+            true => tracing::info!(%channel, address = %throttle.name, seconds, "an address asked to be left alone"),
+            false => tracing::info!(%channel, receiver = %throttle.name, seconds, "a receiver asked to be left alone"),
         }
         if !self.peers.is_shared() || self.peers.count() < 2 {
             return;
         }
         let store = self.node.store.clone();
         self.runtime.spawn(Box::pin(async move {
-            if let Err(error) = store.tell_hold(hold).await {
+            if let Err(error) = store.tell_throttle(throttle).await {
                 tracing::debug!(%error, "the others were not told of a wait; each will be asked by itself");
             }
         }));
     }
 
     /// Reads the waits that other nodes were asked for since they were last read.
-    pub(super) async fn read(&self) -> Vec<Hold> {
+    pub(super) async fn read(&self) -> Vec<Throttle> {
         let since = lock(&self.read_at).replace(self.node.now()).map(|at| plus(at, -READ_AGAIN));
-        self.node.store.holds(since).await.unwrap_or_else(|error| {
+        self.node.store.throttles(since).await.unwrap_or_else(|error| {
             *lock(&self.read_at) = None;
             tracing::debug!(%error, "cannot see which waits other nodes were asked for");
             Vec::new()

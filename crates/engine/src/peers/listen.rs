@@ -198,7 +198,7 @@ impl Hints {
             }
             Heard::Look if self.looks.ask(now) => listener.timer.reset(),
             Heard::Left if self.left.ask(now) => listener.peers.left.notify_one(),
-            Heard::Held if self.waits.ask(now) => listener.dispatcher.hear_waits(),
+            Heard::Throttled if self.waits.ask(now) => listener.dispatcher.hear_waits(),
             Heard::Recalled if self.recalled.ask(now) => listener.look_at_recalled(),
             Heard::Nonsense => {
                 self.n_nonsense += 1;
@@ -212,7 +212,7 @@ impl Hints {
                 }
             }
             // The hint waits; or it is a beat, which was heeded before.
-            Heard::Look | Heard::Left | Heard::Held | Heard::Recalled | Heard::Beat(_) => {}
+            Heard::Look | Heard::Left | Heard::Throttled | Heard::Recalled | Heard::Beat(_) => {}
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::shard::Shards;
-use punctual_core::store::{StoreError, Window};
+use punctual_core::store::{StoreError, UpcomingQuery};
 
 use crate::flight::Flights;
 use crate::instant::minus;
@@ -74,12 +74,12 @@ impl Sweep {
         let Self { node, timer, .. } = self;
         let is_known = timer.has_backlog() || self.flights.len() > 0;
         let grace_ends = minus(node.now(), node.settings.fallback_grace);
-        let overdue = Window { from: grace_ends, until: Timestamp::MAX, shards: Shards::ALL, limit: 0 };
+        let overdue = UpcomingQuery { from: grace_ends, until: Timestamp::MAX, shards: Shards::ALL, limit: 0 };
         let upcoming = node.store.upcoming(overdue).await?;
         if let Some(since) = upcoming.overdue_since
             && !is_known
         {
-            let all = Window { from: Timestamp::MIN, until: grace_ends, shards: Shards::ALL, limit: COUNT_MAX };
+            let all = UpcomingQuery { from: Timestamp::MIN, until: grace_ends, shards: Shards::ALL, limit: COUNT_MAX };
             let n_found = node.store.upcoming(all).await?.instants.len().max(1);
             finds.add(n_found, node.now());
             self.node.metrics.fallback_found.inc_by(n_found as u64);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::shard::Shards;
-use punctual_core::store::Window;
+use punctual_core::store::UpcomingQuery;
 use punctual_engine::Engine;
 use reqwest::Client;
 use tokio::sync::watch;
@@ -87,7 +87,7 @@ async fn problem(engine: &Engine, every: Duration) -> Option<String> {
 
 async fn overdue_since(engine: &Engine, now: Timestamp) -> anyhow::Result<Option<Timestamp>> {
     let from = now.checked_sub(OVERDUE_AFTER).unwrap_or(Timestamp::MIN);
-    let window = Window { from, until: from, shards: Shards::ALL, limit: 1 };
+    let window = UpcomingQuery { from, until: from, shards: Shards::ALL, limit: 1 };
     Ok(engine.store().upcoming(window).await?.overdue_since)
 }
 

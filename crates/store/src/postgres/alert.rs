@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::Attempt;
@@ -22,7 +22,7 @@ use super::row::uuid;
 use crate::rows::{self, Fields, Reader};
 
 /// What tells the admins the news of `writes`, which have been written; and the runs that it plans.
-pub(super) async fn tell(db: &Connection<'_>, writes: &Writes) -> Result<(Writes, Vec<Entry>), Fault> {
+pub(super) async fn tell(db: &Connection<'_>, writes: &Writes) -> Result<(Writes, Vec<NextRun>), Fault> {
     let ids: Ids = writes.news.iter().map(|(id, _)| *id).collect();
     let params: [Param<'_>; 2] = [(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY)];
     let runs = format!(

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::migrate::{self, known};
 use super::open::{OpenError, pool};
-use super::pool::{Connection, Lane};
+use super::pool::{Connection, Urgency};
 use super::row::get;
 
 /// What a look at a database found.
@@ -29,7 +29,7 @@ pub struct CheckReport {
 pub async fn check(url: &str) -> Result<CheckReport, OpenError> {
     let pool = pool(url)?;
     let of = |fault| OpenError::of(pool.url(), fault);
-    let db = pool.get(Lane::Normal).await.map_err(of)?;
+    let db = pool.get(Urgency::Normal).await.map_err(of)?;
     let looked = look(&db).await;
     let mut report = db.end(looked).await.map_err(|(fault, _)| of(fault))?;
     report.url = pool.url().to_string();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -21,7 +21,7 @@ pub(super) async fn coming(
     until: Timestamp,
     after: Option<(Timestamp, OccurrenceId)>,
     limit: usize,
-) -> Result<Vec<(OccurrenceId, Entry)>, Fault> {
+) -> Result<Vec<(OccurrenceId, NextRun)>, Fault> {
     let beyond = if after.is_some() {
         "and wake_at >= $4 and (wake_at, reminder_id, run) > ($4, $5, $6)"
     } else {
@@ -63,7 +63,7 @@ pub(super) async fn coming(
     for found in &found {
         let id = row::occurrence_id(found, 0)?;
         let (user, channel) = known.get(&id.reminder).cloned().unwrap_or_default();
-        coming.push((id, Entry { reminder: id.reminder, user, channel, at: row::instant(found, 2)? }));
+        coming.push((id, NextRun { reminder: id.reminder, user, channel, at: row::instant(found, 2)? }));
     }
     Ok(coming)
 }

@@ -12,7 +12,7 @@ use tokio_postgres::types::{FromSql, Type, accepts};
 use super::fault::Fault;
 use super::flight::all3;
 use super::open::{self, OpenError};
-use super::pool::{Lane, Param, Pool, Retry};
+use super::pool::{Param, Pool, Retry, Urgency};
 use super::row::get;
 use crate::foreign::{ForeignError, ForeignKey, ForeignPage, ForeignRow, ForeignTable, KeyValue, quoted};
 
@@ -121,7 +121,7 @@ impl Foreign {
     async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, ForeignError> {
         let mut n_tried = 0;
         loop {
-            let db = self.pool.get(Lane::Normal).await.map_err(|fault| self.refused(&fault))?;
+            let db = self.pool.get(Urgency::Normal).await.map_err(|fault| self.refused(&fault))?;
             let result = all3(db.begin(BEGIN), db.rows(sql, params), db.commit()).await;
             n_tried += 1;
             match db.end(result).await {

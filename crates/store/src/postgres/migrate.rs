@@ -9,7 +9,7 @@ use punctual_core::store::StoreError;
 use super::fault::Fault;
 use super::functions::{self, Todo};
 use super::open::OpenError;
-use super::pool::{Connection, Lane, Pool};
+use super::pool::{Connection, Pool, Urgency};
 use super::row::get;
 
 /// Each version's SQL; `punctual.migration` says which have been done. A version that has been released never changes: the next
@@ -41,7 +41,7 @@ pub(super) fn known() -> u32 {
 
 /// Brings the database up to date, or refuses it untouched.
 pub(super) async fn up(pool: &Pool) -> Result<MigrateReport, OpenError> {
-    let db = pool.get(Lane::Patient).await.map_err(|fault| OpenError::of(pool.url(), fault))?;
+    let db = pool.get(Urgency::Patient).await.map_err(|fault| OpenError::of(pool.url(), fault))?;
     let result = step_up(&db).await;
     match db.end(result).await {
         Ok(Ok(report)) => Ok(report),

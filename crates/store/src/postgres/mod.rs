@@ -51,7 +51,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::id::{OccurrenceId, ReminderId};
@@ -59,8 +59,8 @@ use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Hold, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Trail, Upcoming, Window,
+    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
+    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -74,7 +74,7 @@ pub use publish::{Published, PublishedChannel};
 pub use session::Session;
 pub use url::Url;
 
-use pool::{Lane, Pool, Retry};
+use pool::{Pool, Retry, Urgency};
 
 /// How often something is tried again that failed without a trace: another transaction was in its way, or the connection
 /// was gone before it was used. Each time somebody else got something done; more would hide a trouble that one should see.
@@ -84,10 +84,10 @@ const TRIES_MAX: usize = 20;
 ///
 /// A macro, because a future that borrows from its caller and can move between threads cannot be named as a closure's result.
 macro_rules! on {
-    ($self:ident, $lane:ident, reads: $reads:literal, $db:ident => $work:expr) => {{
+    ($self:ident, $urgency:ident, reads: $reads:literal, $db:ident => $work:expr) => {{
         let mut n_tried = 0;
         loop {
-            let $db = $self.pool.get(Lane::$lane).await.map_err(StoreError::from)?;
+            let $db = $self.pool.get(Urgency::$urgency).await.map_err(StoreError::from)?;
             let result = $work.await;
             n_tried += 1;
             match $db.end(result).await {
@@ -101,8 +101,8 @@ macro_rules! on {
 }
 
 macro_rules! read {
-    ($self:ident, $lane:ident, $db:ident => $work:expr) => {
-        on!($self, $lane, reads: true, $db => $work)
+    ($self:ident, $urgency:ident, $db:ident => $work:expr) => {
+        on!($self, $urgency, reads: true, $db => $work)
     };
     ($self:ident, $db:ident => $work:expr) => {
         on!($self, Normal, reads: true, $db => $work)
@@ -110,8 +110,8 @@ macro_rules! read {
 }
 
 macro_rules! write {
-    ($self:ident, $lane:ident, $db:ident => $work:expr) => {
-        on!($self, $lane, reads: false, $db => $work)
+    ($self:ident, $urgency:ident, $db:ident => $work:expr) => {
+        on!($self, $urgency, reads: false, $db => $work)
     };
 }
 
@@ -160,7 +160,7 @@ impl PostgresStore {
     async fn create_together(&self, creates: &[&Create], mut unsure: bool) -> Result<(), StoreError> {
         let Some(writes) = create::writes(creates) else { return Ok(()) };
         for _ in 0..TRIES_MAX {
-            let db = self.pool.get(Lane::Normal).await.map_err(StoreError::from)?;
+            let db = self.pool.get(Urgency::Normal).await.map_err(StoreError::from)?;
             let result = create::create(&db, self.own(), &writes).await;
             let error = match db.end(result).await {
                 Ok(()) => return Ok(()),
@@ -268,7 +268,7 @@ impl Store for PostgresStore {
         write!(self, Normal, db => write::write(&db, self.own(), &writes))
     }
 
-    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
+    async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
         // The timer waits for it.
         read!(self, Urgent, db => read::upcoming(&db, &window))
     }
@@ -279,7 +279,7 @@ impl Store for PostgresStore {
         until: Timestamp,
         after: Option<(Timestamp, OccurrenceId)>,
         limit: usize,
-    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+    ) -> Result<Vec<(OccurrenceId, NextRun)>, StoreError> {
         read!(self, db => coming::coming(&db, from, until, after, limit))
     }
 
@@ -430,11 +430,11 @@ impl Store for PostgresStore {
         read!(self, Brief, db => turn::take(&db, &limits))
     }
 
-    async fn tell_hold(&self, hold: Hold) -> Result<(), StoreError> {
-        read!(self, Urgent, db => turn::tell_hold(&db, &hold))
+    async fn tell_throttle(&self, throttle: Throttle) -> Result<(), StoreError> {
+        read!(self, Urgent, db => turn::tell_throttle(&db, &throttle))
     }
 
-    async fn holds(&self, since: Option<Timestamp>) -> Result<Vec<Hold>, StoreError> {
-        read!(self, Urgent, db => turn::holds(&db, since))
+    async fn throttles(&self, since: Option<Timestamp>) -> Result<Vec<Throttle>, StoreError> {
+        read!(self, Urgent, db => turn::throttles(&db, since))
     }
 }

@@ -34,9 +34,9 @@ const NORMAL_WITHIN: Duration = Duration::from_secs(15);
 /// transaction mode, what is prepared in one moment is on another server's connection in the next.
 pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// Whose turn it is.
+/// How urgent a transaction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum Urgency {
     /// Claims and settles: an instant depends on them.
     Urgent,
     /// What a send need not wait for: while the server cannot be reached, it is told so at once.
@@ -47,7 +47,7 @@ pub(super) enum Lane {
     Patient,
 }
 
-impl Lane {
+impl Urgency {
     fn within(self) -> Option<Duration> {
         match self {
             Self::Urgent | Self::Brief => Some(URGENT_WITHIN),
@@ -90,10 +90,10 @@ impl Pool {
     }
 
     /// A connection, when it is the caller's turn; a new one where none is left from before.
-    pub(super) async fn get(&self, lane: Lane) -> Result<Connection<'_>, Fault> {
-        let turns = match lane {
-            Lane::Urgent | Lane::Brief => &self.urgent,
-            Lane::Normal | Lane::Patient => &self.normal,
+    pub(super) async fn get(&self, urgency: Urgency) -> Result<Connection<'_>, Fault> {
+        let turns = match urgency {
+            Urgency::Urgent | Urgency::Brief => &self.urgent,
+            Urgency::Normal | Urgency::Patient => &self.normal,
         };
         let closed = |_| Fault::Store(StoreError::Unavailable("the store has been closed".into()));
         let (permit, client) = loop {
@@ -103,7 +103,7 @@ impl Pool {
             {
                 break (permit, client);
             }
-            if lane == Lane::Brief
+            if urgency == Urgency::Brief
                 && let Some(error) = self.way.closed()
             {
                 return Err(Fault::Store(error));
@@ -126,7 +126,7 @@ impl Pool {
             is_ending: AtomicBool::new(false),
             has_gap: AtomicBool::new(false),
             in_order: false,
-            within: lane.within(),
+            within: urgency.within(),
             _permit: permit,
         })
     }

@@ -4,7 +4,8 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, Window,
+    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
+    UpcomingQuery,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -179,7 +180,7 @@ pub(super) async fn audit(db: &Connection<'_>, query: &AuditQuery) -> Result<Vec
     })
 }
 
-pub(super) async fn upcoming(db: &Connection<'_>, window: &Window) -> Result<Upcoming, Fault> {
+pub(super) async fn upcoming(db: &Connection<'_>, window: &UpcomingQuery) -> Result<Upcoming, Fault> {
     let each_priority = |select: &str| {
         let one = |rank: u8| select.replace("{rank}", &rank.to_string());
         [3, 2, 1, 0].map(one).join(" union all ")

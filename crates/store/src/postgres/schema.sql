@@ -276,7 +276,7 @@ create table punctual.admin_key (
 -- but the owner can write there. What a crash forgets is no harm.
 
 -- Waits that a platform asked one node for.
-create unlogged table punctual.hold (
+create unlogged table punctual.throttle (
   channel     text collate "C" not null,
   is_address  boolean not null,
   name        text collate "C" not null,   -- the receiver, or the fingerprint of the address

@@ -53,7 +53,7 @@ pub(super) fn understand(payload: &str) -> Heard {
     match (word, rest) {
         ("look", "") => Heard::Look,
         ("left", "") => Heard::Left,
-        ("hold", "") => Heard::Held,
+        ("throttle", "") => Heard::Throttled,
         ("recall", "") => Heard::Recalled,
         ("beat", echo) if (1..=ECHO_MAX).contains(&echo.len()) => Heard::Beat(echo.to_owned()),
         ("wake", moments) => moments_of(moments).map_or(Heard::Nonsense, Heard::Wake),
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(understand("wake 7:1700000000000001 255:5"), wake);
         assert_eq!(understand("look"), Heard::Look);
         assert_eq!(understand("beat 12-abc"), Heard::Beat("12-abc".into()));
-        assert_eq!((understand("hold"), understand("recall")), (Heard::Held, Heard::Recalled));
+        assert_eq!((understand("throttle"), understand("recall")), (Heard::Throttled, Heard::Recalled));
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
         let many = format!("wake{}", " 1:5".repeat(LISTED_MAX + 1));
         let long = format!("beat {}", "x".repeat(ECHO_MAX + 1));
         let others =
-            ["", "wake", "wake 256:5", "wake 7", "wake 7:x", "recall x", "hold receiver 5 webhook h", "beat", "look x"];
+            ["", "wake", "wake 256:5", "wake 7", "wake 7:x", "recall x", "throttle host 5 webhook h", "beat", "look x"];
         for other in others.into_iter().chain([many.as_str(), &long]) {
             assert_eq!(understand(other), Heard::Nonsense, "{other}");
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::channel::Rate;
-use punctual_core::store::Hold;
+use punctual_core::store::Throttle;
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
@@ -26,42 +26,46 @@ pub(super) async fn take(db: &Connection<'_>, limits: &[(String, Rate)]) -> Resu
     Ok(waits.into_iter().map(|wait| Duration::from_micros(u64::try_from(wait).unwrap_or(0))).collect())
 }
 
-/// More holds than this are not kept: each node is then asked to wait by itself.
-const HOLDS_MAX: i64 = 10_000;
+/// More throttles than this are not kept: each node is then asked to wait by itself.
+const THROTTLES_MAX: i64 = 10_000;
 /// One reading takes no more than this: what was told last.
 const READ_MAX: i64 = 1000;
 
 /// Tells every node of a wait that was asked for.
-pub(super) async fn tell_hold(db: &Connection<'_>, hold: &Hold) -> Result<(), Fault> {
-    let wait = micros(hold.wait.min(Hold::wait_max(hold.is_address)));
+pub(super) async fn tell_throttle(db: &Connection<'_>, throttle: &Throttle) -> Result<(), Fault> {
+    let wait = micros(throttle.wait.min(Throttle::wait_max(throttle.is_address)));
     let sql = format!(
-        "with ended as (delete from punctual.hold where (channel, is_address, name) in (select channel, is_address, name \
-         from punctual.hold where until < clock_timestamp() limit {READ_MAX} for update skip locked)), \
-         told as (insert into punctual.hold as h (channel, is_address, name, until, told_at) \
+        "with ended as (delete from punctual.throttle where (channel, is_address, name) in (select channel, is_address, name \
+         from punctual.throttle where until < clock_timestamp() limit {READ_MAX} for update skip locked)), \
+         told as (insert into punctual.throttle as h (channel, is_address, name, until, told_at) \
          select $1, $2, $3, clock_timestamp() + $4 * interval '1 microsecond', clock_timestamp() \
-         where (select count(*) from punctual.hold) < {HOLDS_MAX} \
+         where (select count(*) from punctual.throttle) < {THROTTLES_MAX} \
          on conflict (channel, is_address, name) do update set until = greatest(h.until, excluded.until), \
          told_at = excluded.told_at returning 1) \
-         select pg_notify('{CHANNEL}', 'hold') from told"
+         select pg_notify('{CHANNEL}', 'throttle') from told"
     );
-    let params: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 4] =
-        [(&hold.channel, Type::TEXT), (&hold.is_address, Type::BOOL), (&hold.name, Type::TEXT), (&wait, Type::INT8)];
+    let params: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 4] = [
+        (&throttle.channel, Type::TEXT),
+        (&throttle.is_address, Type::BOOL),
+        (&throttle.name, Type::TEXT),
+        (&wait, Type::INT8),
+    ];
     db.rows(&sql, &params).await?;
     Ok(())
 }
 
 /// What was told after `since` and has not ended.
-pub(super) async fn holds(db: &Connection<'_>, since: Option<Timestamp>) -> Result<Vec<Hold>, Fault> {
+pub(super) async fn throttles(db: &Connection<'_>, since: Option<Timestamp>) -> Result<Vec<Throttle>, Fault> {
     let sql = format!(
         "select channel, is_address, name, ceil(extract(epoch from until - clock_timestamp()) * 1000000)::bigint \
-         from punctual.hold where until > clock_timestamp() and told_at > coalesce($1, '-infinity') \
+         from punctual.throttle where until > clock_timestamp() and told_at > coalesce($1, '-infinity') \
          order by told_at desc limit {READ_MAX}"
     );
     let rows = db.rows(&sql, &[(&since.map(row::micros), Type::TIMESTAMPTZ)]).await?;
     each(&rows, |found| {
         let (is_address, left): (bool, i64) = (get(found, 1)?, get(found, 3)?);
-        let wait = Duration::from_micros(u64::try_from(left).unwrap_or(0)).min(Hold::wait_max(is_address));
-        Ok(Hold { channel: get(found, 0)?, name: get(found, 2)?, is_address, wait })
+        let wait = Duration::from_micros(u64::try_from(left).unwrap_or(0)).min(Throttle::wait_max(is_address));
+        Ok(Throttle { channel: get(found, 0)?, name: get(found, 2)?, is_address, wait })
     })
 }
 

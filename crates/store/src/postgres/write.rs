@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use bytes::{BufMut, BytesMut};
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
 use punctual_core::shard::Shards;
@@ -32,7 +32,7 @@ use crate::columns::{
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
 /// them.
-pub(super) async fn commit(db: &Connection<'_>, own: Shards, writes: &Writes) -> Result<Vec<Entry>, Fault> {
+pub(super) async fn commit(db: &Connection<'_>, own: Shards, writes: &Writes) -> Result<Vec<NextRun>, Fault> {
     if writes.news.is_empty() && writes.unreadable.is_empty() {
         both(write(db, own, writes), db.commit()).await?;
         return Ok(Vec::new());

@@ -1,7 +1,7 @@
 //! What is to come, page by page, for whoever sets timers for it elsewhere.
 
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::id::OccurrenceId;
 use punctual_core::store::StoreError;
 use rusqlite::{Connection, params};
@@ -15,7 +15,7 @@ pub(super) fn coming(
     until: Timestamp,
     after: Option<(Timestamp, OccurrenceId)>,
     limit: usize,
-) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+) -> Result<Vec<(OccurrenceId, NextRun)>, StoreError> {
     // One stretch of the hot index for each priority. It ends with the primary key, so each is in order already.
     let stretch = |rank: u8| {
         format!(
@@ -42,7 +42,7 @@ pub(super) fn coming(
         // What cannot be read is no reason to leave out the others.
         let route = Reader::new(found, 4).addresses().unwrap_or_default();
         let channel = route.into_iter().next().map(|to| to.channel).unwrap_or_default();
-        coming.push((id, Entry { reminder: id.reminder, user: get(found, 3)?, channel, at }));
+        coming.push((id, NextRun { reminder: id.reminder, user: get(found, 3)?, channel, at }));
     }
     Ok(coming)
 }

@@ -32,14 +32,14 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
     DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError,
-    StoreStats, Trail, Upcoming, Window,
+    StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::Connection;
@@ -181,7 +181,7 @@ impl Store for SqliteStore {
         self.write(Urgency::Normal, move |db| write::write(db, &writes)).await.map(drop)
     }
 
-    async fn upcoming(&self, window: Window) -> Result<Upcoming, StoreError> {
+    async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
         self.read(move |db| read::upcoming(db, &window)).await
     }
 
@@ -191,7 +191,7 @@ impl Store for SqliteStore {
         until: Timestamp,
         after: Option<(Timestamp, OccurrenceId)>,
         limit: usize,
-    ) -> Result<Vec<(OccurrenceId, Entry)>, StoreError> {
+    ) -> Result<Vec<(OccurrenceId, NextRun)>, StoreError> {
         self.read(move |db| coming::coming(db, from, until, after, limit)).await
     }
 

@@ -4,7 +4,8 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, Window,
+    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
+    UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::types::ToSql;
@@ -162,8 +163,8 @@ pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntr
     })
 }
 
-pub(super) fn upcoming(db: &Connection, window: &Window) -> Result<Upcoming, StoreError> {
-    let Window { from, until, limit, .. } = *window;
+pub(super) fn upcoming(db: &Connection, window: &UpcomingQuery) -> Result<Upcoming, StoreError> {
+    let UpcomingQuery { from, until, limit, .. } = *window;
     let each_priority = |select: &str| {
         let one = |rank: u8| select.replace("{rank}", &rank.to_string());
         [3, 2, 1, 0].map(one).join(" UNION ALL ")

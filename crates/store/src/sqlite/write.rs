@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::store::{NewReminder, StoreError};
 use punctual_core::writes::{Planned, Writes};
@@ -31,7 +31,7 @@ impl ToSql for Value<'_> {
 }
 
 /// Writes all of it; returns what must be looked at because the admins are told of it.
-pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<Entry>, StoreError> {
+pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, StoreError> {
     for (key, answer) in &writes.answered {
         answered::insert(db, key, answer, writes.now)?;
     }
@@ -69,7 +69,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<Entry>, Stor
 }
 
 /// Tells the admins what there is to tell.
-fn tell(db: &Connection, writes: &Writes) -> Result<Vec<Entry>, StoreError> {
+fn tell(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, StoreError> {
     if writes.news.is_empty() && writes.unreadable.is_empty() {
         return Ok(Vec::new());
     }

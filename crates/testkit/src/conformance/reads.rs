@@ -1,12 +1,14 @@
 //! Finding what is there.
 
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{Address, Metadata, Priority, Reminder, ReminderStatus};
 use punctual_core::shard::Shards;
-use punctual_core::store::{AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, StatusFilter, Upcoming, Window};
+use punctual_core::store::{
+    AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, StatusFilter, Upcoming, UpcomingQuery,
+};
 
 use super::desk::{Desk, LEASE, at, every, failed, once};
 
@@ -186,7 +188,7 @@ async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
     desk.create(&[&once(1, 30), &once(2, 10), &once(3, 20), &urgent]).await;
     let within = |from, until, limit| {
         let store = desk.store.clone();
-        let window = Window { from: at(from), until: at(until), shards: Shards::ALL, limit };
+        let window = UpcomingQuery { from: at(from), until: at(until), shards: Shards::ALL, limit };
         async move { store.upcoming(window).await.expect("the store works") }
     };
     let upcoming = |from, limit| within(from, 1000, limit);
@@ -218,7 +220,7 @@ async fn what_is_coming_is_told_page_by_page(desk: Desk) {
     // What is under way, or waits for an answer, is not to be sent.
     let _claimed = desk.claim_one(10).await;
 
-    let mut found: Vec<Entry> = Vec::new();
+    let mut found: Vec<NextRun> = Vec::new();
     let mut after = None;
     loop {
         let page = desk.store.coming(at(15), at(40), after, 2).await.expect("the store works");
@@ -226,9 +228,9 @@ async fn what_is_coming_is_told_page_by_page(desk: Desk) {
         after = Some((entry.at, *id));
         found.extend(page.into_iter().map(|(_, entry)| entry));
     }
-    let mut expected = vec![Entry::of(&all[1], at(20))];
-    expected.extend(together.iter().map(|reminder| Entry::of(reminder, at(30))));
-    expected.push(Entry::of(&urgent, at(40)));
+    let mut expected = vec![NextRun::of(&all[1], at(20))];
+    expected.extend(together.iter().map(|reminder| NextRun::of(reminder, at(30))));
+    expected.push(NextRun::of(&urgent, at(40)));
     assert_eq!(found, expected);
     assert_eq!((found[1].user.as_str(), found[1].channel.as_str()), ("bob", "mail"));
     assert_eq!(found[5].channel, "", "only its user's addresses say");

@@ -1,13 +1,13 @@
 //! Settling: the lease ends, the outcome is written, the series goes on.
 
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::change::{Change, Patch};
 use punctual_core::channel::SendError;
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Misfire, MisfirePolicy, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::shard::Shards;
-use punctual_core::store::Window;
+use punctual_core::store::UpcomingQuery;
 
 use super::desk::{Desk, at, every, failed, once, run, taken};
 
@@ -107,7 +107,7 @@ async fn every_instant_that_was_planned_is_reported(desk: Desk) {
     let mut wakes = desk.write(settlements, 100).await.wakes;
     wakes.extend(desk.claim(100).await.wakes);
     assert!(wakes.contains(&at(200)), "{wakes:?}");
-    let window = Window { from: at(0), until: at(1000), shards: Shards::ALL, limit: 10 };
+    let window = UpcomingQuery { from: at(0), until: at(1000), shards: Shards::ALL, limit: 10 };
     let next = desk.store.upcoming(window).await.expect("the store works").instants;
     assert!(
         next.iter().filter(|at_| **at_ > at(100) + super::desk::LEASE).all(|at_| wakes.contains(at_)),
@@ -196,11 +196,11 @@ async fn the_next_run_is_told_with_whom_it_is_for(desk: Desk) {
     let claims = desk.claim(100).await;
     let settlements = claims.to_send.iter().map(|claimed| Desk::settlement(claimed, taken(), 100)).collect();
     let settled = desk.write(settlements, 100).await;
-    assert_eq!(settled.next_runs, [Entry::of(&series, at(200))]);
+    assert_eq!(settled.next_runs, [NextRun::of(&series, at(200))]);
     assert_eq!((settled.next_runs[0].user.as_str(), settled.next_runs[0].channel.as_str()), ("ann", "phone"));
     desk.create(&[&missed]).await;
     let claims = desk.claim_only(100_000, vec![missed.id], 10).await;
-    assert_eq!(claims.next_runs, [Entry::of(&missed, at(100_100))], "what a claim plans is told, too");
+    assert_eq!(claims.next_runs, [NextRun::of(&missed, at(100_100))], "what a claim plans is told, too");
 }
 
 async fn an_attempt_keeps_the_key_it_was_sent_under(desk: Desk) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
-use punctual_core::channel::{Channel, Followed, Held, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Followed, Limits, Message, Receipt, SendError, Whom};
 use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
@@ -76,7 +76,7 @@ impl Channel for Receiver {
             Behaviour::Throttle => {
                 let seconds = self.random.between(1, 90).unsigned_abs();
                 self.ledger.asked_to_wait(index, SignedDuration::from_secs(seconds.cast_signed()));
-                (false, Err(SendError::Throttled { wait: Duration::from_secs(seconds), held: Held::Receiver }))
+                (false, Err(SendError::Throttled { wait: Duration::from_secs(seconds), whom: Whom::Receiver }))
             }
             Behaviour::Unknown { effect } => (effect, Err(SendError::Unknown("simulated: cut off".into()))),
             Behaviour::Hang { effect } => {

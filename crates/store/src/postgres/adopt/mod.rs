@@ -20,7 +20,7 @@ use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, KEY, OCCURRENCE, REMIN
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
-use super::pool::{Connection, Lane, Pool};
+use super::pool::{Connection, Pool, Urgency};
 use super::row::get;
 use crate::sqlite::{self, Export};
 
@@ -144,7 +144,7 @@ impl Adoption {
 
     /// How many rows there are on both sides.
     pub async fn counts(&self) -> Result<Vec<TableCount>, AdoptError> {
-        let db = self.pool.get(Lane::Normal).await?;
+        let db = self.pool.get(Urgency::Normal).await?;
         let result = self.count(&db).await;
         db.end(result).await.map_err(|(fault, _)| AdoptError::from(fault))
     }
@@ -173,7 +173,7 @@ impl Adoption {
     /// Copies one page; returns how many of the file's reminders it was about, and nothing when all is done. After a failure
     /// it can be called again.
     pub async fn step(&mut self) -> Result<Option<usize>, AdoptError> {
-        let db = self.pool.get(Lane::Normal).await?;
+        let db = self.pool.get(Urgency::Normal).await?;
         let result = match self.phase {
             Phase::Done => return Ok(None),
             Phase::Plain(plain) => copy_plain(&db, &self.file, of_name(plain.table), self.after.as_ref()).await,
@@ -201,7 +201,7 @@ impl Adoption {
 
     /// Tells the servers of the database, if there are any, that there is something new.
     pub async fn announce(&self) -> Result<(), AdoptError> {
-        let db = self.pool.get(Lane::Normal).await?;
+        let db = self.pool.get(Urgency::Normal).await?;
         let result = db.rows("select pg_notify('punctual', 'look')", &[]).await;
         db.end(result).await.map_err(|(fault, _)| AdoptError::from(fault))?;
         Ok(())
