@@ -12,9 +12,7 @@ use punctual_core::reach::Fallback;
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{
-    Beat, By, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery,
-};
+use punctual_core::store::{Beat, By, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery};
 use punctual_store::postgres::{PostgresStore, Session};
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;

@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
             _ => State::Scheduled,
         };
         let wake_at = self.writes.change(run, shard_of(&reminder.user));
-        self.claims.next_runs.extend(wake_at.map(|at| Entry::of(&reminder, at)));
+        self.claims.next_runs.extend(wake_at.map(|at| NextRun::of(&reminder, at)));
         self.writes.reminders.push(reminder);
     }
 

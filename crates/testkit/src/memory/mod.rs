@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::clock::Clock;
@@ -84,7 +84,7 @@ macro_rules! store {
 
 type Done<T> = Result<T, StoreError>;
 type Leases = Vec<(OccurrenceId, u64)>;
-type Coming = Vec<(OccurrenceId, Entry)>;
+type Coming = Vec<(OccurrenceId, NextRun)>;
 
 store! {
     fn create(new: Create) -> Done<()> { |t| {
@@ -128,7 +128,7 @@ store! {
         t.note(Deed { at, actor: actor.into(), action: CHANNEL_TEST, reminder, run: None, detail: Some(detail) });
         Ok(())
     } }
-    fn upcoming(window: Window) -> Done<Upcoming> { |t| Ok(t.upcoming(&window)) }
+    fn upcoming(window: UpcomingQuery) -> Done<Upcoming> { |t| Ok(t.upcoming(&window)) }
     fn coming(from: Timestamp, until: Timestamp, after: Option<(Timestamp, OccurrenceId)>, limit: usize) -> Done<Coming> {
         |t| Ok(t.coming(from, until, after).take(limit).collect())
     }
@@ -197,9 +197,9 @@ store! {
     } }
     fn recalled() -> Done<Vec<ReminderId>> { |t| Ok(t.recalled()) }
     fn take_turns(limits: Vec<(String, Rate)>) -> Done<Vec<Duration>> { |t| Ok(t.take_turns(&limits)) }
-    fn tell_hold(hold: Hold) -> Done<()> { |t| {
-        t.tell_hold(hold);
+    fn tell_throttle(throttle: Throttle) -> Done<()> { |t| {
+        t.tell_throttle(throttle);
         Ok(())
     } }
-    fn holds(since: Option<Timestamp>) -> Done<Vec<Hold>> { |t| Ok(t.holds(since)) }
+    fn throttles(since: Option<Timestamp>) -> Done<Vec<Throttle>> { |t| Ok(t.throttles(since)) }
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::Rate;
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, Ears, Heard, Hold, Pulse, StoreError};
+use punctual_core::store::{Beat, Ears, Heard, Pulse, StoreError, Throttle};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::tables::Tables;
@@ -80,24 +80,25 @@ impl Tables {
         waits
     }
 
-    pub(super) fn tell_hold(&mut self, hold: Hold) {
+    pub(super) fn tell_throttle(&mut self, throttle: Throttle) {
         let now = self.now;
-        let until = now + hold.wait.min(Hold::wait_max(hold.is_address));
-        self.holds.retain(|_, (until, _)| *until > now);
-        let kept = self.holds.entry((hold.channel, hold.is_address, hold.name)).or_insert((until, now));
+        let until = now + throttle.wait.min(Throttle::wait_max(throttle.is_address));
+        self.throttles.retain(|_, (until, _)| *until > now);
+        let kept = self.throttles.entry((throttle.channel, throttle.is_address, throttle.name)).or_insert((until, now));
         *kept = (kept.0.max(until), now);
-        self.say(&Heard::Held);
+        self.say(&Heard::Throttled);
     }
 
-    pub(super) fn holds(&self, since: Option<Timestamp>) -> Vec<Hold> {
+    pub(super) fn throttles(&self, since: Option<Timestamp>) -> Vec<Throttle> {
         let now = self.now;
         let is_new = |told_at: Timestamp| since.is_none_or(|since| told_at > since);
-        let told = self.holds.iter().filter(|(_, (until, told_at))| *until > now && is_new(*told_at));
-        let hold = |((channel, is_address, name), (until, _)): (&(String, bool, String), &(Timestamp, Timestamp))| {
-            let wait = until.duration_since(now).unsigned_abs();
-            Hold { channel: channel.clone(), name: name.clone(), is_address: *is_address, wait }
-        };
-        told.map(hold).collect()
+        let told = self.throttles.iter().filter(|(_, (until, told_at))| *until > now && is_new(*told_at));
+        let throttle =
+            |((channel, is_address, name), (until, _)): (&(String, bool, String), &(Timestamp, Timestamp))| {
+                let wait = until.duration_since(now).unsigned_abs();
+                Throttle { channel: channel.clone(), name: name.clone(), is_address: *is_address, wait }
+            };
+        told.map(throttle).collect()
     }
 }
 

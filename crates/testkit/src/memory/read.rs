@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{AttemptStatus, State, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     CHANNEL_TEST, IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun, ReminderQuery, ReminderView, StatusFilter,
-    StoreStats, Upcoming, Window,
+    StoreStats, Upcoming, UpcomingQuery,
 };
 
 use super::tables::{Run, Tables};
@@ -66,7 +66,7 @@ impl Tables {
         found.collect()
     }
 
-    pub(super) fn upcoming(&self, window: &Window) -> Upcoming {
+    pub(super) fn upcoming(&self, window: &UpcomingQuery) -> Upcoming {
         let is_own = |id: &OccurrenceId| self.runs.get(id).is_some_and(|run| window.shards.contains(run.shard));
         let within = self.moments.iter().filter(|(at, id)| window.from <= *at && *at <= window.until && is_own(id));
         let first = self.moments.first().map(|(at, _)| *at);
@@ -82,12 +82,12 @@ impl Tables {
         from: Timestamp,
         until: Timestamp,
         after: Option<(Timestamp, OccurrenceId)>,
-    ) -> impl Iterator<Item = (OccurrenceId, Entry)> {
+    ) -> impl Iterator<Item = (OccurrenceId, NextRun)> {
         let is_next = move |(at, id): &(Timestamp, OccurrenceId)| after.map_or(*at > from, |after| (*at, *id) > after);
         let within = self.moments.iter().filter(move |moment| is_next(moment) && moment.0 <= until);
         within
             .filter(|(_, id)| self.runs.get(id).is_some_and(|run| !run.is_left_alone()))
-            .filter_map(|(at, id)| Some((*id, Entry::of(&self.reminders.get(&id.reminder)?.0, *at))))
+            .filter_map(|(at, id)| Some((*id, NextRun::of(&self.reminders.get(&id.reminder)?.0, *at))))
     }
 
     pub(super) fn failed_since(&self, since: Timestamp) -> impl Iterator<Item = &Run> {

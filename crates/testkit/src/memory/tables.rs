@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::alarm::Entry;
+use punctual_core::alarm::NextRun;
 use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, Kept, Occurrence, State};
@@ -48,7 +48,7 @@ pub(super) struct Tables {
     pub(super) divided: BTreeMap<(String, Vec<String>), Shards>,
     pub(super) turns: BTreeMap<String, Vec<Timestamp>>,
     /// Until when each hold lasts, and when it was told.
-    pub(super) holds: BTreeMap<(String, bool, String), (Timestamp, Timestamp)>,
+    pub(super) throttles: BTreeMap<(String, bool, String), (Timestamp, Timestamp)>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
 }
@@ -150,7 +150,7 @@ impl Tables {
     }
 
     /// Writes all of it or nothing, and tells the nodes what lies in shards that are not this one's; returns the runs of the alerts.
-    pub(super) fn write(&mut self, writes: Writes) -> Result<Vec<Entry>, StoreError> {
+    pub(super) fn write(&mut self, writes: Writes) -> Result<Vec<NextRun>, StoreError> {
         if writes.answered.iter().any(|(key, _)| self.answered.contains_key(key)) {
             return Err(StoreError::KeyUsed);
         }
