@@ -16,7 +16,7 @@ use crate::rules::course::{Course, Progress};
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::store::{By, Response};
-use crate::writes::{Deed, Moved, Writes};
+use crate::writes::{Deed, Writes};
 use crate::zone::Zone;
 
 /// How long after its delivery a reminder that wanted no answer can still be put off.
@@ -169,6 +169,7 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         open,
         last_ended,
         write: Vec::new(),
+        readdressed: Vec::new(),
         insert: Vec::new(),
         response: None,
         only_run: None,
@@ -227,6 +228,8 @@ struct Work {
     last_ended: Option<Occurrence>,
     /// Existing runs, changed.
     write: Vec<Occurrence>,
+    /// Runs that only have other addresses; the command is not about them.
+    readdressed: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
     /// The person's answer, if it was one.
@@ -433,16 +436,12 @@ impl Work {
 
     /// Lets every open run forget what it knows of the old addresses.
     fn readdress(&mut self) {
-        for occurrence in &mut self.write {
-            occurrence.readdress();
-        }
-        for mut occurrence in std::mem::take(&mut self.open) {
+        self.write.iter_mut().for_each(Occurrence::readdress);
+        for occurrence in &mut self.open {
             let before = occurrence.clone();
             occurrence.readdress();
-            if occurrence == before {
-                self.open.push(occurrence);
-            } else {
-                self.write.push(occurrence);
+            if *occurrence != before {
+                self.readdressed.push(occurrence.clone());
             }
         }
     }
@@ -511,12 +510,12 @@ impl Work {
         for occurrence in std::mem::take(&mut self.insert) {
             writes.plan(occurrence, &self.reminder);
         }
+        writes.occurrences.append(&mut self.readdressed);
         writes.responses.extend(self.response.take());
         self.course.complete();
-        let Course { status, progress, .. } = self.course;
-        self.reminder.status = status;
+        self.reminder.status = self.course.status;
         self.reminder.updated_at = self.now;
-        writes.moved.push(Moved { reminder: self.reminder.id, status, changed_at: Some(self.now), progress });
+        writes.finish(self.reminder.id, self.course, Some(self.now));
         writes
     }
 

@@ -3,6 +3,7 @@
 //! A decision ([`crate::decide`], [`crate::change`]) is a pure function of what a store has loaded. It returns what to tell the caller
 //! and a [`Writes`]. A store writes that in the transaction in which it loaded, and decides nothing.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, Occurrence};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
-use crate::rules::course::Progress;
+use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
 use crate::store::{Answered, DeadAddress, NewReminder, Response};
 
@@ -28,6 +29,9 @@ pub struct Writes {
     pub reminders: Vec<Reminder>,
     /// How far reminders have come.
     pub moved: Vec<Moved>,
+    /// Those of `moved` that are over unless another of their runs is open. A store counts their open runs when all else is written,
+    /// and writes what [`completed`] says.
+    pub uncounted: Vec<Moved>,
     /// Existing runs, changed.
     pub occurrences: Vec<Occurrence>,
     /// New runs of existing reminders.
@@ -118,6 +122,7 @@ impl Writes {
             created: Vec::new(),
             reminders: Vec::new(),
             moved: Vec::new(),
+            uncounted: Vec::new(),
             occurrences: Vec::new(),
             planned: Vec::new(),
             set_aside: Vec::new(),
@@ -154,6 +159,16 @@ impl Writes {
         self.created.extend(new);
     }
 
+    /// Writes how far a reminder has come, which is over when nothing of it is left.
+    pub(crate) fn finish(&mut self, reminder: ReminderId, mut course: Course, changed_at: Option<Timestamp>) {
+        course.complete();
+        let moved = Moved { reminder, status: course.status, changed_at, progress: course.progress };
+        self.moved.push(moved);
+        if course.is_over_unless_open() {
+            self.uncounted.push(moved);
+        }
+    }
+
     /// Writes a changed run of a user's in `shard` over the old one; returns when to look at it.
     pub(crate) fn change(&mut self, occurrence: Occurrence, shard: u8) -> Option<Timestamp> {
         let wake_at = occurrence.state.wake_at(occurrence.due_at);
@@ -170,4 +185,11 @@ impl Writes {
         self.planned.push(Planned { occurrence, priority: reminder.priority, shard });
         wake_at
     }
+}
+
+/// Completes those of `uncounted` that have no open run, when these are the numbers of open runs of the others.
+pub fn completed(uncounted: &[Moved], n_open: &HashMap<ReminderId, u32>, now: Timestamp) -> Writes {
+    let is_over = |moved: &&Moved| n_open.get(&moved.reminder).is_none_or(|n_open| *n_open == 0);
+    let over = uncounted.iter().filter(is_over).map(|moved| Moved { status: ReminderStatus::Completed, ..*moved });
+    Writes { moved: over.collect(), ..Writes::new(now) }
 }

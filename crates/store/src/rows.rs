@@ -218,7 +218,8 @@ pub(crate) fn progress<F: Fields>(from: &mut Reader<'_, F>) -> Result<Progress, 
     };
     let tally = Tally {
         last_run_at: from.maybe_at()?,
-        last_status: from.maybe_word()?,
+        // A word of a newer version tells this one nothing, and keeps no run from being sent.
+        last_status: from.maybe_text()?.and_then(|word| word.parse().ok()),
         total_runs: from.count()?,
         consecutive_errors: from.count()?,
     };

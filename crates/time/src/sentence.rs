@@ -53,6 +53,8 @@ pub fn read(
     let summary = || parsed.summary(zone);
     let once = |at: Timestamp| Schedule::new(Rule::Once { at });
     let schedule = match &parsed.meaning {
+        // The text may well have a time; there was no more work to be spent on it.
+        Meaning::None { reason } if steps.are_spent() => return Err(NotUnderstood::NoReminder(reason.clone())),
         Meaning::None { reason } => return Err(NotUnderstood::NoTime(reason.clone())),
         Meaning::Instant { at, .. } if *at < now => {
             return Err(NotUnderstood::NoReminder(format!("that is in the past: {}; say a time to come", summary())));

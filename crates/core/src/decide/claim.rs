@@ -20,7 +20,7 @@ use crate::shard::shard_of;
 use crate::store::{Claim, Claimed, Claims};
 use crate::user::Person;
 use crate::wake::{CUT_OFF, Moment, Wake, on_wake, unreachable};
-use crate::writes::{Deed, EndedAttempt, Moved, Writes};
+use crate::writes::{Deed, EndedAttempt, Writes};
 
 /// How soon to look again at a run that cannot be decided because its person is just being changed.
 const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
@@ -117,6 +117,8 @@ pub struct Look<'a> {
     claim: &'a Claim,
     seen: Vec<Seen>,
     unreadable: Vec<(OccurrenceId, String)>,
+    /// The attempts of nodes that died, of runs whose reminder cannot be read.
+    cut_off: Vec<EndedAttempt>,
     known: Loaded<Known>,
 }
 
@@ -139,7 +141,7 @@ pub struct ToLock {
 /// Looks at what was found, when its reminders are `known`.
 pub fn look<'a>(found: Found, known: Loaded<Known>, claim: &'a Claim) -> Look<'a> {
     let Found { due, mut unreadable } = found;
-    let mut seen = Vec::with_capacity(due.len());
+    let (mut seen, mut attempts) = (Vec::with_capacity(due.len()), Vec::new());
     for mut due in due {
         let id = due.occurrence.id;
         if due.occurrence.state.sending().is_some_and(|sending| sending.readdressed) {
@@ -147,19 +149,24 @@ pub fn look<'a>(found: Found, known: Loaded<Known>, claim: &'a Claim) -> Look<'a
         }
         match known.get(&id.reminder) {
             Some(Ok(known)) => seen.push(Seen::new(due, known, claim)),
-            Some(Err(error)) => unreadable.push((id, error.clone())),
-            None => unreadable.push((id, "its reminder is gone".to_owned())),
+            known => {
+                let gone = || "its reminder is gone".to_owned();
+                attempts.extend(cut_off(&due.occurrence, claim.now));
+                unreadable.push((id, known.and_then(|known| known.as_ref().err()).cloned().unwrap_or_else(gone)));
+            }
         }
     }
-    Look { claim, seen, unreadable, known }
+    Look { claim, seen, unreadable, cut_off: attempts, known }
 }
 
 impl Seen {
     fn new(due: Due, known: &Known, claim: &Claim) -> Self {
         let reminder = &known.reminder;
         let route = route(reminder, known.addresses.as_deref().unwrap_or_default(), &claim.fallback);
+        let is_unplanned = matches!(due.occurrence.state, State::Unplanned { .. });
         let wake = match &known.addresses {
-            Err(error) if reminder.to.is_empty() => unreachable(error.clone(), claim.now),
+            // A run made in SQL is planned first, and fails then if nobody can receive it.
+            Err(error) if reminder.to.is_empty() && !is_unplanned => unreachable(error.clone(), claim.now),
             _ => on_wake(&Moment {
                 reminder,
                 series: &known.progress.series,
@@ -200,7 +207,7 @@ impl Look<'_> {
 
     /// Decides the claim, when the reminders of [`Look::to_lock`] are `locked` and `left` is what can be read of unreadable runs.
     pub fn decide(self, locked: &Loaded<Locked>, left: Vec<Unreadable>) -> (Claims, Writes) {
-        let Look { claim, seen, mut unreadable, known } = self;
+        let Look { claim, seen, mut unreadable, cut_off, known } = self;
         let mut work = Work::new(claim, locked, seen.len());
         for seen in seen {
             let id = seen.due.occurrence.id;
@@ -221,6 +228,7 @@ impl Look<'_> {
         for (id, error) in unreadable {
             work.set_aside(id, error);
         }
+        work.writes.attempts.extend(cut_off);
         work.writes.unreadable = left;
         work.end()
     }
@@ -418,10 +426,8 @@ impl<'a> Work<'a> {
     fn end(mut self) -> (Claims, Writes) {
         let mut courses: Vec<_> = self.courses.into_iter().collect();
         courses.sort_unstable_by_key(|(reminder, _)| *reminder);
-        for (reminder, mut course) in courses {
-            course.complete();
-            let Course { status, progress, .. } = course;
-            self.writes.moved.push(Moved { reminder, status, changed_at: None, progress });
+        for (reminder, course) in courses {
+            self.writes.finish(reminder, course, None);
         }
         self.claims.wakes.extend(self.writes.wakes());
         (self.claims, self.writes)

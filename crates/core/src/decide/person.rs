@@ -59,6 +59,16 @@ impl Difference {
         }
     }
 
+    /// The open runs `o` that it may concern, as a condition in SQL: those that wait for the person, and those that have tried an
+    /// address or are just being sent.
+    pub fn concerns(self) -> &'static str {
+        match (self.times, self.addresses) {
+            (true, false) => "o.waits_for is not null",
+            (false, _) => "(o.refused <> 0 or o.position <> 0 or o.state = 'processing')",
+            (true, true) => "(o.waits_for is not null or o.refused <> 0 or o.position <> 0 or o.state = 'processing')",
+        }
+    }
+
     /// Whether the person's open runs need not be looked at.
     pub fn is_none(self) -> bool {
         !self.addresses && !self.times
@@ -78,10 +88,10 @@ pub fn person_changed(open: Vec<OpenRun>, user: &str, difference: Difference, no
             look_again(&mut occurrence, ack_timeout, now);
         }
         if occurrence == before {
-            continue;
-        }
-        let wake_at = occurrence.state.wake_at(occurrence.due_at);
-        if wake_at == before.state.wake_at(before.due_at) {
+            // A claim may have stepped around it just now, because it was locked. It is looked at again when its moment comes.
+            let wake_at = occurrence.state.wake_at(occurrence.due_at);
+            writes.moments.extend(wake_at.filter(|_| occurrence.state.sending().is_none()).map(|at| (shard, at)));
+        } else if occurrence.state.sending().is_some() {
             writes.occurrences.push(occurrence);
         } else {
             writes.change(occurrence, shard);

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 
 use crate::alarm::NextRun;
 use crate::id::{OccurrenceId, ReminderId};
-use crate::reminder::{Address, Priority, Reminder, ReminderStatus};
+use crate::reminder::{Address, Priority, Reminder};
 use crate::rules::course::Course;
 use crate::shard::shard_of;
 use crate::store::{DeadAddress, Settled, Settlement};
-use crate::writes::{EndedAttempt, Moved, Writes};
+use crate::writes::{EndedAttempt, Writes};
 
 /// A run whose lease still holds, as the store has it.
 #[derive(Debug, Clone, Default)]
@@ -35,20 +35,6 @@ pub struct Counted {
     pub user: String,
     /// The reminder as it is now, where a series is carried on: it may have changed while its run was being sent.
     pub carried: Option<Arc<Reminder>>,
-}
-
-/// How many runs are taken to be open where a store has not counted them: a series that goes on may have a long history to count
-/// through, and needs no count.
-pub const NOT_COUNTED: u32 = u32::MAX / 2;
-
-/// The reminders whose series has come to its end, and whose open runs nobody has counted. A store counts them and asks
-/// [`settled`] once more.
-pub fn to_count(writes: &Writes, counted: &HashMap<ReminderId, Counted>) -> Vec<ReminderId> {
-    let is_open = |moved: &&Moved| {
-        let is_over = moved.status == ReminderStatus::Active && moved.progress.series.carried_by.is_none();
-        is_over && counted.get(&moved.reminder).is_some_and(|counted| counted.course.n_open == NOT_COUNTED)
-    };
-    writes.moved.iter().filter(is_open).map(|moved| moved.reminder).collect()
 }
 
 /// Decides what settlements lead to, when those named in `held` still have their lease. A settlement without one changes nothing.
@@ -103,9 +89,8 @@ pub fn settled(
         }
         writes.change(occurrence, shard_of(&counted.user));
     }
-    for (reminder, mut course) in courses {
-        course.complete();
-        writes.moved.push(Moved { reminder, status: course.status, changed_at: None, progress: course.progress });
+    for (reminder, course) in courses {
+        writes.finish(reminder, course, None);
     }
     settled.wakes.extend(writes.wakes());
     (settled, writes)

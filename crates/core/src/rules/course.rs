@@ -47,6 +47,10 @@ pub struct Progress {
     pub tally: Tally,
 }
 
+/// How many runs are taken to be open where a store has not counted them: a series that goes on may have a long history to count
+/// through, and most decisions need no count.
+pub const NOT_COUNTED: u32 = u32::MAX / 2;
+
 /// How far a reminder has come, while a decision moves it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Course {
@@ -54,7 +58,7 @@ pub struct Course {
     pub status: ReminderStatus,
     /// Its series and tally.
     pub progress: Progress,
-    /// How many of its runs have not ended, paused ones among them.
+    /// How many of its runs have not ended, paused ones among them; about [`NOT_COUNTED`] where nobody has counted.
     pub n_open: u32,
 }
 
@@ -162,6 +166,12 @@ impl Course {
             tally.total_runs = tally.total_runs.saturating_add(1);
             tally.consecutive_errors = tally.consecutive_errors.saturating_add(1);
         }
+    }
+
+    /// Whether the reminder is over unless another run of it is open, which nobody has counted.
+    pub(crate) fn is_over_unless_open(&self) -> bool {
+        let is_counted = self.n_open < NOT_COUNTED / 2;
+        self.status == ReminderStatus::Active && self.progress.series.carried_by.is_none() && !is_counted
     }
 
     /// Completes the reminder when nothing of it is open and no run is to come.

@@ -295,19 +295,27 @@ impl Dispatcher {
 
     /// Lets a flight wait, here or in the store, or fails it where waiting is of no use.
     fn put_aside(&self, flight: Arc<Flight>, trouble: Trouble, now: Timestamp) {
-        // Whether it waits does not depend on the jitter.
-        match way_on(&flight.claimed, trouble, &self.node.settings.retry, 0.0, now) {
-            WayOn::Wait { until, is_news: false } if until.duration_since(now) <= signed(NEAR) => {
-                flight.wait_until(until);
-                self.early.add([flight]);
+        // Whether a run waits does not depend on the jitter.
+        let way_on = |run: &Flight| way_on(&run.claimed, trouble, &self.node.settings.retry, 0.0, now);
+        if let WayOn::Wait { until, is_news: false } = way_on(&flight)
+            && until.duration_since(now) <= signed(NEAR)
+        {
+            flight.wait_until(until);
+            self.early.add([flight]);
+            return;
+        }
+        // What goes out together is not held together: each run may have other addresses.
+        for run in flight.part().into_iter().chain([flight]) {
+            let WayOn::Wait { until, .. } = way_on(&run) else {
+                self.fail(&run, trouble, now);
+                continue;
+            };
+            let why = trouble.why_it_waits(&run.claimed.to().channel);
+            let is_broken = matches!(trouble, Trouble::OnlyFails { .. });
+            let postpone = if is_broken { postpone_in_trouble } else { postpone };
+            if run.withdraw() {
+                self.settlements.hand(postpone(&run.claimed, until, why));
             }
-            WayOn::Wait { until, .. } => {
-                let why = trouble.why_it_waits(&flight.claimed.to().channel);
-                let is_broken = matches!(trouble, Trouble::OnlyFails { .. });
-                let postpone = if is_broken { postpone_in_trouble } else { postpone };
-                self.postpone(&flight, |run| postpone(run, until, why.clone()));
-            }
-            _ => self.fail(&flight, trouble, now),
         }
     }
 

@@ -12,6 +12,7 @@ use punctual_core::alert::Unreadable;
 use punctual_core::decide::claim::{Early, Found, Known, Loaded, Locked, Look, look};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
+use punctual_core::rules::course::NOT_COUNTED;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
 use tokio_postgres::Row;
@@ -169,7 +170,8 @@ async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Found, Fa
 }
 
 static KNOWN: LazyLock<String> = LazyLock::new(|| select(""));
-static LOCKED: LazyLock<String> = LazyLock::new(|| select(&format!(", {N_OPEN}")));
+static LOCKED: LazyLock<String> =
+    LazyLock::new(|| select(&format!(", case when r.carried_by is null then {N_OPEN} end")));
 
 /// Reads reminders with these ids, their people, and `also`.
 fn select(also: &str) -> String {
@@ -245,7 +247,7 @@ async fn lock(
     let people: HashSet<String> = each(&people, |row| Reader::new(row, 0).owned())?.into_iter().collect();
     let locked = loaded(&found, |known, from| {
         let has_person = people.contains(clean(&known.reminder.user).as_ref());
-        Ok(Locked { known, n_open: from.count()?, has_person })
+        Ok(Locked { known, n_open: from.maybe_count()?.unwrap_or(NOT_COUNTED), has_person })
     })?;
     Ok((locked, left))
 }

@@ -29,9 +29,10 @@ use crate::rows::{self, Reader};
 /// Writes or replaces a user; returns when the runs that waited for them must be looked at again.
 pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> Result<Vec<Timestamp>, Fault> {
     // The row stays ours from here on.
-    let before = match both(db.begin(BEGIN_BY_KEY), keep::user_for_update(db, &user.id)).await {
-        Ok(((), None)) => Before::Unknown,
-        Ok(((), Some(before))) => Before::Known(Box::new(before)),
+    db.begin(BEGIN_BY_KEY).await?;
+    let before = match keep::user_for_update(db, &user.id).await {
+        Ok(None) => Before::Unknown,
+        Ok(Some(before)) => Before::Known(Box::new(before)),
         // A user who cannot be read is mended by being written anew.
         Err(Fault::Store(StoreError::Broken(_))) => Before::Unreadable,
         Err(fault) => return Err(fault),
@@ -62,14 +63,14 @@ async fn changed(
     difference: Difference,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
-    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user).await? };
+    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
     let writes: Writes = person_changed(open, user, difference, now);
     both(write(db, own, &writes), db.commit()).await?;
     Ok(writes.wakes().collect())
 }
 
 /// Locks and loads the open runs of a user's that wait for them, have tried an address, or are just being sent.
-async fn open_runs(db: &Connection<'_>, user: &str) -> Result<Vec<OpenRun>, Fault> {
+async fn open_runs(db: &Connection<'_>, user: &str, difference: Difference) -> Result<Vec<OpenRun>, Fault> {
     let theirs = "select r.id, r.ack_timeout, r.only_to from punctual.reminder r where r.user_id = $1 order by r.id";
     let theirs = db.rows(theirs, &[(&clean(user), Type::TEXT)]).await?;
     let theirs = each(&theirs, |row| {
@@ -85,9 +86,10 @@ async fn open_runs(db: &Connection<'_>, user: &str) -> Result<Vec<OpenRun>, Faul
     let sql = format!(
         "select o.* from unnest($1) as v (id) cross join lateral ( \
            select {} from punctual.occurrence o where o.reminder_id = v.id \
-           and (o.waits_for is not null or o.refused <> 0 or o.position <> 0 or o.state = 'processing') \
+           and {} \
            and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run for update of o) as o",
-        rows::OCCURRENCE
+        rows::OCCURRENCE,
+        difference.concerns()
     );
     let of_theirs: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
     let run = |row: &Row| {

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
-use punctual_core::decide::settle::{Counted, Held, NOT_COUNTED, settled, to_count};
+use punctual_core::decide::settle::{Counted, Held, settled};
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::rules::course::Course;
+use punctual_core::rules::course::{Course, NOT_COUNTED};
 use punctual_core::shard::Shards;
 use punctual_core::store::{Settled, Settlement, StoreError};
+use punctual_core::writes::Moved;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -51,19 +52,11 @@ pub(super) async fn settle(
 ) -> Result<Settled, Fault> {
     let mut leases: Vec<(OccurrenceId, u64)> = settlements.iter().map(|s| (s.occurrence.id, s.lease)).collect();
     leases.sort_unstable();
-    let (held, mut counted) = lock(db, &leases).await?;
-    let (mut ended, mut writes) = settled(settlements, &held, &counted, now);
+    let (held, counted) = lock(db, &leases).await?;
+    let (mut ended, writes) = settled(settlements, &held, &counted, now);
     if writes.occurrences.is_empty() {
         db.rollback().await?;
         return Ok(ended);
-    }
-    let uncounted = to_count(&writes, &counted);
-    if !uncounted.is_empty() {
-        // A series has come to its end, which is rare.
-        for (id, n_open) in n_open(db, &uncounted).await? {
-            counted.entry(id).and_modify(|counted| counted.course.n_open = n_open);
-        }
-        (ended, writes) = settled(settlements, &held, &counted, now);
     }
     let alerts = write::commit(db, own, &writes).await?;
     ended.wakes.extend(alerts.iter().map(|entry| entry.at));
@@ -121,12 +114,13 @@ fn counted(row: &Row) -> Result<(ReminderId, Counted), StoreError> {
 }
 
 /// How many runs of these reminders have not ended.
-async fn n_open(db: &Connection<'_>, reminders: &[ReminderId]) -> Result<Vec<(ReminderId, u32)>, Fault> {
-    let reminders: Vec<Uuid> = reminders.iter().copied().map(uuid).collect();
+pub(super) async fn n_open(db: &Connection<'_>, reminders: &[Moved]) -> Result<HashMap<ReminderId, u32>, Fault> {
+    let reminders: Vec<Uuid> = reminders.iter().map(|moved| uuid(moved.reminder)).collect();
     let sql = format!("select r.id, {N_OPEN} from unnest($1) as r (id)");
     let rows = db.rows(&sql, &[(&reminders, Type::UUID_ARRAY)]).await?;
-    each(&rows, |row| {
+    let n_open = each(&rows, |row| {
         let mut from = Reader::new(row, 0);
         Ok((from.id()?, from.count()?))
-    })
+    })?;
+    Ok(n_open.into_iter().collect())
 }

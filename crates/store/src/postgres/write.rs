@@ -14,7 +14,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
 use punctual_core::shard::Shards;
 use punctual_core::store::NewReminder;
-use punctual_core::writes::{Planned, Writes};
+use punctual_core::writes::{Planned, Writes, completed};
 use tokio_postgres::types::{IsNull, Kind as TypeKind, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
@@ -23,6 +23,7 @@ use super::fault::Fault;
 use super::flight::{Statement, all, both};
 use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
+use super::settle::n_open;
 use super::tell::tell;
 use super::{alert, answered};
 use crate::columns::{
@@ -33,11 +34,21 @@ use crate::columns::{
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
 /// them.
 pub(super) async fn commit(db: &Connection<'_>, own: Shards, writes: &Writes) -> Result<Vec<NextRun>, Fault> {
-    if writes.news.is_empty() && writes.unreadable.is_empty() {
+    let is_told = !writes.news.is_empty() || !writes.unreadable.is_empty();
+    if !is_told && writes.uncounted.is_empty() {
         both(write(db, own, writes), db.commit()).await?;
         return Ok(Vec::new());
     }
     write(db, own, writes).await?;
+    if !writes.uncounted.is_empty() {
+        // A series has come to its end, which is rare: now its open runs are counted.
+        let n_open = n_open(db, &writes.uncounted).await?;
+        write(db, own, &completed(&writes.uncounted, &n_open, writes.now)).await?;
+    }
+    if !is_told {
+        db.commit().await?;
+        return Ok(Vec::new());
+    }
     let (told, planned) = alert::tell(db, writes).await?;
     both(write(db, own, &told), db.commit()).await?;
     Ok(planned)

@@ -8,12 +8,13 @@ use punctual_core::alert::Unreadable;
 use punctual_core::decide::claim::{Early, Found, Known, Loaded, Locked, look};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
+use punctual_core::rules::course::NOT_COUNTED;
 use punctual_core::store::{Claim, Claims, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::read::collect;
 use super::row::{self, broken, get, micros};
-use super::settle::N_OPEN;
+use super::settle::COUNTED;
 use super::values::for_rows;
 use super::write::write;
 use crate::rows::{self, Fields, Reader};
@@ -121,13 +122,14 @@ fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
 fn locked(db: &Connection, reminders: HashSet<ReminderId>) -> Result<Loaded<Locked>, StoreError> {
     let mut locked = HashMap::with_capacity(reminders.len());
     let sql = format!(
-        "SELECT {}, {N_OPEN} FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
+        "SELECT {}, {COUNTED} FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
         known_columns()
     );
     for id in reminders {
         let found = collect(db, &sql, [id.as_bytes()], |found| {
             let known = read_known(found, 0)?;
-            let n_open = get(found, rows::N_REMINDER + rows::N_PROGRESS + 1 + rows::N_PERSON)?;
+            let n_open: Option<u32> = get(found, rows::N_REMINDER + rows::N_PROGRESS + 1 + rows::N_PERSON)?;
+            let n_open = n_open.unwrap_or(NOT_COUNTED);
             Ok(Locked { known, n_open, has_person: true })
         });
         match found {

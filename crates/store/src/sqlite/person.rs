@@ -40,14 +40,18 @@ fn follow(db: &Connection, user: &str, difference: Difference, now: Timestamp) -
     let sql = format!(
         "SELECT {}, r.ack_timeout, r.only_to FROM reminder r CROSS JOIN occurrence o ON o.reminder_id = r.id \
          WHERE r.user_id = ?1 AND (o.wake_at IS NOT NULL OR o.state = 'paused') \
-         AND (o.waits_for IS NOT NULL OR o.refused <> 0 OR o.position <> 0 OR o.state = 'processing')",
-        rows::OCCURRENCE
+         AND {}",
+        rows::OCCURRENCE,
+        difference.concerns()
     );
     let open = collect(db, &sql, params![user], |found| {
-        let mut from = Reader::new(found, 0);
-        Ok(OpenRun { occurrence: rows::occurrence(&mut from)?, ack_timeout: from.maybe_span()?, only: from.flag()? })
+        let mut from = Reader::new(found, rows::N_OCCURRENCE);
+        let (ack_timeout, only) = (from.maybe_span()?, from.flag()?);
+        // A run that cannot be read is left to the claim, which sets it aside.
+        let occurrence = rows::occurrence(&mut Reader::new(found, 0)).ok();
+        Ok(occurrence.map(|occurrence| OpenRun { occurrence, ack_timeout, only }))
     })?;
-    let writes = person_changed(open, user, difference, now);
+    let writes = person_changed(open.into_iter().flatten().collect(), user, difference, now);
     write(db, &writes)?;
     Ok(writes.wakes().collect())
 }

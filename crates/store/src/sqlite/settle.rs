@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use punctual_core::decide::settle::{Counted, Held, NOT_COUNTED, settled, to_count};
+use punctual_core::decide::settle::{Counted, Held, settled};
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::rules::course::Course;
+use punctual_core::rules::course::{Course, NOT_COUNTED};
 use punctual_core::store::{Settled, Settlement, StoreError};
 use rusqlite::{Connection, Row};
 
@@ -18,17 +18,8 @@ use crate::rows::{self, Reader};
 
 pub(super) fn settle(db: &Connection, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
     let held = held(db, &settlements)?;
-    let mut counted = counted(db, held.keys().map(|(id, _)| id.reminder).collect())?;
-    let (mut ended, mut writes) = settled(&settlements, &held, &counted, now);
-    let uncounted = to_count(&writes, &counted);
-    if !uncounted.is_empty() {
-        // A series has come to its end, which is rare.
-        for id in uncounted {
-            let n_open = n_open(db, id)?;
-            counted.entry(id).and_modify(|counted| counted.course.n_open = n_open);
-        }
-        (ended, writes) = settled(&settlements, &held, &counted, now);
-    }
+    let counted = counted(db, held.keys().map(|(id, _)| id.reminder).collect())?;
+    let (mut ended, writes) = settled(&settlements, &held, &counted, now);
     let told = write(db, &writes)?;
     ended.wakes.extend(told.iter().map(|entry| entry.at));
     ended.next_runs.extend(told);
@@ -65,7 +56,7 @@ fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<Re
     let mut counted = HashMap::with_capacity(reminders.len());
     let reminders: Vec<ReminderId> = reminders.into_iter().collect();
     let sql = format!(
-        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END \
+        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, {COUNTED} \
          FROM v CROSS JOIN reminder r ON r.id = v.id",
         rows::REMINDER,
         rows::PROGRESS
@@ -86,10 +77,15 @@ fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<Re
 }
 
 /// How many runs of the reminder `r` have not ended.
-pub(super) const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
+const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
     AND (o.wake_at IS NOT NULL OR o.state = 'paused'))";
 
-fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
+/// The same where no run is to come: the history of a series that goes on may be long.
+pub(super) const COUNTED: &str = "CASE WHEN r.carried_by IS NULL THEN (SELECT count(*) FROM occurrence o \
+    WHERE o.reminder_id = r.id AND (o.wake_at IS NOT NULL OR o.state = 'paused')) END";
+
+/// How many runs of a reminder have not ended.
+pub(super) fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
     let sql = format!("SELECT {N_OPEN} FROM reminder r WHERE r.id = ?");
     Ok(collect(db, &sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
 }

@@ -6,11 +6,12 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use punctual_core::alarm::NextRun;
 use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::store::{NewReminder, StoreError};
-use punctual_core::writes::{Planned, Writes};
+use punctual_core::writes::{Planned, Writes, completed};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, params};
 
 use super::row::{broken, micros};
+use super::settle::n_open;
 use super::values::for_rows;
 use super::{answered, read};
 use crate::columns::{
@@ -41,8 +42,8 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     update(db, &OCCURRENCE, &writes.occurrences)?;
     for (id, error) in &writes.set_aside {
         db.prepare_cached(
-            "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ? \
-             WHERE reminder_id = ? AND run = ?",
+            "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ?, waits_for = NULL, \
+             channel = NULL, address = NULL, message_id = NULL, readdressed = 0 WHERE reminder_id = ? AND run = ?",
         )
         .map_err(broken)?
         .execute(params![micros(writes.now), error, id.reminder.as_bytes(), id.run])
@@ -65,6 +66,11 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     insert_new(db, &DEAD_ADDRESS, &writes.dead)?;
     insert(db, &RESPONSE, &writes.responses, |response| response)?;
     insert(db, &AUDIT, &writes.audit, |deed| deed)?;
+    if !writes.uncounted.is_empty() {
+        let ids = writes.uncounted.iter().map(|moved| moved.reminder);
+        let n_open = ids.map(|id| Ok((id, n_open(db, id)?))).collect::<Result<_, StoreError>>()?;
+        update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
+    }
     tell(db, writes)
 }
 
