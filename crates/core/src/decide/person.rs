@@ -69,6 +69,12 @@ impl Difference {
         }
     }
 
+    /// Whether it may concern this open run.
+    fn concerns_run(self, run: &Occurrence) -> bool {
+        let has_tried = run.tries.refused != 0 || run.tries.position != 0 || run.state.sending().is_some();
+        self.times && run.state.waits_for().is_some() || self.addresses && has_tried
+    }
+
     /// Whether the person's open runs need not be looked at.
     pub fn is_none(self) -> bool {
         !self.addresses && !self.times
@@ -80,6 +86,9 @@ pub fn person_changed(open: Vec<OpenRun>, user: &str, difference: Difference, no
     let mut writes = Writes::new(now);
     let shard = shard_of(user);
     for OpenRun { mut occurrence, ack_timeout, only } in open {
+        if !difference.concerns_run(&occurrence) {
+            continue;
+        }
         let before = occurrence.clone();
         if difference.addresses && !only {
             occurrence.readdress();
