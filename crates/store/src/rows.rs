@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
+use punctual_core::decide::person::Difference;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
@@ -247,6 +248,15 @@ pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for,
     o.reached, o.at_once";
 /// How many those are.
 pub(crate) const N_OCCURRENCE: usize = 23;
+
+/// The open runs `o` that a change of their person may concern, as core judges them too: a store locks and loads no others.
+pub(crate) fn concerned(difference: Difference) -> &'static str {
+    match (difference.times, difference.addresses) {
+        (true, false) => "o.waits_for is not null",
+        (false, _) => "(o.refused <> 0 or o.position <> 0 or o.state = 'processing')",
+        (true, true) => "(o.waits_for is not null or o.refused <> 0 or o.position <> 0 or o.state = 'processing')",
+    }
+}
 
 /// Reads [`OCCURRENCE`], with its moment and the number of its last lease.
 pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError> {

@@ -59,18 +59,8 @@ impl Difference {
         }
     }
 
-    /// The open runs `o` that it may concern, as a condition in SQL: those that wait for the person, and those that have tried an
-    /// address or are just being sent.
-    pub fn concerns(self) -> &'static str {
-        match (self.times, self.addresses) {
-            (true, false) => "o.waits_for is not null",
-            (false, _) => "(o.refused <> 0 or o.position <> 0 or o.state = 'processing')",
-            (true, true) => "(o.waits_for is not null or o.refused <> 0 or o.position <> 0 or o.state = 'processing')",
-        }
-    }
-
-    /// Whether it may concern this open run.
-    fn concerns_run(self, run: &Occurrence) -> bool {
+    /// Whether it may concern this open run: one that waits for the person, has tried an address, or is just being sent.
+    fn concerns(self, run: &Occurrence) -> bool {
         let has_tried = run.tries.refused != 0 || run.tries.position != 0 || run.state.sending().is_some();
         self.times && run.state.waits_for().is_some() || self.addresses && has_tried
     }
@@ -86,7 +76,7 @@ pub fn person_changed(open: Vec<OpenRun>, user: &str, difference: Difference, no
     let mut writes = Writes::new(now);
     let shard = shard_of(user);
     for OpenRun { mut occurrence, ack_timeout, only } in open {
-        if !difference.concerns_run(&occurrence) {
+        if !difference.concerns(&occurrence) {
             continue;
         }
         let before = occurrence.clone();

@@ -89,7 +89,7 @@ async fn open_runs(db: &Connection<'_>, user: &str, difference: Difference) -> R
            and {} \
            and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run for update of o) as o",
         rows::OCCURRENCE,
-        difference.concerns()
+        rows::concerned(difference)
     );
     let of_theirs: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
     let run = |row: &Row| {

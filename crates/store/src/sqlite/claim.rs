@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::read::collect;
 use super::row::{self, broken, get, micros};
-use super::settle::COUNTED;
+use super::settle::N_OPEN;
 use super::values::for_rows;
 use super::write::write;
 use crate::rows::{self, Fields, Reader};
@@ -122,7 +122,7 @@ fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
 fn locked(db: &Connection, reminders: HashSet<ReminderId>) -> Result<Loaded<Locked>, StoreError> {
     let mut locked = HashMap::with_capacity(reminders.len());
     let sql = format!(
-        "SELECT {}, {COUNTED} FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
+        "SELECT {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
         known_columns()
     );
     for id in reminders {

@@ -42,7 +42,7 @@ fn follow(db: &Connection, user: &str, difference: Difference, now: Timestamp) -
          WHERE r.user_id = ?1 AND (o.wake_at IS NOT NULL OR o.state = 'paused') \
          AND {}",
         rows::OCCURRENCE,
-        difference.concerns()
+        rows::concerned(difference)
     );
     let open = collect(db, &sql, params![user], |found| {
         let mut from = Reader::new(found, rows::N_OCCURRENCE);

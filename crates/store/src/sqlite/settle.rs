@@ -56,7 +56,7 @@ fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<Re
     let mut counted = HashMap::with_capacity(reminders.len());
     let reminders: Vec<ReminderId> = reminders.into_iter().collect();
     let sql = format!(
-        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, {COUNTED} \
+        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END \
          FROM v CROSS JOIN reminder r ON r.id = v.id",
         rows::REMINDER,
         rows::PROGRESS
@@ -77,12 +77,8 @@ fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<Re
 }
 
 /// How many runs of the reminder `r` have not ended.
-const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
+pub(super) const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
     AND (o.wake_at IS NOT NULL OR o.state = 'paused'))";
-
-/// The same where no run is to come: the history of a series that goes on may be long.
-pub(super) const COUNTED: &str = "CASE WHEN r.carried_by IS NULL THEN (SELECT count(*) FROM occurrence o \
-    WHERE o.reminder_id = r.id AND (o.wake_at IS NOT NULL OR o.state = 'paused')) END";
 
 /// How many runs of a reminder have not ended.
 pub(super) fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
