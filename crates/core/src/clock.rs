@@ -1,7 +1,10 @@
 //! Time and randomness, handed in.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +26,9 @@ pub trait Clock: Send + Sync + 'static {
     /// For everything that is a duration and not an instant: timeouts, pauses, renewing. A clock that is set back an hour
     /// must not make them wait an hour.
     fn pause(&self, span: Duration) -> BoxFuture<()>;
+
+    /// How long this clock has run, whatever it was set to meanwhile: for the time between two moments.
+    fn run_for(&self) -> Duration;
 
     /// Shows from now on what another clock shows, which is ahead of what this one shows now by `by`, and no longer what the
     /// machine's clock is set to, also if `by` is nothing. A clock that nobody can compare ignores it.
@@ -48,5 +54,30 @@ pub trait Random: Send + Sync + 'static {
         let mut bytes = [0; 10];
         self.fill(&mut bytes);
         bytes
+    }
+}
+
+/// The clock and the randomness of a machine.
+#[derive(Clone)]
+pub struct Machine {
+    /// Its clock.
+    pub clock: Arc<dyn Clock>,
+    /// Its randomness.
+    pub random: Arc<dyn Random>,
+}
+
+/// What `work` leads to, or `None` where it takes longer than `span`. Then it is dropped.
+pub async fn within<T>(clock: &dyn Clock, span: Duration, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut pause) = (pin!(work), clock.pause(span));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => pause.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+impl fmt::Debug for dyn Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
     }
 }

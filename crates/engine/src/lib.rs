@@ -67,4 +67,4 @@ pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
-pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime};
+pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};

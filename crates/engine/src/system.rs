@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::clock::{BoxFuture, Clock, Random};
+use punctual_core::clock::{BoxFuture, Clock, Machine, Random};
 
 /// The longest time the clock goes unread while somebody sleeps.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -71,7 +71,7 @@ impl Clock for SystemClock {
         let nanos = |number: i128| i64::try_from(number).unwrap_or(if number < 0 { i64::MIN + 1 } else { i64::MAX });
         let add = |led_from: i64| {
             let before = match led_from {
-                NOT_LED => nanos(Self::read().as_nanosecond() - self.alarms.run_for()),
+                NOT_LED => nanos(Self::read().as_nanosecond() - self.alarms.nanos_run()),
                 led_from => led_from,
             };
             Some(before.saturating_add(nanos(by.as_nanos())).max(NOT_LED + 1))
@@ -90,6 +90,10 @@ impl Clock for SystemClock {
         let until = Self::read_monotonic().checked_add(span).map_or(Until::Never, Until::Passed);
         Box::pin(Sleep { alarms: self.alarms.clone(), until, number: None })
     }
+
+    fn run_for(&self) -> Duration {
+        self.alarms.run_for()
+    }
 }
 
 struct Alarms {
@@ -106,6 +110,9 @@ struct Queue {
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
     pauses: BTreeMap<(Instant, u64), Waker>,
     last_number: u64,
+    /// When the thread looks again by itself. It is woken only for pauses that end before: most pauses are limits that nobody
+    /// reaches, and each would wake it for nothing.
+    looks_at: Option<Instant>,
 }
 
 impl Alarms {
@@ -113,17 +120,22 @@ impl Alarms {
     fn shown(&self) -> Timestamp {
         match self.led_from.load(Ordering::Acquire) {
             NOT_LED => SystemClock::read(),
-            led_from => Timestamp::from_nanosecond(i128::from(led_from) + self.run_for()).unwrap_or(Timestamp::MAX),
+            led_from => Timestamp::from_nanosecond(i128::from(led_from) + self.nanos_run()).unwrap_or(Timestamp::MAX),
         }
     }
 
-    /// How long this clock has run, in nanoseconds.
-    fn run_for(&self) -> i128 {
+    /// How long this clock has run.
+    fn run_for(&self) -> Duration {
+        SystemClock::read_monotonic().duration_since(self.started)
+    }
+
+    fn nanos_run(&self) -> i128 {
         // A process that ran long enough for this to be cut off would be older than the universe.
-        i128::try_from(SystemClock::read_monotonic().duration_since(self.started).as_nanos()).unwrap_or(i128::MAX)
+        i128::try_from(self.run_for().as_nanos()).unwrap_or(i128::MAX)
     }
 
     /// Wakes who is due, then waits for the next or for a change.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is handed")]
     fn wake_due(&self) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.shown();
@@ -149,6 +161,7 @@ impl Alarms {
         let to_sleeper = queue.sleepers.first_key_value().map(|((at, _), _)| at.duration_since(now).unsigned_abs());
         let to_pause = queue.pauses.first_key_value().map(|((at, _), _)| at.duration_since(passed));
         let wait = to_sleeper.into_iter().chain(to_pause).fold(LOOK_AGAIN, Duration::min);
+        queue.looks_at = passed.checked_add(wait);
         // The result says only why the wait ended; the loop reads the clock again either way.
         let _ = self.changed.wait_timeout(queue, wait);
     }
@@ -189,18 +202,18 @@ impl Future for Sleep {
         });
         self.number = Some(number);
         let waker = context.waker().clone();
-        let is_first = match self.until {
+        let is_news = match self.until {
             Until::Shown(at) => {
                 queue.sleepers.insert((at, number), waker);
                 queue.sleepers.first_key_value().is_some_and(|(key, _)| *key == (at, number))
             }
             Until::Passed(at) => {
                 queue.pauses.insert((at, number), waker);
-                queue.pauses.first_key_value().is_some_and(|(key, _)| *key == (at, number))
+                queue.looks_at.is_some_and(|looks_at| at < looks_at)
             }
             Until::Never => false,
         };
-        if is_first {
+        if is_news {
             alarms.changed.notify_one();
         }
         Poll::Pending
@@ -231,6 +244,11 @@ impl Random for SystemRandom {
     }
 }
 
+/// This machine's clock and randomness.
+pub fn machine() -> Machine {
+    Machine { clock: Arc::new(SystemClock::start()), random: Arc::new(SystemRandom) }
+}
+
 /// Where tasks run. The simulator has its own, so that it can choose who runs next.
 pub trait Runtime: Send + Sync + 'static {
     /// Runs `task` until it ends.
@@ -255,7 +273,22 @@ impl Runtime for TokioRuntime {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_short_pause_ends_before_the_thread_would_have_looked_again() {
+        let clock = SystemClock::start();
+        let mut limit = clock.pause(Duration::from_secs(3600));
+        let before = clock.run_for();
+        for _ in 0..5 {
+            assert!(limit.as_mut().now_or_never().is_none());
+            clock.pause(Duration::from_millis(5)).await;
+        }
+        let took = clock.run_for() - before;
+        assert!((Duration::from_millis(25)..5 * LOOK_AGAIN / 2).contains(&took), "{took:?}");
+    }
 
     #[test]
     fn a_clock_that_is_led_shows_what_the_other_shows() {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
+use punctual_core::clock;
 use redis::Msg;
 use redis::aio::MultiplexedConnection;
 
@@ -143,8 +144,6 @@ fn hear(shared: &Shared, message: &Msg, own_beat: &str) -> bool {
 }
 
 async fn within<T>(shared: &Shared, work: impl Future<Output = T>) -> Result<T, String> {
-    tokio::select! { biased;
-        done = work => Ok(done),
-        () = shared.clock.pause(ANSWER_WITHIN) => Err(format!("no answer within {} s", ANSWER_WITHIN.as_secs())),
-    }
+    let done = clock::within(&*shared.clock, ANSWER_WITHIN, work).await;
+    done.ok_or_else(|| format!("no answer within {} s", ANSWER_WITHIN.as_secs()))
 }

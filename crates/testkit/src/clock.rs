@@ -100,6 +100,10 @@ impl Clock for ManualClock {
         let until = self.elapsed().saturating_add(SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX));
         Box::pin(Sleep { clock: self.clone(), until: Until::Passed(until), number: None })
     }
+
+    fn run_for(&self) -> Duration {
+        self.elapsed().unsigned_abs()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -156,12 +160,28 @@ impl Drop for Sleep {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use futures_util::FutureExt;
+    use punctual_core::clock::within;
 
     use super::*;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn work_counts_if_it_ends_within_its_time_whatever_the_clock_is_set_to() {
+        let (clock, second) = (ManualClock::at(at(100)), Duration::from_secs(1));
+        assert_eq!(within(&clock, second, async { 7 }).now_or_never(), Some(Some(7)));
+        let mut slow = pin!(within(&clock, second, std::future::pending::<()>()));
+        assert_eq!(slow.as_mut().now_or_never(), None);
+        clock.set(at(3000));
+        assert_eq!(slow.as_mut().now_or_never(), None, "no time has passed");
+        clock.advance(SignedDuration::from_secs(1));
+        assert_eq!(slow.as_mut().now_or_never(), Some(None));
+        assert_eq!(clock.run_for(), second);
     }
 
     #[test]

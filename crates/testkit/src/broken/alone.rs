@@ -43,6 +43,10 @@ impl Clock for Ahead {
     fn pause(&self, span: Duration) -> BoxFuture<()> {
         self.world.pause(span)
     }
+
+    fn run_for(&self) -> Duration {
+        self.world.run_for()
+    }
 }
 
 /// Acknowledges before the commit: the create is written a little later, if the process lives.

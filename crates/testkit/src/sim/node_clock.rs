@@ -56,6 +56,10 @@ impl Clock for NodeClock {
         self.0.world.pause(span)
     }
 
+    fn run_for(&self) -> Duration {
+        self.0.world.run_for()
+    }
+
     fn advance(&self, by: SignedDuration) {
         *self.0.began_at.lock().unwrap_or_else(PoisonError::into_inner) += by;
         self.0.is_set.notify_waiters();
