@@ -42,7 +42,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Report> {
         ("concurrency", args.concurrency.to_string()),
     ];
     let fields: BTreeMap<_, _> = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let channel = setup::make("email", Fields::new(fields), &setup::Server::default())?;
+    let channel = setup::make("email", Fields::new(fields), &setup::Server::new(Arc::new(SystemClock::start())))?;
 
     let n_begun = Arc::new(AtomicUsize::new(0));
     let count = args.count as usize;

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::id::OccurrenceId;
 use punctual_core::reminder::Address;
-use punctual_engine::{SystemClock, SystemRandom};
+use punctual_engine::{SystemClock, SystemRandom, machine};
 use punctual_store::postgres::Session;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let place = Place::new(common)?;
     // Refuses a database that is not the bench's, and makes the schema.
     drop(place.open().await?);
-    let session = Session::open(&place.url()).await?;
+    let session = Session::open(&place.url(), &machine()).await?;
     let mut sink = Sink::open(Channel::Webhook, &*clock).await?;
     let mut nodes = Nodes::start(&place, usize::from(args.nodes), &*clock).await?;
     let mut found = Found::default();

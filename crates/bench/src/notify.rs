@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, ensure};
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::clock::{Clock, Random};
+use punctual_core::clock::{Machine, Random};
 use punctual_core::id::ReminderId;
 use punctual_core::shard::shard_of;
-use punctual_engine::{SystemClock, SystemRandom};
+use punctual_engine::{SystemClock, SystemRandom, machine};
 use punctual_store::postgres::Session;
 use serde_json::json;
 
@@ -75,11 +75,11 @@ const WAYS: [Way; 4] = [
 
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     ensure!(common.options.database.is_some(), "notify is about PostgreSQL: --database postgres://…");
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let machine = machine();
     let place = Place::new(common)?;
     // Refuses a database that is not the bench's, and makes the schema.
     drop(place.open().await?);
-    let admin = Session::open(&place.url()).await?;
+    let admin = Session::open(&place.url(), &machine).await?;
     let nodes = admin.texts("select name from punctual.node where seen_at > now() - interval '5 seconds'").await?;
     ensure!(nodes.is_empty(), "a node serves this database and would deliver what is written here");
     let triggers = admin
@@ -89,7 +89,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         .await?;
     let mut listeners = Vec::new();
     for _ in 0..args.listeners {
-        let session = Session::open(&place.url()).await?;
+        let session = Session::open(&place.url(), &machine).await?;
         session.run("listen punctual", &[]).await?;
         listeners.push(session);
     }
@@ -104,7 +104,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         clean(&admin).await?;
         let switch = if way.has_trigger { "enable" } else { "disable" };
         admin.run(&format!("alter table punctual.occurrence {switch} trigger user"), &[]).await?;
-        let measured = measure(args, way, &place, &*clock).await;
+        let measured = measure(args, way, &place, &machine).await;
         // Whatever became of the measuring, the database is as it was.
         admin.run("alter table punctual.occurrence enable trigger user", &[]).await?;
         let (n_commits, took) = measured?;
@@ -137,14 +137,14 @@ async fn clean(admin: &Session) -> anyhow::Result<()> {
 }
 
 /// Lets all writers commit for the time; returns how many commits there were and how long each took.
-async fn measure(args: &Args, way: Way, place: &Place, clock: &dyn Clock) -> anyhow::Result<(usize, Summary)> {
+async fn measure(args: &Args, way: Way, place: &Place, machine: &Machine) -> anyhow::Result<(usize, Summary)> {
     let mut sessions = Vec::new();
     for _ in 0..args.writers {
-        let session = Session::open(&place.url()).await?;
+        let session = Session::open(&place.url(), machine).await?;
         session.run(way.before, &[]).await?;
         sessions.push(session);
     }
-    let end_at = plus(clock.now(), SignedDuration::from_secs(args.seconds.into()));
+    let end_at = plus(machine.clock.now(), SignedDuration::from_secs(args.seconds.into()));
     let n_users = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> =
         sessions.into_iter().map(|session| tokio::spawn(write(session, way, end_at, Arc::clone(&n_users)))).collect();

@@ -13,7 +13,7 @@ use punctual_core::clock::Random;
 use punctual_core::reminder::Address;
 use punctual_core::store::ReminderQuery;
 use punctual_core::store::{Create, NewReminder, Store};
-use punctual_engine::{SystemClock, SystemRandom};
+use punctual_engine::{SystemClock, SystemRandom, machine};
 use punctual_store::postgres::{PostgresStore, Url};
 use punctual_store::sqlite::{Options, SqliteStore};
 
@@ -122,7 +122,7 @@ impl Place {
             Database::Sqlite(path) => return Ok(Arc::new(SqliteStore::open(path, Options::default())?)),
             Database::Postgres { url, shown } => (url, shown),
         };
-        let store = PostgresStore::open(url).await?;
+        let store = PostgresStore::open(url, &machine()).await?;
         let newest = store.reminders(ReminderQuery { limit: 1, ..ReminderQuery::default() }).await?;
         if newest.iter().any(|view| view.reminder.message != rig::MESSAGE) {
             bail!("{shown} holds reminders that no bench made; name an empty database");

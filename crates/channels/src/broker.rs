@@ -6,7 +6,6 @@ pub(crate) mod route;
 use std::error::Error;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// How many sends run at once to one broker.
 pub(crate) const CONCURRENCY: usize = 512;
@@ -24,12 +23,6 @@ impl Heard {
     pub(crate) fn so_far(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
-}
-
-/// `future`, or `None` when it takes longer than `limit`.
-#[expect(clippy::disallowed_methods, reason = "a broker's time is real: it cannot be simulated past its socket")]
-pub(crate) async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(limit, future).await.ok()
 }
 
 /// An error with its causes, each said once.

@@ -106,7 +106,7 @@ impl Discord {
                 .template("template", markup::escape)?
                 .unwrap_or_else(|| Template::fixed(TEMPLATE, markup::escape)),
             limits,
-            pace: Pace::new(limits.rate),
+            pace: Pace::new(limits.rate, server.clock.clone()),
             links: server.links.clone(),
             invalids: Invalids::of(&api_url),
             invalid_max: invalid_max as usize,

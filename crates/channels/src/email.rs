@@ -68,6 +68,7 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         timeout: fields.timeout(TIMEOUT, 1)?,
         idle_max: limits.concurrency,
         idle: Default::default(),
+        clock: server.clock.clone(),
     };
     let composer = Composer {
         from,

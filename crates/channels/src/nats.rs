@@ -29,11 +29,12 @@ use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectOptions, Event, HeaderMap, jetstream};
 use async_trait::async_trait;
 use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
+use punctual_core::clock::{Clock, within};
 use punctual_core::invalid::Invalid;
 use tokio::sync::watch;
 
 use crate::broker::route::Route;
-use crate::broker::{CONCURRENCY, Heard, within};
+use crate::broker::{CONCURRENCY, Heard};
 use crate::common::fields::Fields;
 use crate::common::link::Link;
 use crate::common::token::Token;
@@ -96,12 +97,13 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         connect_timeout: defaults.connect_timeout,
         limits: fields.limits(defaults.limits)?,
     };
-    Ok(Arc::new(Nats::new(config)?))
+    Ok(Arc::new(Nats::new(config, server.clock.clone())?))
 }
 
 /// Publishes reminders to NATS JetStream. An address is a subject.
 pub struct Nats {
     config: Config,
+    clock: Arc<dyn Clock>,
     target: Target,
     subject: Route,
     link: Link<Connection>,
@@ -129,7 +131,7 @@ impl Connection {
 
 impl Nats {
     /// Makes the channel. Nothing is connected before the first message.
-    pub fn new(config: Config) -> Result<Self, Invalid> {
+    pub fn new(config: Config, clock: Arc<dyn Clock>) -> Result<Self, Invalid> {
         if config.timeout.is_zero() || config.connect_timeout.is_zero() {
             return Err(Invalid::new("timeout", "is zero, so nothing could be sent; write one such as 10s"));
         }
@@ -138,7 +140,7 @@ impl Nats {
         }
         let subject = Route::parse("subject", &config.subject)?;
         let target = Target::parse(config.url.expose())?;
-        Ok(Self { config, target, subject, link: Link::new() })
+        Ok(Self { config, clock, target, subject, link: Link::new() })
     }
 
     async fn connect(&self) -> Result<Connection, SendError> {
@@ -149,10 +151,7 @@ impl Nats {
             .name("punctual")
             .connection_timeout(self.config.connect_timeout)
             .ping_interval(PING_EVERY)
-            .reconnect_delay_callback(|n_tries| {
-                let doubled = RECONNECT_PAUSE_MIN.saturating_mul(1 << n_tries.min(8));
-                doubled.min(RECONNECT_PAUSE_MAX)
-            })
+            .reconnect_delay_callback(reconnect_pause)
             .event_callback(move |event| {
                 if matches!(event, Event::Disconnected | Event::Closed) {
                     n_lost.send_modify(|n_lost| *n_lost += 1);
@@ -172,13 +171,18 @@ impl Nats {
             })?;
         }
         let connecting = options.connect(target.servers.clone());
-        let client = within(self.config.connect_timeout, connecting)
+        let client = within(&*self.clock, self.config.connect_timeout, connecting)
             .await
             .ok_or_else(|| failure::silent(target, self.config.connect_timeout))?
             .map_err(|error| failure::connecting(&error, target))?;
         let streams = ContextBuilder::new().timeout(self.config.timeout).max_ack_inflight(CONCURRENCY).build(client);
         Ok(Connection { streams, heard: Heard::default(), lost })
     }
+}
+
+/// How long the client waits after so many attempts to connect again.
+fn reconnect_pause(n_tries: usize) -> Duration {
+    RECONNECT_PAUSE_MIN.saturating_mul(1 << n_tries.min(8)).min(RECONNECT_PAUSE_MAX)
 }
 
 async fn say(event: Event) {
@@ -215,7 +219,7 @@ impl Channel for Nats {
             acknowledgement.await
         };
         let said = tokio::select! { biased;
-            said = within(self.config.timeout, publishing) => said.unwrap_or_else(|| Err(failure::timed_out())),
+            said = within(&*self.clock, self.config.timeout, publishing) => said.unwrap_or_else(|| Err(failure::timed_out())),
             () = connection.lost(n_lost) => {
                 let why = format!("the connection to {target} was lost before it was acknowledged; it may have arrived");
                 return Err(SendError::Unknown(why));
@@ -238,7 +242,8 @@ impl Channel for Nats {
                 Err(SendError::Unknown(format!("{target} did not acknowledge it within {limit:?}")))
             }
             Err(error) if failure::is_no_stream(&error) => {
-                let asked = within(self.config.timeout, streams.stream_by_subject(subject.as_str())).await;
+                let asking = streams.stream_by_subject(subject.as_str());
+                let asked = within(&*self.clock, self.config.timeout, asking).await;
                 Err(failure::no_stream(asked, &subject, target))
             }
             Err(error) => Err(failure::publishing(&error, target)),
@@ -289,7 +294,7 @@ mod tests {
     #[test]
     fn a_setting_that_cannot_work_is_refused_and_no_secret_is_shown() {
         let check = |config: Config, field: &str| {
-            let invalid = Nats::new(config).unwrap_err();
+            let invalid = Nats::new(config, sample::clock()).unwrap_err();
             assert_eq!(invalid.field, field);
             assert!(!invalid.to_string().contains("hunter2"), "{invalid}");
         };
@@ -303,21 +308,33 @@ mod tests {
             Config { token: Some(Token::new("hunter2")), credentials_file: Some("x".into()), ..Config::default() };
         check(both, "token");
         let config = Config { token: Some(Token::new("hunter2")), ..with_url("nats://a:hunter2@b.example") };
-        let channel = Nats::new(config).unwrap();
+        let channel = Nats::new(config, sample::clock()).unwrap();
         assert_eq!(channel.receiver("x"), "nats://b.example:4222");
         assert!(!format!("{channel:?}").contains("hunter2"));
     }
 
     #[test]
+    fn pauses_between_attempts_to_connect_double_up_to_a_second() {
+        let pauses: Vec<u128> = (0..8).map(|n_tries| reconnect_pause(n_tries).as_millis()).collect();
+        assert_eq!(pauses, [20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!(reconnect_pause(usize::MAX), RECONNECT_PAUSE_MAX);
+    }
+
+    #[test]
     fn an_address_may_be_empty_where_it_is_not_used() {
-        let channel = Nats::new(Config { subject: "game.reminder_due".into(), ..Config::default() }).unwrap();
+        let channel =
+            Nats::new(Config { subject: "game.reminder_due".into(), ..Config::default() }, sample::clock()).unwrap();
         assert_eq!(channel.check_address(""), Ok(()));
-        assert_eq!(Nats::new(Config::default()).unwrap().check_address("").unwrap_err().field, "address");
+        assert_eq!(
+            Nats::new(Config::default(), sample::clock()).unwrap().check_address("").unwrap_err().field,
+            "address"
+        );
     }
 
     #[tokio::test]
     async fn a_subject_that_a_field_makes_wrong_is_refused_before_anything_is_sent() {
-        let channel = Nats::new(Config { subject: "{user}.{address}".into(), ..Config::default() }).unwrap();
+        let channel =
+            Nats::new(Config { subject: "{user}.{address}".into(), ..Config::default() }, sample::clock()).unwrap();
         let mut message = sample::message("due");
         sample::change(&mut message, |reminder| reminder.user = "ann smith".into());
         assert!(matches!(channel.send(&message).await, Err(SendError::Refused(_))));

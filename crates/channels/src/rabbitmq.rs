@@ -27,12 +27,13 @@ use async_trait::async_trait;
 use lapin::BasicProperties;
 use lapin::types::ShortString;
 use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
+use punctual_core::clock::{Clock, within};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::OnUnknown;
 use tokio::sync::oneshot;
 
+use crate::broker::CONCURRENCY;
 use crate::broker::route::Route;
-use crate::broker::{CONCURRENCY, within};
 use crate::common::fields::Fields;
 use crate::common::token::Token;
 use crate::event;
@@ -91,12 +92,13 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         connect_timeout: defaults.connect_timeout,
         limits: fields.limits(defaults.limits)?,
     };
-    Ok(Arc::new(Rabbitmq::new(config)?))
+    Ok(Arc::new(Rabbitmq::new(config, server.clock.clone())?))
 }
 
 /// Publishes reminders to RabbitMQ. An address is a routing key.
 pub struct Rabbitmq {
     config: Config,
+    clock: Arc<dyn Clock>,
     target: Target,
     exchange: Route,
     routing_key: Route,
@@ -105,15 +107,15 @@ pub struct Rabbitmq {
 
 impl Rabbitmq {
     /// Makes the channel. Nothing is connected before the first message.
-    pub fn new(config: Config) -> Result<Self, Invalid> {
+    pub fn new(config: Config, clock: Arc<dyn Clock>) -> Result<Self, Invalid> {
         if config.timeout.is_zero() || config.connect_timeout.is_zero() {
             return Err(Invalid::new("timeout", "is zero, so nothing could be sent; write one such as 10s"));
         }
         let exchange = Route::parse("exchange", &config.exchange)?;
         let routing_key = Route::parse("routing_key", &config.routing_key)?;
         let target = Target::parse(config.url.expose())?;
-        let groups = Groups::new(config.clone(), target.clone());
-        Ok(Self { config, target, exchange, routing_key, groups })
+        let groups = Groups::new(config.clone(), target.clone(), clock.clone());
+        Ok(Self { config, clock, target, exchange, routing_key, groups })
     }
 
     fn place(&self, message: &Message) -> Result<Place, SendError> {
@@ -157,7 +159,7 @@ impl Channel for Rabbitmq {
         let holds = message.reminder.on_unknown == OnUnknown::Hold;
         let mut begins = self.groups.add(Job { place, key, properties: properties(message), body, holds, tell });
         let limit = self.config.timeout;
-        if within(limit, &mut begins).await.is_none() {
+        if within(&*self.clock, limit, &mut begins).await.is_none() {
             begins.close();
             // Its turn may have come in the same moment.
             if begins.try_recv().is_err() {
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_address_is_a_routing_key() {
-        let channel = Rabbitmq::new(Config::default()).unwrap();
+        let channel = Rabbitmq::new(Config::default(), sample::clock()).unwrap();
         for good in ["game.reminder_due", "queue with spaces", "ü", &"x".repeat(255)] {
             assert_eq!(channel.check_address(good), Ok(()), "{good}");
         }
@@ -235,13 +237,13 @@ mod tests {
             assert_eq!(channel.check_address(bad).unwrap_err().field, "address", "{bad}");
         }
         let fixed = Config { routing_key: "game.reminder_due".into(), ..Config::default() };
-        assert_eq!(Rabbitmq::new(fixed).unwrap().check_address(""), Ok(()));
+        assert_eq!(Rabbitmq::new(fixed, sample::clock()).unwrap().check_address(""), Ok(()));
     }
 
     #[test]
     fn a_setting_that_cannot_work_is_refused_and_no_secret_is_shown() {
         let check = |config: Config, field: &str| {
-            let invalid = Rabbitmq::new(config).unwrap_err();
+            let invalid = Rabbitmq::new(config, sample::clock()).unwrap_err();
             assert_eq!(invalid.field, field);
             assert!(!invalid.to_string().contains("hunter2"), "{invalid}");
         };
@@ -253,7 +255,7 @@ mod tests {
         check(Config { exchange: "{".into(), ..Config::default() }, "exchange");
         check(Config { routing_key: "{who}".into(), ..Config::default() }, "routing_key");
         check(Config { timeout: Duration::ZERO, ..Config::default() }, "timeout");
-        let channel = Rabbitmq::new(with_url("amqp://a:hunter2@b.example/v")).unwrap();
+        let channel = Rabbitmq::new(with_url("amqp://a:hunter2@b.example/v"), sample::clock()).unwrap();
         assert_eq!(channel.receiver("x"), "amqp://b.example:5672/v");
         assert!(!format!("{channel:?}").contains("hunter2"));
     }
@@ -261,7 +263,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_too_long_is_refused_before_anything_is_sent() {
         let routing_key = "{address}{address}".into();
-        let channel = Rabbitmq::new(Config { routing_key, ..Config::default() }).unwrap();
+        let channel = Rabbitmq::new(Config { routing_key, ..Config::default() }, sample::clock()).unwrap();
         let sent = channel.send(&sample::message(&"x".repeat(200))).await;
         assert_eq!(sent, Err(SendError::Refused("the routing key is longer than 255 bytes".into())));
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::channel::Message;
+use punctual_core::clock::Clock;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::zone::Zone;
+use punctual_engine::SystemClock;
 
 use crate::common::fields::Fields;
 use crate::common::links::Links;
@@ -91,5 +93,10 @@ pub(crate) fn settings(pairs: &[(&str, &str)]) -> Fields {
 
 /// A server with answer links.
 pub(crate) fn server() -> Server {
-    Server { public_url: None, links: Some(Links::new("https://p.example", b"secret")) }
+    Server { links: Some(Links::new("https://p.example", b"secret")), ..Server::new(clock()) }
+}
+
+/// The machine's clock: the servers that these tests talk to are real.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::start())
 }

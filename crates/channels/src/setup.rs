@@ -3,18 +3,28 @@
 use std::sync::Arc;
 
 use punctual_core::channel::Channel;
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
 use crate::common::fields::Fields;
 use crate::common::links::Links;
 
 /// What all channels are told about the server.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Server {
+    /// Its clock.
+    pub clock: Arc<dyn Clock>,
     /// Where people and programs reach it.
     pub public_url: Option<String>,
     /// Links that answer with one click.
     pub links: Option<Links>,
+}
+
+impl Server {
+    /// One that nobody reaches from outside.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, public_url: None, links: None }
+    }
 }
 
 /// Makes a channel of one kind. It reads what it knows of the fields.
@@ -96,7 +106,7 @@ mod tests {
         ];
         assert!(kinds().eq(settings.iter().map(|(kind, _)| *kind)), "a kind is missing here");
         for (kind, fields) in settings {
-            let channel = make(kind, sample::settings(fields), &Server::default());
+            let channel = make(kind, sample::settings(fields), &Server::new(sample::clock()));
             let channel = channel.unwrap_or_else(|invalid| panic!("{kind}: {invalid}"));
             let example = address_example(kind).unwrap();
             channel.check_address(example).unwrap_or_else(|invalid| panic!("{kind}: {invalid}"));

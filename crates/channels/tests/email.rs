@@ -8,7 +8,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::{may_work_later, message, soon, until_sent};
+use common::{clock, may_work_later, message, soon, until_sent};
 use punctual_channels::common::fields::Fields;
 use punctual_channels::setup::{Server, make};
 use punctual_core::channel::{Channel, Receipt, SendError, Whom};
@@ -22,7 +22,7 @@ fn channel(port: u16, more: &[(&str, &str)]) -> Arc<dyn Channel> {
     let port = port.to_string();
     let always = [("host", "127.0.0.1"), ("port", &port), ("from", "Punctual <p@example.net>")];
     let all = always.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    make("email", Fields::new(all.collect()), &Server::default()).unwrap()
+    make("email", Fields::new(all.collect()), &Server::new(clock())).unwrap()
 }
 
 fn plain(exim: &Exim) -> Arc<dyn Channel> {

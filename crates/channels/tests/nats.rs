@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use async_nats::jetstream::stream::{self, DiscardPolicy, Stream};
-use common::{may_work_later, message, soon, until_sent, within};
+use common::{clock, may_work_later, message, soon, until_sent, within};
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
@@ -41,7 +41,7 @@ async fn n_messages(stream: &Stream) -> u64 {
 async fn a_message_is_stored_with_its_key_and_body_and_once() {
     let Some(server) = Server::start() else { return };
     let stream = stream(&server, games()).await;
-    let channel = Nats::new(config(&server)).unwrap();
+    let channel = Nats::new(config(&server), clock()).unwrap();
     let sent = message("game.reminder_due", 3);
     let receipt = soon(channel.send(&sent)).await.unwrap();
     assert_eq!(receipt.message_id.as_deref(), Some("GAMES:1"));
@@ -68,7 +68,8 @@ async fn a_message_is_stored_with_its_key_and_body_and_once() {
 async fn a_subject_is_made_of_fields() {
     let Some(server) = Server::start() else { return };
     let stream = stream(&server, games()).await;
-    let channel = Nats::new(Config { subject: "game.{address}.{priority}".into(), ..config(&server) }).unwrap();
+    let channel =
+        Nats::new(Config { subject: "game.{address}.{priority}".into(), ..config(&server) }, clock()).unwrap();
     let sent = message("due", 1);
     soon(channel.send(&sent)).await.unwrap();
     let stored = soon(stream.get_raw_message(1)).await.unwrap();
@@ -78,7 +79,7 @@ async fn a_subject_is_made_of_fields() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_stream_takes_is_refused() {
     let Some(server) = Server::start() else { return };
-    let channel = Nats::new(config(&server)).unwrap();
+    let channel = Nats::new(config(&server), clock()).unwrap();
     // Also before there is any stream at all.
     for n_streams in 0..2 {
         let Err(SendError::Refused(said)) = soon(channel.send(&message("nobody.there", 1))).await else { panic!() };
@@ -90,7 +91,7 @@ async fn what_no_stream_takes_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_is_refused_and_a_full_stream_may_have_room_later() {
     let Some(server) = Server::start() else { return };
-    let channel = Nats::new(config(&server)).unwrap();
+    let channel = Nats::new(config(&server), clock()).unwrap();
     let full = stream::Config { max_messages: 1, discard: DiscardPolicy::New, ..games() };
     stream(&server, full).await;
     let mut long = message("game.x", 1);
@@ -111,7 +112,8 @@ async fn what_is_too_large_is_refused_and_a_full_stream_may_have_room_later() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_said_and_not_shown() {
     let Some(server) = Server::start_with(&["--user", "ann", "--pass", "right"]) else { return };
-    let send = |config: Config| async move { soon(Nats::new(config).unwrap().send(&message("game.x", 1))).await };
+    let send =
+        |config: Config| async move { soon(Nats::new(config, clock()).unwrap().send(&message("game.x", 1))).await };
     let with = |user: &str| Config {
         url: Token::new(server.url().replace("nats://", &format!("nats://{user}@"))),
         ..config(&server)
@@ -136,7 +138,7 @@ async fn a_connection_that_swallows_is_unknown_and_left() {
     let proxy = Proxy::before(server.port());
     let timeout = Duration::from_millis(500);
     let url = Token::new(proxy.url_for(&server.url()));
-    let channel = Nats::new(Config { url, timeout, connect_timeout: timeout, ..config(&server) }).unwrap();
+    let channel = Nats::new(Config { url, timeout, connect_timeout: timeout, ..config(&server) }, clock()).unwrap();
     proxy.refuse(true);
     let said = soon(channel.send(&message("game.x", 0))).await;
     assert!(matches!(said, Err(SendError::Unavailable(_))), "{said:?}");
@@ -169,7 +171,7 @@ async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
     let proxy = Proxy::before(server.port());
     let timeout = Duration::from_secs(50);
     let url = Token::new(proxy.url_for(&server.url()));
-    let channel = Arc::new(Nats::new(Config { url, timeout, ..config(&server) }).unwrap());
+    let channel = Arc::new(Nats::new(Config { url, timeout, ..config(&server) }, clock()).unwrap());
     until_sent(&*channel, &message("game.x", 0)).await;
     // The server stores it, nobody hears of it, and then the connection is lost.
     let lost_in_flight = async |run: u32, lose: &mut dyn FnMut()| {
@@ -205,7 +207,7 @@ async fn what_was_acknowledged_survives_and_the_rest_is_not_claimed() {
     let Some(mut server) = Server::start() else { return };
     drop(stream(&server, games()).await);
     let timeout = Duration::from_secs(5);
-    let channel = Arc::new(Nats::new(Config { timeout, ..config(&server) }).unwrap());
+    let channel = Arc::new(Nats::new(Config { timeout, ..config(&server) }, clock()).unwrap());
     let (ended, mut n_ended) = tokio::sync::mpsc::unbounded_channel();
     let turns = Arc::new(tokio::sync::Semaphore::new(64));
     let sends: Vec<_> = (0..N)

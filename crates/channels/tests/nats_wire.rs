@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "each file uses a part of it")]
 mod common;
 
-use common::{message, soon};
+use common::{clock, message, soon};
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
@@ -151,7 +151,7 @@ async fn serve(
 #[tokio::test]
 async fn a_message_goes_out_with_its_key_in_a_header_and_every_acknowledgement_counts() {
     let mut fake = Fake::start().await;
-    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }).unwrap();
+    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }, clock()).unwrap();
     let sent = message("game.reminder_due", 3);
     let acknowledgements = [
         json!({ "stream": "GAMES", "seq": 7 }),
@@ -198,7 +198,7 @@ const SAID_OF_A_MESSAGE: [(u64, u64, &str, bool); 19] = [
 #[tokio::test]
 async fn every_error_that_a_message_can_meet_has_its_meaning() {
     let fake = Fake::start().await;
-    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }).unwrap();
+    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }, clock()).unwrap();
     for (run, (code, own, description, is_refused)) in (1..).zip(SAID_OF_A_MESSAGE) {
         let said = json!({ "code": code, "err_code": own, "description": description });
         fake.answers.send(Answer::Body(json!({ "stream": "GAMES", "error": said }))).unwrap();
@@ -222,7 +222,7 @@ fn the_errors_are_those_that_the_server_publishes() {
 #[tokio::test]
 async fn where_nobody_listens_the_streams_decide() {
     let fake = Fake::start().await;
-    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }).unwrap();
+    let channel = Nats::new(Config { url: Token::new(fake.url.clone()), ..Config::default() }, clock()).unwrap();
     let page = |streams: Value| {
         let n_streams = streams.as_array().map_or(0, Vec::len);
         Answer::Body(json!({ "type": "io.nats.jetstream.api.v1.stream_names_response", "total": n_streams, "offset": 0,

@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{may_work_later, message, soon, until_sent};
+use common::{clock, may_work_later, message, soon, until_sent};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use lapin::message::BasicGetMessage;
@@ -92,7 +92,7 @@ impl Admin {
 }
 
 async fn a_message_arrives_with_its_properties_and_body(server: &RabbitMq, admin: &Admin) {
-    let channel = Rabbitmq::new(config(server)).unwrap();
+    let channel = Rabbitmq::new(config(server), clock()).unwrap();
     let sent = message(QUEUE, 3);
     assert_eq!(soon(channel.send(&sent)).await, Ok(Receipt::default()));
     let got = admin.next().await.expect("it was confirmed");
@@ -113,7 +113,7 @@ async fn a_message_arrives_with_its_properties_and_body(server: &RabbitMq, admin
 async fn an_exchange_and_a_routing_key_are_made_of_fields(server: &RabbitMq, admin: &Admin) {
     let exchange = "{channel}s".into();
     let config = Config { exchange, routing_key: "{address}.due.{priority}".into(), ..config(server) };
-    let channel = Rabbitmq::new(config).unwrap();
+    let channel = Rabbitmq::new(config, clock()).unwrap();
     let mut sent = message("game", 1);
     sent.to.channel = "event".into();
     soon(channel.send(&sent)).await.unwrap();
@@ -123,17 +123,17 @@ async fn an_exchange_and_a_routing_key_are_made_of_fields(server: &RabbitMq, adm
 }
 
 async fn what_no_queue_takes_is_refused(server: &RabbitMq) {
-    let channel = Rabbitmq::new(config(server)).unwrap();
+    let channel = Rabbitmq::new(config(server), clock()).unwrap();
     let Err(SendError::Refused(said)) = soon(channel.send(&message("nobody", 1))).await else { panic!() };
     assert!(said.contains("312 NO_ROUTE") && said.contains("\"nobody\""), "{said}");
-    let channel = Rabbitmq::new(Config { exchange: EXCHANGE.into(), ..config(server) }).unwrap();
+    let channel = Rabbitmq::new(Config { exchange: EXCHANGE.into(), ..config(server) }, clock()).unwrap();
     let Err(SendError::Refused(said)) = soon(channel.send(&message("nobody", 1))).await else { panic!() };
     assert!(said.contains(EXCHANGE) && said.contains("\"nobody\""), "{said}");
 }
 
 async fn an_exchange_that_is_not_there_or_is_forbidden_refuses(server: &RabbitMq) {
     for (exchange, word) in [("nowhere", "no exchange"), ("amq.rabbitmq.trace", "internal")] {
-        let channel = Rabbitmq::new(Config { exchange: exchange.into(), ..config(server) }).unwrap();
+        let channel = Rabbitmq::new(Config { exchange: exchange.into(), ..config(server) }, clock()).unwrap();
         let Err(SendError::Refused(said)) = soon(channel.send(&message("x", 1))).await else { panic!() };
         assert!(said.contains(word) && said.contains(exchange), "{said}");
     }
@@ -142,7 +142,7 @@ async fn an_exchange_that_is_not_there_or_is_forbidden_refuses(server: &RabbitMq
 /// Many at once over one connection: what the broker says of one is never taken for another.
 async fn every_message_has_its_own_verdict(server: &RabbitMq, admin: &Admin) {
     const N: u32 = 600;
-    let channel = Rabbitmq::new(Config { exchange: "{user}".into(), ..config(server) }).unwrap();
+    let channel = Rabbitmq::new(Config { exchange: "{user}".into(), ..config(server) }, clock()).unwrap();
     let channel = Arc::new(channel);
     let sends: Vec<_> = (0..N)
         .map(|run| {
@@ -167,7 +167,7 @@ async fn every_message_has_its_own_verdict(server: &RabbitMq, admin: &Admin) {
 
 async fn of_those_that_go_out_together_each_has_its_own_verdict(server: &RabbitMq, admin: &Admin) {
     const N: u32 = 400;
-    let channel = Arc::new(Rabbitmq::new(Config { exchange: EXCHANGE.into(), ..config(server) }).unwrap());
+    let channel = Arc::new(Rabbitmq::new(Config { exchange: EXCHANGE.into(), ..config(server) }, clock()).unwrap());
     // In no order that a client could guess: every third is returned.
     let is_returned = |run: u32| run.is_multiple_of(3) || run.is_multiple_of(7);
     let sends: Vec<_> = (0..N)
@@ -192,7 +192,7 @@ async fn of_those_that_go_out_together_each_has_its_own_verdict(server: &RabbitM
 }
 
 async fn a_queue_that_is_full_may_have_room_later(server: &RabbitMq) {
-    let channel = Rabbitmq::new(config(server)).unwrap();
+    let channel = Rabbitmq::new(config(server), clock()).unwrap();
     soon(channel.send(&message("full", 1))).await.unwrap();
     let said = soon(channel.send(&message("full", 2))).await;
     assert!(matches!(&said, Err(SendError::Unavailable(why)) if why.contains("nack")), "{said:?}");
@@ -201,12 +201,12 @@ async fn a_queue_that_is_full_may_have_room_later(server: &RabbitMq) {
 async fn a_wrong_password_is_said_and_not_shown(server: &RabbitMq) {
     for wrong in ["guest:hunter2@", "hunter2:hunter2@"] {
         let url = Token::new(server.url().replace("guest:guest@", wrong));
-        let channel = Rabbitmq::new(Config { url, ..config(server) }).unwrap();
+        let channel = Rabbitmq::new(Config { url, ..config(server) }, clock()).unwrap();
         let Err(SendError::Unavailable(said)) = soon(channel.send(&message(QUEUE, 1))).await else { panic!() };
         assert!(said.contains("password") && !said.contains("hunter2"), "{said}");
     }
     let url = Token::new(server.url().replace("%2f", "elsewhere"));
-    let channel = Rabbitmq::new(Config { url, ..config(server) }).unwrap();
+    let channel = Rabbitmq::new(Config { url, ..config(server) }, clock()).unwrap();
     let Err(SendError::Unavailable(said)) = soon(channel.send(&message(QUEUE, 1))).await else { panic!() };
     assert!(said.contains("virtual host"), "{said}");
 }
@@ -215,7 +215,7 @@ async fn a_broker_that_cannot_be_reached_is_unavailable(server: &RabbitMq) {
     let proxy = Proxy::before(server.port());
     let url = Token::new(proxy.url_for(&server.url()));
     let connect_timeout = Duration::from_millis(300);
-    let channel = Rabbitmq::new(Config { url, connect_timeout, ..config(server) }).unwrap();
+    let channel = Rabbitmq::new(Config { url, connect_timeout, ..config(server) }, clock()).unwrap();
     proxy.refuse(true);
     let said = soon(channel.send(&message(QUEUE, 1))).await;
     assert!(matches!(said, Err(SendError::Unavailable(_))), "{said:?}");
@@ -231,7 +231,7 @@ async fn a_connection_that_swallows_is_unknown_and_left(server: &RabbitMq) {
     let proxy = Proxy::before(server.port());
     let url = Token::new(proxy.url_for(&server.url()));
     let timeout = Duration::from_millis(500);
-    let channel = Rabbitmq::new(Config { url, timeout, ..config(server) }).unwrap();
+    let channel = Rabbitmq::new(Config { url, timeout, ..config(server) }, clock()).unwrap();
     until_sent(&channel, &message(QUEUE, 1)).await;
     proxy.swallow(Toward::Client);
     let said = soon(channel.send(&message(QUEUE, 2))).await;
@@ -248,7 +248,7 @@ async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, adm
     let url = Token::new(proxy.url_for(&server.url()));
     let (timeout, connect_timeout) = (Duration::from_millis(300), Duration::from_secs(30));
     let config = Config { url, timeout, connect_timeout, exchange: "{user}".into(), ..config(server) };
-    let channel = Rabbitmq::new(config).unwrap();
+    let channel = Rabbitmq::new(config, clock()).unwrap();
     let to = |exchange: &str, run: u32| {
         let mut message = message(QUEUE, run);
         Arc::make_mut(&mut message.reminder).user = exchange.into();
@@ -281,7 +281,7 @@ async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, adm
 async fn what_was_confirmed_survives_and_the_rest_is_not_claimed(server: &mut RabbitMq) {
     const N: u32 = 3_000;
     let timeout = Duration::from_secs(5);
-    let channel = Arc::new(Rabbitmq::new(Config { timeout, ..config(server) }).unwrap());
+    let channel = Arc::new(Rabbitmq::new(Config { timeout, ..config(server) }, clock()).unwrap());
     let before = Admin::connect(server).await;
     before.purge().await;
     drop(before);

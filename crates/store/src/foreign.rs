@@ -3,6 +3,8 @@
 //! Values come as text, as people would write them: what a column means is for whoever imports it to say. Pages are taken in
 //! the order of one column, the key, so that reading can go on after a lost connection where it ended.
 
+use punctual_core::clock::Machine;
+
 use crate::{postgres, sqlite};
 
 /// A database of another system, opened for reading only.
@@ -87,9 +89,9 @@ pub enum ForeignError {
 
 impl Foreign {
     /// Opens `postgres://…` or `sqlite:PATH`.
-    pub async fn open(url: &str) -> Result<Self, ForeignError> {
+    pub async fn open(url: &str, machine: &Machine) -> Result<Self, ForeignError> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self { inner: Inner::Postgres(Box::new(postgres::Foreign::open(url).await?)) });
+            return Ok(Self { inner: Inner::Postgres(Box::new(postgres::Foreign::open(url, machine).await?)) });
         }
         match url.strip_prefix("sqlite:") {
             Some(path) => {

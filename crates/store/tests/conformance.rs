@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use libtest_mimic::{Arguments, Completion, Trial};
 use punctual_core::clock::BoxFuture;
 use punctual_core::store::Store;
+use punctual_engine::machine;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{Options, SqliteStore};
 use punctual_testkit::conformance::{Rule, every_rule, exercise_poison};
@@ -83,7 +84,8 @@ fn in_database(servers: &Shared, url_of: fn(&Servers, &str) -> String) -> Open {
         let servers = running(&servers)?;
         let url = url_of(servers, &servers.postgres.new_database(Some(&servers.template)));
         Some(Box::pin(async move {
-            let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&url).await.expect("a copy can be used"));
+            let store: Arc<dyn Store> =
+                Arc::new(PostgresStore::open(&url, &machine()).await.expect("a copy can be used"));
             store
         }))
     })
@@ -111,7 +113,7 @@ impl Servers {
         let pgbouncer = PgBouncer::start(&postgres)?;
         let template = postgres.new_database(None);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-        runtime.block_on(postgres::migrate(&postgres.url(&template))).expect("a new database can be used");
+        runtime.block_on(postgres::migrate(&postgres.url(&template), &machine())).expect("a new database can be used");
         Some(Self { pgbouncer, postgres, template })
     }
 }
@@ -139,7 +141,8 @@ fn unreadable_on_postgres(servers: &Shared) -> Trial {
         let database = running(&servers)?.postgres.new_database(None);
         Some(Box::pin(async move {
             let server = &running(&servers).expect("it has just made a database").postgres;
-            let store = PostgresStore::open(&server.url(&database)).await.expect("a new database can be used");
+            let store =
+                PostgresStore::open(&server.url(&database), &machine()).await.expect("a new database can be used");
             exercise_poison(Arc::new(store), |table, set| {
                 let table = if table == "user" { "app_user" } else { table };
                 let set = set.replace("{reminder}", "punctual.reminder");

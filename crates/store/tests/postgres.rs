@@ -16,6 +16,7 @@ use punctual_core::store::{
     Answer, Answered, By, ChangeError, Claim, Claimed, Create, NewReminder, Settlement, Store, StoreError,
 };
 use punctual_core::user::User;
+use punctual_engine::machine;
 use punctual_store::postgres::{self, MigrateReport, OpenError, PostgresStore};
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::{every, instant, once};
@@ -70,7 +71,7 @@ fn by() -> By {
 }
 
 async fn open(url: &str) -> Arc<PostgresStore> {
-    Arc::new(PostgresStore::open(url).await.expect("the database can be used"))
+    Arc::new(PostgresStore::open(url, &machine()).await.expect("the database can be used"))
 }
 
 /// Two stores claim at once, and settle what they claimed, until nothing is left.
@@ -195,7 +196,7 @@ async fn eight_stores_that_start_at_once_make_one_schema() {
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let url = server.url(&database);
-            tokio::spawn(async move { postgres::migrate(&url).await })
+            tokio::spawn(async move { postgres::migrate(&url, &machine()).await })
         })
         .collect();
     let mut reports = Vec::new();
@@ -206,11 +207,11 @@ async fn eight_stores_that_start_at_once_make_one_schema() {
     let latest = reports[0].to;
     assert!(reports.iter().all(|report| report.to == latest), "{reports:?}");
     assert_eq!(server.sql(&database, "select count(*) from punctual.migration"), latest.to_string());
-    let again = postgres::migrate(&server.url(&database)).await.unwrap();
+    let again = postgres::migrate(&server.url(&database), &machine()).await.unwrap();
     assert_eq!(again, MigrateReport { from: latest, to: latest });
 
     server.sql(&database, "insert into punctual.migration (version) values (99)");
-    let refused = PostgresStore::open(&server.url(&database)).await.err().unwrap();
+    let refused = PostgresStore::open(&server.url(&database), &machine()).await.err().unwrap();
     assert!(matches!(refused, OpenError::TooNew { found: 99, known, .. } if known == latest), "{refused}");
 }
 
@@ -218,7 +219,7 @@ async fn eight_stores_that_start_at_once_make_one_schema() {
 async fn a_role_that_may_only_use_the_tables_can_start() {
     let Some(server) = Postgres::start() else { return };
     let database = server.new_database(None);
-    postgres::migrate(&server.url(&database)).await.unwrap();
+    postgres::migrate(&server.url(&database), &machine()).await.unwrap();
     let rights = "create role app login; grant usage on schema punctual to app; \
                   grant select, insert, update, delete on all tables in schema punctual to app";
     server.sql(&database, rights);
@@ -227,7 +228,7 @@ async fn a_role_that_may_only_use_the_tables_can_start() {
     store.create(create(&due(1))).await.unwrap();
     store.probe().await.unwrap();
     let none = server.new_database(None);
-    let refused = PostgresStore::open(&url.replace(&database, &none)).await.err().unwrap().to_string();
+    let refused = PostgresStore::open(&url.replace(&database, &none), &machine()).await.err().unwrap().to_string();
     assert!(refused.contains("permission denied") && !refused.contains("hush"), "{refused}");
 }
 
@@ -466,7 +467,7 @@ async fn tls_is_used_and_checked_as_the_url_asks() {
         (format!("{by_name}?sslmode=verify-full"), None),
         (format!("{by_name}?sslmode=verify-full&{root}"), Some("t")),
     ] {
-        let opened = PostgresStore::open(&url).await;
+        let opened = PostgresStore::open(&url, &machine()).await;
         let seen = opened.as_ref().ok().map(|_| {
             server.sql(&database, "select string_agg(distinct ssl::text, ',') from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'punctual'")
         });
@@ -485,7 +486,7 @@ async fn tls_is_used_and_checked_as_the_url_asks() {
 async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
     let Some(server) = Postgres::start() else { return };
     let database = server.new_database(None);
-    let store = PostgresStore::open(&server.url(&database)).await.unwrap();
+    let store = PostgresStore::open(&server.url(&database), &machine()).await.unwrap();
     let paused = User {
         id: "ann".into(),
         timezone: None,
@@ -501,7 +502,7 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
     store.create(create(&[once(1, now(), now())])).await.unwrap();
 
     // Another session is in the middle of ending the pause.
-    let session = postgres::Session::open(&server.url(&database)).await.unwrap();
+    let session = postgres::Session::open(&server.url(&database), &machine()).await.unwrap();
     session.run("begin", &[]).await.unwrap();
     session.run("update punctual.app_user set paused_until = null where id = 'ann'", &[]).await.unwrap();
     let claims = store.claim(claim("a", 10)).await.unwrap();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::store::Store;
+use punctual_engine::machine;
 use punctual_store::postgres::{OpenError, PostgresStore, Session};
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Postgres;
@@ -25,7 +26,7 @@ fn url(ports: &[u16], database: &str, query: &str) -> String {
 
 /// The port that the server which answers listens on.
 async fn answers(url: &str) -> Result<u16, OpenError> {
-    let session = Session::open(url).await?;
+    let session = Session::open(url, &machine()).await?;
     let ports = session.texts("select current_setting('port')").await.expect("a server knows its port");
     Ok(ports[0].parse().expect("a port is a number"))
 }
@@ -38,14 +39,16 @@ async fn a_host_that_takes_connections_and_stays_silent_is_left_for_the_next_als
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let silent = silent.local_addr().map(|address| (silent, address.port())).unwrap();
     let url = url(&[silent.1, server.port()], &database, "connect_timeout=2");
-    let store = within(Duration::from_secs(15), PostgresStore::open(&url)).await.expect("the second host answers");
+    let store =
+        within(Duration::from_secs(15), PostgresStore::open(&url, &machine())).await.expect("the second host answers");
     // All connections lead to the host that answers: the silent one is not waited for again.
     let calls = (0..8).map(|_| store.probe());
     let called = within(Duration::from_millis(1_900), futures_util::future::join_all(calls)).await;
     assert!(called.iter().all(Result::is_ok), "{called:?}");
 
     let nobody = self::url(&[silent.1, silent.1], &database, "connect_timeout=1");
-    let error = within(Duration::from_secs(10), PostgresStore::open(&nobody)).await.err().unwrap().to_string();
+    let error =
+        within(Duration::from_secs(10), PostgresStore::open(&nobody, &machine())).await.err().unwrap().to_string();
     assert!(error.matches("the server does not answer").count() == 2, "each host is named with its trouble: {error}");
 }
 
@@ -54,8 +57,9 @@ async fn a_host_that_falls_silent_is_left_for_the_next() {
     let Some(server) = Postgres::start() else { return };
     let database = server.new_database(None);
     let (first, second) = (Proxy::before(server.port()), Proxy::before(server.port()));
-    let store =
-        PostgresStore::open(&url(&[first.port(), second.port()], &database, "connect_timeout=1")).await.unwrap();
+    let store = PostgresStore::open(&url(&[first.port(), second.port()], &database, "connect_timeout=1"), &machine())
+        .await
+        .unwrap();
     assert_eq!((first.connections(), second.connections()), (1, 0));
     first.swallow(Toward::Both);
     let window = punctual_core::store::UpcomingQuery {

@@ -13,6 +13,7 @@ use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{Beat, By, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery};
+use punctual_engine::machine;
 use punctual_store::postgres::{PostgresStore, Session};
 use punctual_testkit::proxy::Proxy;
 use punctual_testkit::sample::once;
@@ -27,8 +28,10 @@ struct Node {
 
 impl Node {
     async fn start(name: &str, url: &str) -> Self {
-        let node =
-            Self { name: name.to_owned(), store: Arc::new(PostgresStore::open(url).await.expect("the store works")) };
+        let node = Self {
+            name: name.to_owned(),
+            store: Arc::new(PostgresStore::open(url, &machine()).await.expect("the store works")),
+        };
         node.beat().await;
         node
     }
@@ -413,7 +416,7 @@ async fn a_reminder_whose_last_two_runs_end_at_once_on_two_nodes_is_over() {
     let claimed = a.store.claim(a.claim(now + SignedDuration::from_millis(1), Shards::ALL)).await.unwrap().to_send;
     assert_eq!(claimed.len(), 2);
     // Somebody has the reminder locked until both nodes wait for it.
-    let other = Session::open(&url).await.unwrap();
+    let other = Session::open(&url, &machine()).await.unwrap();
     other.run("begin", &[]).await.unwrap();
     other.run("select from punctual.reminder for update", &[]).await.unwrap();
     let settles = [a.store, b.store].into_iter().zip(claimed).map(|(store, claimed)| {

@@ -18,6 +18,7 @@ use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, Claim, Create, NewReminder, Store, UpcomingQuery};
 use punctual_core::user::User;
+use punctual_engine::machine;
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::sample::{instant, once};
 use punctual_testkit::servers::{Postgres, PostgresOptions};
@@ -75,7 +76,7 @@ fn explained(log: &str, n_given_max: usize) -> (HashMap<String, f64>, Vec<String
 }
 
 async fn hot_path(server: &Postgres, database: &str, limit: usize) {
-    let store = PostgresStore::open(&server.url(database)).await.expect("the store works");
+    let store = PostgresStore::open(&server.url(database), &machine()).await.expect("the store works");
     let now: Timestamp = instant(NOW);
     let lease_until = now + SignedDuration::from_secs(15);
     let claim = Claim {
@@ -187,7 +188,7 @@ fn start() -> Option<Postgres> {
 async fn right_after_a_bulk_load_that_nobody_analysed() {
     let Some(server) = start() else { return };
     let database = server.new_database(None);
-    drop(PostgresStore::open(&server.url(&database)).await.unwrap());
+    drop(PostgresStore::open(&server.url(&database), &machine()).await.unwrap());
     server.sql(&database, &load(rows()));
     for limit in [7, 256, 1024] {
         hot_path(&server, &database, limit.min(rows() / 200)).await;
@@ -201,7 +202,7 @@ async fn right_after_a_bulk_load_that_nobody_analysed() {
 async fn with_statistics_from_before_anything_was_claimed() {
     let Some(server) = start() else { return };
     let database = server.new_database(None);
-    drop(PostgresStore::open(&server.url(&database)).await.unwrap());
+    drop(PostgresStore::open(&server.url(&database), &machine()).await.unwrap());
     // First of empty tables, then of rows that all wait: either way, nothing is `processing` as far as anybody knows.
     server.sql(&database, "analyze punctual.reminder, punctual.occurrence, punctual.attempt");
     server.sql(&database, &load(rows()));

@@ -1,10 +1,13 @@
 //! NATS JetStream: a stream of the bench's own, on disk, removed afterwards.
 
+use std::sync::Arc;
+
 use anyhow::{Context, ensure};
 use async_nats::jetstream::{self, context::ContextBuilder, stream};
 use punctual_channels::Nats;
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::Config;
+use punctual_engine::SystemClock;
 
 use super::super::report::Report;
 use super::{Args, Measured, flood, plain_body, report, through};
@@ -29,7 +32,7 @@ pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
 
 async fn measure(args: &Args, context: &jetstream::Context) -> anyhow::Result<(Measured, Measured)> {
     let config = Config { url: Token::new(args.url.clone()), ..Config::default() };
-    let ours = through(Nats::new(config)?, SUBJECT, args).await?;
+    let ours = through(Nats::new(config, Arc::new(SystemClock::start()))?, SUBJECT, args).await?;
     let context = context.clone();
     let plain = flood(args, move || {
         let context = context.clone();

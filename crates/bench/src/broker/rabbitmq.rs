@@ -9,6 +9,7 @@ use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
 use punctual_channels::Rabbitmq;
 use punctual_channels::common::token::Token;
 use punctual_channels::rabbitmq::Config;
+use punctual_engine::SystemClock;
 
 use super::super::report::Report;
 use super::{Args, Measured, flood, plain_body, report, through};
@@ -34,7 +35,7 @@ pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
 
 async fn measure(args: &Args, channel: Channel) -> anyhow::Result<(Measured, Measured)> {
     let config = Config { url: Token::new(args.url.clone()), ..Config::default() };
-    let ours = through(Rabbitmq::new(config)?, QUEUE, args).await?;
+    let ours = through(Rabbitmq::new(config, Arc::new(SystemClock::start()))?, QUEUE, args).await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;
     let channel = Arc::new(channel);
     let plain = flood(args, move || {

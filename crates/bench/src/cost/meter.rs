@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use jiff::SignedDuration;
+use punctual_engine::machine;
 use punctual_store::postgres::Session;
 use punctual_store::sqlite::SqliteStore;
 use rusqlite::OpenFlags;
@@ -56,7 +57,7 @@ impl Meter {
     }
 
     pub(super) async fn of_postgres(url: &str) -> anyhow::Result<Self> {
-        let session = Session::open(url).await?;
+        let session = Session::open(url, &machine()).await?;
         let [pid, database] = fields(&session, "pg_backend_pid(), current_database()").await?;
         let server =
             pid.parse().context("the server has a strange process number").and_then(|pid| Server::of(pid, &database));

@@ -4,11 +4,11 @@
 //! twice as many requests through as Discord takes. So each request waits here for its place.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use punctual_core::channel::{Rate, SendError, Whom};
-use tokio::time::Instant;
+use punctual_core::clock::Clock;
 
 /// The longest wait in here. What would wait for longer goes back, and all of the bot waits with it.
 const WAIT_MAX: Duration = Duration::from_secs(3);
@@ -17,27 +17,28 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(super) struct Pace {
     rate: Option<Rate>,
-    places: Mutex<VecDeque<Instant>>,
+    clock: Arc<dyn Clock>,
+    /// By how long the clock had run.
+    places: Mutex<VecDeque<Duration>>,
 }
 
 impl Pace {
-    pub(super) fn new(rate: Option<Rate>) -> Self {
-        Self { rate, places: Mutex::default() }
+    pub(super) fn new(rate: Option<Rate>, clock: Arc<dyn Clock>) -> Self {
+        Self { rate, clock, places: Mutex::default() }
     }
 
     /// Returns when a request may be made.
-    #[expect(clippy::disallowed_methods, reason = "a request's time is real: it cannot be simulated past its socket")]
     pub(super) async fn wait(&self) -> Result<(), SendError> {
-        let now = Instant::now();
+        let now = self.clock.run_for();
         let place = self.place(now).map_err(|wait| SendError::Throttled { wait, whom: Whom::Receiver })?;
         if place > now {
-            tokio::time::sleep_until(place).await;
+            self.clock.pause(place - now).await;
         }
         Ok(())
     }
 
     /// The next free place, which is then taken; or how long that is away, if it is too long.
-    fn place(&self, now: Instant) -> Result<Instant, Duration> {
+    fn place(&self, now: Duration) -> Result<Duration, Duration> {
         let Some(Rate { n, per }) = self.rate else { return Ok(now) };
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         // As many are remembered as the rate allows, so the first of them is the one that has to be past.
@@ -59,15 +60,39 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+    use jiff::{SignedDuration, Timestamp};
+    use punctual_testkit::clock::ManualClock;
+
     use super::*;
 
+    fn pace(n: Option<u32>) -> (ManualClock, Pace) {
+        let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
+        let pace = Pace::new(n.map(Rate::per_second), Arc::new(clock.clone()));
+        (clock, pace)
+    }
+
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "an instant to count from")]
+    fn a_request_waits_for_its_place_whatever_the_clock_is_set_to() {
+        let (clock, pace) = pace(Some(1));
+        let mut requests: Vec<_> = (0..5).map(|_| Box::pin(pace.wait())).collect();
+        let said: Vec<_> = requests.iter_mut().map(FutureExt::now_or_never).collect();
+        let too_far = SendError::Throttled { wait: Duration::from_secs(4), whom: Whom::Receiver };
+        assert_eq!(said, [Some(Ok(())), None, None, None, Some(Err(too_far))]);
+        for request in &mut requests[1..4] {
+            clock.advance(SignedDuration::from_millis(999));
+            clock.set(Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1));
+            assert_eq!(request.now_or_never(), None);
+            clock.advance(SignedDuration::from_millis(1));
+            assert_eq!(request.now_or_never(), Some(Ok(())));
+        }
+    }
+
+    #[test]
     fn in_no_second_are_there_more() {
-        let pace = Pace::new(Some(Rate::per_second(50)));
-        let start = Instant::now();
-        let at = |millis: u64| start + Duration::from_millis(millis);
-        let mut places: Vec<Instant> = (0..50).map(|n| pace.place(at(n)).unwrap()).collect();
+        let (_, pace) = pace(Some(50));
+        let at = Duration::from_millis;
+        let mut places: Vec<Duration> = (0..50).map(|n| pace.place(at(n)).unwrap()).collect();
         assert_eq!(places, (0..50).map(at).collect::<Vec<_>>(), "within the rate nobody waits");
         places.extend((0..100).map(|_| pace.place(at(60)).unwrap()));
         assert_eq!((places[50], places[149]), (at(1000), at(2049)), "each a second after the fiftieth before it");
@@ -75,6 +100,6 @@ mod tests {
         assert_eq!(pace.place(at(0)), Err(Duration::from_millis(4000)), "too long for here");
         assert_eq!(pace.place(at(1000)), Ok(at(4000)), "and no place was taken by it");
         assert!(places.windows(51).all(|some| some[50] - some[0] >= Duration::from_secs(1)));
-        assert_eq!(Pace::new(None).place(at(7)), Ok(at(7)));
+        assert_eq!(self::pace(None).1.place(at(7)), Ok(at(7)));
     }
 }

@@ -13,7 +13,11 @@ const HOOK: &str = "https://discord.com/api/webhooks/123456789012345678/hook-s3c
 const TOKEN: &str = "bot-s3cret";
 
 fn links() -> Server {
-    Server { links: Some(Links::new("https://p.example", b"key")), public_url: Some("https://p.example".into()) }
+    Server {
+        links: Some(Links::new("https://p.example", b"key")),
+        public_url: Some("https://p.example".into()),
+        ..Server::new(sample::clock())
+    }
 }
 
 fn discord_with(more: &[(&str, &str)], base: &str, server: &Server) -> Discord {
@@ -145,7 +149,7 @@ async fn buttons_answer_and_a_snooze_that_is_not_allowed_is_not_offered() {
     assert_eq!(body["components"][0]["components"][0], expect);
 
     let (platform, base) = taking().await;
-    discord_with(&[], &base, &Server::default()).send(&message).await.unwrap();
+    discord_with(&[], &base, &Server::new(sample::clock())).send(&message).await.unwrap();
     let request = &platform.take()[0];
     assert_eq!(request.json().get("components"), None, "without links a webhook has no buttons");
     assert_eq!(request.uri.query(), Some("wait=true"));
@@ -256,7 +260,7 @@ async fn a_message_that_is_two_requests_counts_as_two() {
 async fn a_url_in_any_letters_is_named_in_those_of_a_header() {
     let (platform, base) = taking().await;
     for (url, expect) in [("https://bücher.example", "https://xn--bcher-kva.example"), ("no URL ü", "punctual")] {
-        let server = Server { public_url: Some(url.into()), ..Server::default() };
+        let server = Server { public_url: Some(url.into()), ..Server::new(sample::clock()) };
         discord_with(&[], &base, &server).send(&sample::message(CHANNEL)).await.unwrap();
         let agent = platform.take()[0].header("user-agent").to_owned();
         assert!(agent.starts_with(&format!("DiscordBot ({expect}, ")), "{agent}");
@@ -385,7 +389,7 @@ async fn no_secret_is_ever_shown() {
 #[test]
 fn addresses_are_checked_and_a_bots_need_its_token() {
     let bot = discord_with(&[], "https://discord.com/api/v10", &links());
-    let hooks_only = Discord::new(&mut fields(&[]), &Server::default()).unwrap();
+    let hooks_only = Discord::new(&mut fields(&[]), &Server::new(sample::clock())).unwrap();
     for address in [CHANNEL, CALLING, DM] {
         assert_eq!(bot.check_address(address), Ok(()));
         let error = hooks_only.check_address(address).unwrap_err().to_string();

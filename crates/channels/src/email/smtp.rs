@@ -3,8 +3,8 @@
 //! Lettre's own transport keeps connections, too, but it does not say how far a mail had come when something broke. That is what
 //! decides whether it may be sent again, so each command is given here.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -15,6 +15,7 @@ use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use punctual_core::channel::SendError;
+use punctual_core::clock::{Clock, within};
 
 use super::reply::{self, Step};
 use crate::common::token::Token;
@@ -39,6 +40,7 @@ pub(super) struct Smtp {
     /// How many unused connections are kept.
     pub(super) idle_max: usize,
     pub(super) idle: Idle,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 /// How the way is protected.
@@ -68,24 +70,23 @@ impl From<SendError> for Failed {
 
 impl Smtp {
     /// Sends one mail to one person. It is taken, or the error says how far it came.
-    #[expect(clippy::disallowed_methods, reason = "the network's time is real")]
     pub(super) async fn send(&self, from: &Address, to: &Address, mail: &str, now: Timestamp) -> Result<(), SendError> {
         let under_way = AtomicBool::new(false);
-        match tokio::time::timeout(self.timeout, self.send_once(from, to, mail, now, &under_way)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(Failed { error, connection: None })) => Err(error),
-            Ok(Err(Failed { error, connection: Some(mut connection) })) => {
-                if let Ok(Ok(_)) = tokio::time::timeout(RESET_MAX, connection.command(Rset)).await {
+        match within(&*self.clock, self.timeout, self.send_once(from, to, mail, now, &under_way)).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(Failed { error, connection: None })) => Err(error),
+            Some(Err(Failed { error, connection: Some(mut connection) })) => {
+                if let Some(Ok(_)) = within(&*self.clock, RESET_MAX, connection.command(Rset)).await {
                     self.keep(*connection, now);
                 }
                 Err(error)
             }
-            Err(_) if under_way.load(Ordering::Relaxed) => Err(SendError::Unknown(format!(
+            None if under_way.load(Ordering::Relaxed) => Err(SendError::Unknown(format!(
                 "no answer from {} within {:?}; it may have arrived",
                 self.receiver(),
                 self.timeout
             ))),
-            Err(_) => Err(SendError::Unavailable(format!("{} took longer than {:?}", self.receiver(), self.timeout))),
+            None => Err(SendError::Unavailable(format!("{} took longer than {:?}", self.receiver(), self.timeout))),
         }
     }
 

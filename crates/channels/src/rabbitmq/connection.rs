@@ -9,9 +9,10 @@ use lapin::options::ConfirmSelectOptions;
 use lapin::tcp::{AMQPUriTcpExt, OwnedTLSConfig};
 use lapin::uri::{AMQPScheme, AMQPUri};
 use lapin::{AsyncTcpStream, Channel, ConnectionProperties, ErrorKind};
+use punctual_core::clock::{Clock, within};
 
 use super::url::Target;
-use crate::broker::{Heard, within};
+use crate::broker::Heard;
 
 /// How many channels are kept when nothing is sent.
 const IDLE_MAX: usize = 4;
@@ -49,9 +50,9 @@ impl Socket {
 
 impl Connection {
     /// Connects and signs in.
-    pub(super) async fn open(target: &Target, limit: Duration) -> Result<Self, OpenError> {
+    pub(super) async fn open(target: &Target, limit: Duration, clock: &Arc<dyn Clock>) -> Result<Self, OpenError> {
         let socket = Socket::default();
-        let inner = match within(limit, connect(target, socket.clone(), limit)).await {
+        let inner = match within(&**clock, limit, connect(target, socket.clone(), limit, clock.clone())).await {
             Some(inner) => inner.map_err(OpenError::Failed)?,
             None => {
                 socket.close();
@@ -104,7 +105,12 @@ impl Connection {
     }
 }
 
-async fn connect(target: &Target, socket: Socket, limit: Duration) -> lapin::Result<lapin::Connection> {
+async fn connect(
+    target: &Target,
+    socket: Socket,
+    limit: Duration,
+    clock: Arc<dyn Clock>,
+) -> lapin::Result<lapin::Connection> {
     let has_tls = target.has_tls();
     let options = ConnectionProperties::default().with_connection_name("punctual".into());
     let runtime = lapin::runtime::default_runtime()?;
@@ -124,7 +130,8 @@ async fn connect(target: &Target, socket: Socket, limit: Duration) -> lapin::Res
             }
         };
         // On the client's own thread, which would otherwise go on for as long as the system tries.
-        let connected = within(limit, connecting).await.unwrap_or_else(|| Err(std::io::ErrorKind::TimedOut.into()));
+        let connected = within(&*clock, limit, connecting).await;
+        let connected = connected.unwrap_or_else(|| Err(std::io::ErrorKind::TimedOut.into()));
         connected.map_err(|error| ErrorKind::IOError(Arc::new(error)).into())
     };
     lapin::Connection::connector(target.uri.clone(), runtime, connect, options).await

@@ -17,12 +17,12 @@ use lapin::options::BasicPublishOptions;
 use lapin::protocol::{AMQPErrorKind, AMQPSoftError};
 use lapin::{BasicProperties, Channel, Confirmation, Error, ErrorKind};
 use punctual_core::channel::{Receipt, SendError};
+use punctual_core::clock::{Clock, within};
 use tokio::sync::oneshot;
 
 use super::connection::{Connection, OpenError};
 use super::url::Target;
 use super::{Config, Place, failure};
-use crate::broker::within;
 use crate::common::link::Link;
 
 /// The most messages that go out together.
@@ -56,11 +56,13 @@ pub(super) struct Groups {
     link: Link<Connection>,
     target: Target,
     config: Config,
+    clock: Arc<dyn Clock>,
 }
 
 impl Groups {
-    pub(super) fn new(config: Config, target: Target) -> Arc<Self> {
-        Arc::new(Self { waiting: Mutex::default(), n_groups: AtomicUsize::new(0), link: Link::new(), target, config })
+    pub(super) fn new(config: Config, target: Target, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let (waiting, n_groups) = (Mutex::default(), AtomicUsize::new(0));
+        Arc::new(Self { waiting, n_groups, link: Link::new(), target, config, clock })
     }
 
     /// Lets a message wait for the next group, starts one if there is room for one, and returns what hears of its turn. Where
@@ -122,7 +124,7 @@ impl Groups {
 
     /// Sends a group and tells each what became of it; returns those that have to be tried by themselves.
     async fn send(&self, group: Vec<Job>) -> Vec<Job> {
-        let Self { target, config, .. } = self;
+        let Self { target, config, clock, .. } = self;
         let all = |group: Vec<Job>, error: SendError| {
             group.into_iter().for_each(|job| job.answer(Err(error.clone())));
             Vec::new()
@@ -135,7 +137,7 @@ impl Groups {
             let problem = format!("{target} is short of memory or disk and takes no messages at the moment");
             return all(group, SendError::Unavailable(problem));
         }
-        let channel = match within(config.connect_timeout, connection.channel()).await {
+        let channel = match within(&**clock, config.connect_timeout, connection.channel()).await {
             Some(Ok(channel)) => channel,
             Some(Err(error)) => return all(group, failure::before(&error, target)),
             None => {
@@ -146,7 +148,7 @@ impl Groups {
         };
 
         let n_heard = connection.heard.so_far();
-        let said = join_all(group.iter().map(|job| within(config.timeout, publish(&channel, job)))).await;
+        let said = join_all(group.iter().map(|job| within(&**clock, config.timeout, publish(&channel, job)))).await;
         let is_whole = said.iter().all(|said| matches!(said, Some(Ok(_))));
         if said.iter().any(|said| matches!(said, Some(Ok(_)))) {
             connection.heard.add();
@@ -209,7 +211,8 @@ impl Groups {
     }
 
     async fn connect(&self) -> Result<Connection, SendError> {
-        let connection: Result<_, OpenError> = Connection::open(&self.target, self.config.connect_timeout).await;
+        let Self { target, config, clock, .. } = self;
+        let connection: Result<_, OpenError> = Connection::open(target, config.connect_timeout, clock).await;
         connection.map_err(|error| failure::connecting(&error, &self.target))
     }
 
@@ -241,6 +244,7 @@ fn is_of_one_message(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample;
 
     fn job(exchange: &str, key: &str) -> Job {
         let place = Place { exchange: exchange.into(), routing_key: "x".into() };
@@ -252,7 +256,7 @@ mod tests {
     fn a_group_has_one_exchange_no_key_twice_and_none_that_was_given_up() {
         let config = Config::default();
         let target = Target::parse(config.url.expose()).unwrap();
-        let groups = Groups::new(config, target);
+        let groups = Groups::new(config, target, sample::clock());
         // The exchange, the key, whether its sender still waits, and the group that it goes out with.
         let rows = [
             ("a", "0", false, None),

@@ -11,7 +11,7 @@ const CALLING: &str = "C0123456789@U0123456789";
 const TOKEN: &str = "xoxb-s3cret";
 
 fn links() -> Server {
-    Server { links: Some(Links::new("https://p.example", b"key")), public_url: None }
+    Server { links: Some(Links::new("https://p.example", b"key")), ..Server::new(sample::clock()) }
 }
 
 fn slack_with(more: &[(&str, &str)], base: &str, server: &Server) -> Slack {
@@ -147,7 +147,8 @@ async fn a_request_in_full() {
     let first = platform.take()[0].json()["blocks"][1]["elements"][0].clone();
     assert_eq!(first["url"], links().links.unwrap().link(Verb::Ack, id));
     assert_eq!((first.get("value"), first.get("action_id")), (None, None));
-    let without_links = slack_with(&[], &hook.replace("/services/T01/B02/hooks3cret", "/api"), &Server::default());
+    let without_links =
+        slack_with(&[], &hook.replace("/services/T01/B02/hooks3cret", "/api"), &Server::new(sample::clock()));
     without_links.send(&message).await.unwrap();
     assert_eq!(platform.take()[0].json()["blocks"].as_array().unwrap().len(), 1);
 
@@ -344,7 +345,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
     assert_eq!(slack.limits(), expect);
     assert_eq!((slack.kind(), slack.receiver(CHANNEL), slack.digest_max().is_some()), ("slack", "slack".into(), true));
     let hook = "https://hooks.slack.com/services/T01/B02/hooks3cret";
-    let hooks_only = Slack::new(&mut fields(&[]), &Server::default()).unwrap();
+    let hooks_only = Slack::new(&mut fields(&[]), &Server::new(sample::clock())).unwrap();
     assert_eq!((slack.check_address(CALLING), slack.check_address(hook)), (Ok(()), Ok(())));
     assert_eq!(hooks_only.check_address(hook), Ok(()));
     assert!(hooks_only.check_address(CHANNEL).unwrap_err().problem.starts_with("the channel has no token"));

@@ -282,7 +282,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
         (telegram.kind(), telegram.receiver(CHAT), telegram.digest_max().is_some(), telegram.check_address(CHAT));
     assert_eq!(told, ("telegram", "telegram".to_owned(), true, Ok(())));
     assert!(telegram.check_address("alice").is_err());
-    let error = crate::setup::make("telegram", fields(&[]), &Server::default()).err().unwrap();
+    let error = crate::setup::make("telegram", fields(&[]), &Server::new(sample::clock())).err().unwrap();
     let expect = "token: is missing; write the bot's token, which @BotFather gives, or token_file and a path";
     assert_eq!(error.to_string(), expect);
 }

@@ -362,7 +362,8 @@ async fn private_targets_are_refused_by_address_and_by_name() {
 
 #[test]
 fn a_channel_of_ones_own_names_its_own_setting() {
-    let make = |pairs: &[(&str, &str)]| crate::setup::make("webhook", sample::settings(pairs), &Server::default());
+    let make =
+        |pairs: &[(&str, &str)]| crate::setup::make("webhook", sample::settings(pairs), &Server::new(sample::clock()));
     let refused = make(&[]).unwrap().check_address("http://127.0.0.1:9000/hook").unwrap_err();
     let expect = "address: 127.0.0.1 is a private address; set the channel's allow_private = true to allow it";
     assert_eq!(refused.to_string(), expect);

@@ -363,7 +363,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
         pairs.push(more);
         assert_eq!(Whatsapp::new(&mut fields(&pairs)).unwrap_err().field, field, "{more:?}");
     }
-    let error = crate::setup::make("whatsapp", fields(&[("token", "x")]), &Server::default()).err().unwrap();
+    let error = crate::setup::make("whatsapp", fields(&[("token", "x")]), &Server::new(sample::clock())).err().unwrap();
     assert_eq!(
         error.to_string(),
         "phone_number_id: is missing; write the id of the number that sends, not the number itself"

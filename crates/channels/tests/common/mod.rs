@@ -5,13 +5,20 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::clock::Clock;
 use punctual_core::id::OccurrenceId;
 use punctual_core::reminder::Address;
+use punctual_engine::SystemClock;
 use punctual_testkit::sample::{instant, once};
 use punctual_testkit::wait;
 
 /// How long anything may take on a machine that is busy compiling.
 const SOON: Duration = Duration::from_secs(60);
+
+/// The machine's clock: the servers are real.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::start())
+}
 
 /// `future`, which ends soon.
 ///

@@ -1,6 +1,7 @@
 //! Bringing the database up to date without serving it.
 
 use anyhow::anyhow;
+use punctual_engine::machine;
 use punctual_store::{postgres, sqlite};
 use serde_json::json;
 
@@ -26,7 +27,7 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
             (report.from, report.to)
         }
         Database::Postgres { url, .. } => {
-            let report = client_runtime()?.block_on(postgres::migrate(url.expose()))?;
+            let report = client_runtime()?.block_on(postgres::migrate(url.expose(), &machine()))?;
             (report.from, report.to)
         }
     };

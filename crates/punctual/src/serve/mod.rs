@@ -16,7 +16,6 @@ pub(crate) mod links;
 mod signals;
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -29,10 +28,10 @@ use punctual_channels::common::links::Links;
 use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
-use punctual_core::clock::{Clock, Random};
+use punctual_core::clock::{Clock, Machine, Random, within};
 use punctual_core::reminder::Address;
 use punctual_core::store::Store;
-use punctual_engine::{Engine, Parts, Settings, SystemClock, SystemRandom, TokioRuntime};
+use punctual_engine::{Engine, Parts, Settings, TokioRuntime, machine};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
@@ -52,15 +51,15 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
-    check_channels(&config)?;
+    let machine = machine();
+    check_channels(&config, &machine.clock)?;
     let descriptors = connections::descriptors::divide();
     let mut signals = signals::Signals::listen().context("cannot listen for signals")?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let random: Arc<dyn Random> = Arc::new(SystemRandom);
+    let Machine { clock, random } = machine.clone();
     paths::make_private_dir(&config.data_dir)
         .with_context(|| format!("cannot make the data directory {}", config.data_dir.display()))?;
     secrets::check(&config)?;
-    let database = open_database(&config.database).await?;
+    let database = open_database(&config.database, &machine).await?;
     let secrets = secrets::all(&config, &database, &*random).await?;
     let mut settings = Settings { shared: secrets.shared.clone(), ..settings(&config, &*random) };
     settings.sends_max = settings.sends_max.min(descriptors.sends_max);
@@ -69,7 +68,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let address = listener.local_addr().context("the listening socket has no address")?;
     let url = place::url_of(address);
     let local_links = LocalLinks::of(&config, &url);
-    let server = server(&config, &url, &secrets);
+    let server = server(&config, &url, &secrets, &clock);
     let links = server.links.clone();
     let mut channels = channels(&config, Some(secrets.webhook), server)?;
     if let Opened::Postgres(store) = &database {
@@ -120,8 +119,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     drop(place);
     // Whoever receives it may be gone already, if the listener failed.
     let _ = stop.send(true);
-    let grace_ends = clock.now() + REQUESTS_GRACE;
-    if within(&*clock, grace_ends, serving).await.is_none() {
+    if within(&*clock, REQUESTS_GRACE, serving).await.is_none() {
         tracing::warn!("some requests did not end in time");
     }
     running.stop().await;
@@ -144,11 +142,11 @@ impl Opened {
     }
 }
 
-async fn open_database(database: &Database) -> anyhow::Result<Opened> {
+async fn open_database(database: &Database, machine: &Machine) -> anyhow::Result<Opened> {
     let path = match database {
         Database::Sqlite(path) => path,
         Database::Postgres { url, .. } => {
-            return Ok(Opened::Postgres(Arc::new(PostgresStore::open(url.expose()).await?)));
+            return Ok(Opened::Postgres(Arc::new(PostgresStore::open(url.expose(), machine).await?)));
         }
     };
     if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
@@ -199,15 +197,15 @@ async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
 }
 
 /// What all channels are told about this server, which listens at `url`.
-fn server(config: &Config, url: &str, secrets: &secrets::Secrets) -> setup::Server {
+fn server(config: &Config, url: &str, secrets: &secrets::Secrets, clock: &Arc<dyn Clock>) -> setup::Server {
     let public_url = config.public_url.clone().unwrap_or_else(|| url.to_owned());
     let links = Links::new(&public_url, secrets.link.expose().as_bytes());
-    setup::Server { public_url: Some(public_url), links: Some(links) }
+    setup::Server { clock: Arc::clone(clock), public_url: Some(public_url), links: Some(links) }
 }
 
 /// Refuses settings of channels that cannot be right, before anything is made or opened.
-pub(crate) fn check_channels(config: &Config) -> anyhow::Result<()> {
-    let server = setup::Server::default();
+pub(crate) fn check_channels(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<()> {
+    let server = setup::Server::new(Arc::clone(clock));
     let mut made: BTreeMap<String, Arc<dyn Channel>> = BTreeMap::new();
     for wanted in &config.channels {
         made.insert(wanted.name.clone(), channel(wanted, &server)?);
@@ -321,14 +319,6 @@ fn say_ready(address: SocketAddr, config: &Config, node: &str, local_links: Opti
     if io::stderr().is_terminal() {
         eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");
         eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database);
-    }
-}
-
-/// What `work` leads to, if it ends before `at`.
-async fn within<T>(clock: &dyn Clock, at: jiff::Timestamp, work: impl Future<Output = T>) -> Option<T> {
-    tokio::select! {
-        done = work => Some(done),
-        () = clock.sleep_until(at) => None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use punctual_core::clock::Clock;
+use punctual_engine::machine;
 use punctual_store::postgres::Session;
 
 use crate::books::Books;
@@ -30,7 +31,7 @@ async fn whatever_a_stranger_says_to_the_nodes_nothing_is_late_lost_or_early() {
     cluster.until_divided().await;
     cluster.sql("create role stranger login");
     let url = cluster.postgres.url(&cluster.database).replace("punctual@", "stranger@");
-    let stranger = Session::open(&url).await.unwrap();
+    let stranger = Session::open(&url, &machine()).await.unwrap();
     for table in ["node", "occurrence", "hold", "recall"] {
         let denied = stranger.texts(&format!("select 'x' from punctual.{table}")).await.unwrap_err().to_string();
         assert!(denied.contains("permission denied"), "{table}: {denied}");

@@ -1,5 +1,7 @@
 //! Whether a database is well.
 
+use punctual_core::clock::Machine;
+
 use super::fault::Fault;
 use super::migrate::{self, known};
 use super::open::{OpenError, pool};
@@ -26,8 +28,8 @@ pub struct CheckReport {
 }
 
 /// Looks at the database at `url` without changing it; servers may be using it.
-pub async fn check(url: &str) -> Result<CheckReport, OpenError> {
-    let pool = pool(url)?;
+pub async fn check(url: &str, machine: &Machine) -> Result<CheckReport, OpenError> {
+    let pool = pool(url, machine)?;
     let of = |fault| OpenError::of(pool.url(), fault);
     let db = pool.get(Urgency::Normal).await.map_err(of)?;
     let looked = look(&db).await;

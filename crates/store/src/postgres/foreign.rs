@@ -5,6 +5,7 @@
 
 use std::error::Error;
 
+use punctual_core::clock::Machine;
 use punctual_core::store::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type, accepts};
@@ -28,9 +29,9 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    pub(crate) async fn open(url: &str) -> Result<Self, ForeignError> {
+    pub(crate) async fn open(url: &str, machine: &Machine) -> Result<Self, ForeignError> {
         let this = Self {
-            pool: open::pool(url).map_err(|error| match error {
+            pool: open::pool(url, machine).map_err(|error| match error {
                 OpenError::Url(why) => ForeignError::Url(format!("the URL cannot be used: {why}")),
                 other => ForeignError::Url(other.to_string()),
             })?,

@@ -4,12 +4,13 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use punctual_core::clock::within;
 use punctual_core::store::{Ears, Heard, StoreError};
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
 
 use super::fault::Fault;
-use super::pool::{Pool, in_time};
+use super::pool::Pool;
 use super::tell::{CHANNEL, understand};
 
 /// News that nobody has heard yet; when there are more, one look stands for all that are dropped.
@@ -55,7 +56,8 @@ pub(super) async fn listen(pool: &Pool) -> Result<Listener, Fault> {
             }
         }
     });
-    let listening = in_time(ANSWERED_WITHIN, client.batch_execute(&format!("listen {CHANNEL}"))).await;
+    let listening =
+        within(&*pool.machine().clock, ANSWERED_WITHIN, client.batch_execute(&format!("listen {CHANNEL}"))).await;
     listening.ok_or_else(|| Fault::Lost("the server does not answer".into()))??;
     Ok(Listener { heard, _client: client })
 }

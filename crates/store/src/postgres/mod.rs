@@ -54,6 +54,7 @@ use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
+use punctual_core::clock::Machine;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
@@ -130,8 +131,8 @@ impl PostgresStore {
     /// Connects to the database at `url` and brings its schema up to date.
     ///
     /// Refuses a server older than PostgreSQL 14, and a schema newer than this program. Several may open it at once.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
-        open::open(url).await
+    pub async fn open(url: &str, machine: &Machine) -> Result<Self, OpenError> {
+        open::open(url, machine).await
     }
 
     /// Tells the functions that other clients call in SQL what this node would accept. The last node to say so counts.
@@ -206,8 +207,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Brings the database at `url` up to date without serving it.
-pub async fn migrate(url: &str) -> Result<MigrateReport, OpenError> {
-    migrate::up(&open::pool(url)?).await
+pub async fn migrate(url: &str, machine: &Machine) -> Result<MigrateReport, OpenError> {
+    migrate::up(&open::pool(url, machine)?).await
 }
 
 #[async_trait]

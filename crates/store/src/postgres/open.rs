@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use punctual_core::clock::Machine;
 use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 
@@ -58,14 +59,14 @@ impl OpenError {
     }
 }
 
-pub(super) fn pool(url: &str) -> Result<Pool, OpenError> {
+pub(super) fn pool(url: &str, machine: &Machine) -> Result<Pool, OpenError> {
     let url = Url::parse(url)?;
     let tls = tls::connector(&url.verify)?;
-    Ok(Pool::new(url, tls))
+    Ok(Pool::new(url, tls, machine.clone()))
 }
 
-pub(super) async fn open(url: &str) -> Result<PostgresStore, OpenError> {
-    let pool = pool(url)?;
+pub(super) async fn open(url: &str, machine: &Machine) -> Result<PostgresStore, OpenError> {
+    let pool = pool(url, machine)?;
     migrate::up(&pool).await?;
     Ok(PostgresStore { pool, own: Mutex::new(Shards::NONE), unsure: Mutex::default(), gathering: Gathering::new() })
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use punctual_core::clock::{Machine, within};
 use punctual_core::store::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::types::{ToSql, Type};
@@ -66,23 +67,29 @@ pub(super) struct Pool {
     urgent: Semaphore,
     normal: Semaphore,
     n_queries: AtomicU64,
+    machine: Machine,
 }
 
 impl Pool {
-    pub(super) fn new(url: Url, tls: MakeRustlsConnect) -> Self {
+    pub(super) fn new(url: Url, tls: MakeRustlsConnect, machine: Machine) -> Self {
         Self {
             url,
             tls,
-            way: Way::new(),
+            way: Way::new(machine.clone()),
             idle: Mutex::default(),
             urgent: Semaphore::new(URGENT_MAX),
             normal: Semaphore::new(NORMAL_MAX),
             n_queries: AtomicU64::new(0),
+            machine,
         }
     }
 
     pub(super) fn url(&self) -> &Url {
         &self.url
+    }
+
+    pub(super) fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     pub(super) fn queries(&self) -> u64 {
@@ -149,7 +156,7 @@ impl Pool {
             Pass::Closed(error) => return Err(Fault::Store(error)),
             Pass::Try(turn) => turn,
         };
-        match reach(&self.url, &self.tls, None).await {
+        match reach(&self.url, &self.tls, None, &self.machine).await {
             Ok((bare, host)) => {
                 self.idle().push(kept_alive(bare));
                 self.way.opened(host);
@@ -167,7 +174,7 @@ impl Pool {
     /// A connection that the caller keeps alive.
     pub(super) async fn connect_bare(&self) -> Result<Bare, Fault> {
         self.pass().await?;
-        let reached = reach(&self.url, &self.tls, self.way.host()).await;
+        let reached = reach(&self.url, &self.tls, self.way.host(), &self.machine).await;
         Ok(reached.inspect_err(|_| self.way.doubt())?.0)
     }
 
@@ -262,7 +269,7 @@ impl Connection<'_> {
     /// What the server says to a statement.
     async fn said<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Fault> {
         let answer = match self.within {
-            Some(within) => in_time(within, answer).await,
+            Some(span) => within(&*self.pool.machine.clock, span, answer).await,
             None => Some(answer.await),
         };
         match answer {
@@ -325,12 +332,6 @@ impl Drop for Connection<'_> {
             self.pool.idle().push(client);
         }
     }
-}
-
-/// What `work` leads to, if it ends within `span`.
-#[expect(clippy::disallowed_methods, reason = "a connection that swallows what is sent is noticed by time alone")]
-pub(super) async fn in_time<T>(span: Duration, work: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(span, work).await.ok()
 }
 
 /// Whether what failed may be done again, as if it had never been tried.

@@ -4,11 +4,11 @@
 //! hides the socket. So a socket is made here, looked at, and handed to the driver. The order, the time and the kinds of
 //! server that can be asked for are libpq's.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 
 use futures_util::future::{Either, select};
+use punctual_core::clock::{Clock, Machine, Random, within};
 use punctual_core::store::StoreError;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
@@ -18,7 +18,6 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::Fault;
-use super::pool::in_time;
 use super::stream::Stream;
 use super::url::{Place, Url, Wanted};
 
@@ -28,8 +27,13 @@ pub(super) type Bare =
 
 /// Connects to the first host that answers and is what the URL asks for; returns its place in the URL as well. The host at `first`
 /// is tried before all others.
-pub(super) async fn reach(url: &Url, tls: &MakeRustlsConnect, first: Option<usize>) -> Result<(Bare, usize), Fault> {
-    let order = order(url, first);
+pub(super) async fn reach(
+    url: &Url,
+    tls: &MakeRustlsConnect,
+    first: Option<usize>,
+    machine: &Machine,
+) -> Result<(Bare, usize), Fault> {
+    let order = order(url, first, &*machine.random);
     let mut refusals = Vec::new();
     let rounds: &[Wanted] = match url.wanted {
         Wanted::PreferStandby => &[Wanted::Standby, Wanted::Any],
@@ -39,7 +43,7 @@ pub(super) async fn reach(url: &Url, tls: &MakeRustlsConnect, first: Option<usiz
         refusals.clear();
         for index in &order {
             let place = &url.places[*index];
-            match at(url, tls, place, *wanted).await {
+            match at(url, tls, place, *wanted, &*machine.clock).await {
                 Ok(bare) => return Ok((bare, *index)),
                 Err(why) if url.places.len() == 1 => refusals.push(why),
                 Err(why) => refusals.push(format!("{place}: {why}")),
@@ -50,11 +54,10 @@ pub(super) async fn reach(url: &Url, tls: &MakeRustlsConnect, first: Option<usiz
 }
 
 /// The order in which hosts are tried.
-fn order(url: &Url, first: Option<usize>) -> Vec<usize> {
+fn order(url: &Url, first: Option<usize>, random: &dyn Random) -> Vec<usize> {
     let mut order: Vec<usize> = (0..url.places.len()).collect();
     if url.config.get_load_balance_hosts() == LoadBalanceHosts::Random {
-        let random = RandomState::new();
-        order.sort_by_cached_key(|index| random.hash_one(index));
+        order.sort_by_cached_key(|_| random.ten());
     }
     // Stable: the others stay in their order.
     order.sort_by_key(|index| Some(*index) != first);
@@ -62,12 +65,18 @@ fn order(url: &Url, first: Option<usize>) -> Vec<usize> {
 }
 
 /// Connects to one host, whichever of its addresses answers; or says why not.
-async fn at(url: &Url, tls: &MakeRustlsConnect, place: &Place, wanted: Wanted) -> Result<Bare, String> {
+async fn at(
+    url: &Url,
+    tls: &MakeRustlsConnect,
+    place: &Place,
+    wanted: Wanted,
+    clock: &dyn Clock,
+) -> Result<Bare, String> {
     let silent = || "the server does not answer".to_owned();
     let name = match &place.host {
         Host::Unix(directory) => {
             let path = directory.join(format!(".s.PGSQL.{}", place.port));
-            let reached = in_time(url.each_within, async {
+            let reached = within(clock, url.each_within, async {
                 let stream = UnixStream::connect(path).await.map_err(unreachable)?;
                 greet(url, tls, Stream::Unix(stream), place, wanted).await
             });
@@ -75,11 +84,11 @@ async fn at(url: &Url, tls: &MakeRustlsConnect, place: &Place, wanted: Wanted) -
         }
         Host::Tcp(name) => name,
     };
-    let found = in_time(url.each_within, lookup_host((name.as_str(), place.port))).await;
+    let found = within(clock, url.each_within, lookup_host((name.as_str(), place.port))).await;
     let addresses = found.ok_or_else(silent)?.map_err(unreachable)?;
     let mut why = "the name has no address".to_owned();
     for address in addresses {
-        let reached = in_time(url.each_within, async {
+        let reached = within(clock, url.each_within, async {
             let stream = tcp(url, address).await.map_err(unreachable)?;
             greet(url, tls, Stream::Tcp(stream), place, wanted).await
         });
@@ -161,8 +170,10 @@ fn unreachable(error: io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::net::Ipv4Addr;
 
+    use punctual_testkit::random::SeededRandom;
     use tokio::net::{TcpListener, TcpSocket};
 
     use super::*;
@@ -181,13 +192,12 @@ mod tests {
 
     #[test]
     fn the_host_that_works_is_tried_first_and_the_others_in_their_order() {
+        let random = SeededRandom::new(7);
         let url = Url::parse("postgres://a,b,c/life").unwrap();
-        assert_eq!(order(&url, None), [0, 1, 2]);
-        assert_eq!(order(&url, Some(2)), [2, 0, 1]);
+        assert_eq!(order(&url, None, &random), [0, 1, 2]);
+        assert_eq!(order(&url, Some(2), &random), [2, 0, 1]);
         let url = Url::parse("postgres://a,b,c/life?load_balance_hosts=random").unwrap();
-        let mut random = order(&url, Some(1));
-        assert_eq!(random[0], 1);
-        random.sort_unstable();
-        assert_eq!(random, [0, 1, 2]);
+        let orders: BTreeSet<Vec<usize>> = (0..50).map(|_| order(&url, Some(1), &random)).collect();
+        assert_eq!(orders, BTreeSet::from([vec![1, 0, 2], vec![1, 2, 0]]), "the others in any order");
     }
 }

@@ -1,5 +1,6 @@
 //! A plain session, as any other client's: for measuring what plain SQL costs, and for looking.
 
+use punctual_core::clock::Machine;
 use punctual_core::store::StoreError;
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
@@ -14,8 +15,8 @@ pub struct Session {
 
 impl Session {
     /// Connects to the database at `url`.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
-        let pool = pool(url)?;
+    pub async fn open(url: &str, machine: &Machine) -> Result<Self, OpenError> {
+        let pool = pool(url, machine)?;
         let client = pool.connect().await.map_err(|fault| OpenError::of(pool.url(), fault))?;
         Ok(Self { client })
     }

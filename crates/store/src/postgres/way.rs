@@ -4,13 +4,12 @@
 //! others wait for what it finds. Tries that fail come ever less often, up to once a second, and by chance not all nodes'
 //! at the same moment: a server that starts is not run down, and one that is back is noticed within a second.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use punctual_core::clock::Machine;
 use punctual_core::store::StoreError;
 use tokio::sync::MutexGuard as Turn;
-use tokio::time::Instant;
 
 /// How long it is waited after the first try that failed. It doubles with each.
 const WAIT_MIN: Duration = Duration::from_millis(50);
@@ -21,6 +20,7 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 pub(super) struct Way {
     trying: tokio::sync::Mutex<()>,
     known: Mutex<Known>,
+    machine: Machine,
 }
 
 struct Known {
@@ -32,8 +32,8 @@ struct Known {
     n_failed: u32,
     /// What the last of them failed with.
     error: Option<StoreError>,
-    /// When the next may begin.
-    not_before: Option<Instant>,
+    /// When the next may begin, by how long the clock has run.
+    not_before: Option<Duration>,
     /// Which host answered.
     host: Option<usize>,
 }
@@ -50,9 +50,9 @@ pub(super) enum Pass<'w> {
 
 impl Way {
     /// Nothing is known yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(machine: Machine) -> Self {
         let known = Known { in_doubt: true, n_tried: 0, n_failed: 0, error: None, not_before: None, host: None };
-        Self { trying: tokio::sync::Mutex::default(), known: Mutex::new(known) }
+        Self { trying: tokio::sync::Mutex::default(), known: Mutex::new(known), machine }
     }
 
     /// Waits until it is known whether the server can be reached, or it is the caller's turn to find out.
@@ -73,12 +73,13 @@ impl Way {
                 _ => known.not_before,
             }
         };
+        let clock = &self.machine.clock;
         if let Some(not_before) = not_before {
-            wait_until(not_before).await;
+            clock.pause(not_before.saturating_sub(clock.run_for())).await;
         }
         // Counted from its beginning: a try that is dropped half-way also makes the next one wait.
         let mut known = self.known();
-        known.not_before = Some(after(wait(known.n_failed)));
+        known.not_before = Some(clock.run_for() + wait(known.n_failed, self.machine.random.unit()));
         Pass::Try(turn)
     }
 
@@ -123,48 +124,79 @@ impl Way {
     }
 }
 
-/// How long to wait after so many failures, less up to a half of it by chance.
-fn wait(n_failed: u32) -> Duration {
+/// How long to wait after so many failures, less up to a half of it by `chance`, which is between 0 and 1.
+fn wait(n_failed: u32, chance: f64) -> Duration {
     let whole = WAIT_MIN.saturating_mul(1 << n_failed.min(8)).min(WAIT_MAX);
-    // A hasher's seed is different every time, and nothing but the moment of a try depends on it.
-    let chance = (RandomState::new().hash_one(n_failed) >> 32) as f64 / f64::from(u32::MAX);
     whole.mul_f64(1.0 - chance / 2.0)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a span between two tries, by the machine's monotonic clock")]
-fn after(span: Duration) -> Instant {
-    Instant::now() + span
-}
-
-#[expect(clippy::disallowed_methods, reason = "a span between two tries, by the machine's monotonic clock")]
-async fn wait_until(at: Instant) {
-    tokio::time::sleep_until(at).await;
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+
+    use jiff::{SignedDuration, Timestamp};
+    use punctual_core::clock::Random;
+    use punctual_testkit::clock::ManualClock;
+
     use super::*;
 
+    /// Longer than any wait between two tries.
+    const SECOND: SignedDuration = SignedDuration::from_secs(1);
+
+    /// Always the same chance: nothing is taken from a wait.
+    struct Never;
+
+    impl Random for Never {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0);
+        }
+    }
+
+    fn way() -> (ManualClock, Way) {
+        let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
+        let machine = Machine { clock: Arc::new(clock.clone()), random: Arc::new(Never) };
+        (clock, Way::new(machine))
+    }
+
     #[test]
-    fn waits_grow_to_a_second_and_are_never_all_the_same() {
+    fn waits_grow_to_a_second_and_chance_shortens_them_by_up_to_a_half() {
         for n_failed in 0..100 {
             let whole = Duration::from_millis(50 << n_failed.min(5)).min(WAIT_MAX);
-            let waits: Vec<_> = (0..50).map(|_| wait(n_failed)).collect();
-            assert!(waits.iter().all(|wait| *wait <= whole && *wait >= whole / 2), "{n_failed}: {waits:?}");
-            assert!(waits.iter().any(|wait| *wait != waits[0]), "{n_failed}: {waits:?}");
+            assert_eq!((wait(n_failed, 0.0), wait(n_failed, 1.0)), (whole, whole / 2), "{n_failed}");
+        }
+    }
+
+    #[tokio::test]
+    async fn tries_that_fail_come_ever_less_often_whatever_the_clock_is_set_to() {
+        let (clock, way) = way();
+        let Pass::Try(mut turn) = way.pass().await else { panic!("nothing is known yet") };
+        for millis in [50, 100, 200, 400, 800, 1000, 1000] {
+            way.failed(StoreError::Unavailable("down".into()));
+            drop(turn);
+            let mut next = pin!(way.pass());
+            assert!(futures_util::poll!(&mut next).is_pending());
+            assert_eq!(clock.until_next(), Some(SignedDuration::from_millis(millis)));
+            clock.set(Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1));
+            clock.advance(SignedDuration::from_millis(millis - 1));
+            assert!(futures_util::poll!(&mut next).is_pending(), "{millis} ms have not passed");
+            clock.advance(SignedDuration::from_millis(1));
+            let Pass::Try(now) = next.await else { panic!("nobody else tries") };
+            turn = now;
         }
     }
 
     #[tokio::test]
     async fn one_tries_and_all_who_wait_learn_what_it_found() {
-        let way = Way::new();
+        let (clock, way) = way();
         let Pass::Try(turn) = way.pass().await else { panic!("nothing is known yet") };
         let (a, b) = (way.pass(), way.pass());
-        let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
+        let (mut a, mut b) = (pin!(a), pin!(b));
         assert!(futures_util::poll!(&mut a).is_pending() && futures_util::poll!(&mut b).is_pending());
         way.failed(StoreError::Unavailable("down".into()));
         drop(turn);
         assert!(matches!(a.await, Pass::Closed(_)) && matches!(b.await, Pass::Closed(_)));
+        clock.advance(SECOND);
         let Pass::Try(turn) = way.pass().await else { panic!("the next try is somebody's") };
         way.opened(1);
         drop(turn);
@@ -176,9 +208,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_try_that_was_dropped_is_made_by_the_next() {
-        let way = Way::new();
+        let (clock, way) = way();
         let Pass::Try(turn) = way.pass().await else { panic!("nothing is known yet") };
         drop(turn);
+        clock.advance(SECOND);
         assert!(matches!(way.pass().await, Pass::Try(_)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 
+use punctual_engine::machine;
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::servers::Postgres;
 use tokio::sync::mpsc;
@@ -49,6 +50,6 @@ impl Listener {
 /// A new database with the schema in it, and its name.
 pub(crate) async fn database(server: &Postgres) -> (PostgresStore, String) {
     let name = server.new_database(None);
-    let store = PostgresStore::open(&server.url(&name)).await.expect("the database can be used");
+    let store = PostgresStore::open(&server.url(&name), &machine()).await.expect("the database can be used");
     (store, name)
 }

@@ -1,5 +1,6 @@
 //! The functions' text is put in place when it changes, and a newer program's stays.
 
+use punctual_engine::machine;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_testkit::servers::Postgres;
 
@@ -19,7 +20,7 @@ async fn a_changed_text_is_put_in_place_and_a_newer_programs_text_stays() {
     for (program, stays) in [("{0,0,0}", false), (&ours[..ours.find(' ').unwrap()], false), ("{999,0,0}", true)] {
         sql(OTHER);
         sql(&format!("update punctual.functions set program = '{program}', hash = 'other'"));
-        postgres::migrate(&server.url(&name)).await.unwrap();
+        postgres::migrate(&server.url(&name), &machine()).await.unwrap();
         assert_eq!(sql("select punctual.actor() = 'other'"), if stays { "t" } else { "f" }, "{program}");
         let expect = if stays { format!("{program} other") } else { ours.clone() };
         assert_eq!(sql(kept), expect, "{program}");
@@ -33,7 +34,7 @@ async fn the_same_text_is_not_put_in_place_again() {
     let rows =
         "select string_agg(xmin::text, ' ' order by oid) from pg_proc where pronamespace = 'punctual'::regnamespace";
     let before = server.sql(&name, rows);
-    postgres::migrate(&server.url(&name)).await.unwrap();
+    postgres::migrate(&server.url(&name), &machine()).await.unwrap();
     assert_eq!(server.sql(&name, rows), before);
 }
 
@@ -54,7 +55,7 @@ async fn a_function_with_other_arguments_takes_the_place_of_the_one_before() {
          create function punctual.unwanted() returns void language sql as ''; \
          create role shop login; grant execute on function punctual.cancel(uuid), punctual.remove_event(text) to shop; \
          update punctual.functions set hash = 'other'");
-    postgres::migrate(&server.url(&name)).await.unwrap();
+    postgres::migrate(&server.url(&name), &machine()).await.unwrap();
     assert_eq!(sql(all), expect);
     let callable = "select string_agg(p.proname, ' ' order by p.proname) from pg_proc p \
                     where p.pronamespace = 'punctual'::regnamespace and has_function_privilege('shop', p.oid, 'execute')";
@@ -69,7 +70,7 @@ async fn a_role_that_may_not_put_functions_in_place_can_start() {
                   grant select, insert, update, delete on all tables in schema punctual to app; \
                   update punctual.functions set hash = 'other'";
     server.sql(&name, rights);
-    PostgresStore::open(&server.url(&name).replace("punctual@", "app@")).await.unwrap();
+    PostgresStore::open(&server.url(&name).replace("punctual@", "app@"), &machine()).await.unwrap();
     assert_eq!(server.sql(&name, "select hash from punctual.functions"), "other");
 }
 
@@ -82,7 +83,7 @@ async fn a_schema_from_before_the_first_release_is_refused_untouched() {
         "create schema punctual; create table punctual.migration (version integer primary key, \
          at timestamptz not null default now()); insert into punctual.migration values (1), (2)",
     );
-    let refused = PostgresStore::open(&server.url(&name)).await.err().unwrap().to_string();
+    let refused = PostgresStore::open(&server.url(&name), &machine()).await.err().unwrap().to_string();
     assert!(refused.contains("before the first release") && refused.contains("use another database"), "{refused}");
     let tables = "select count(*) from pg_class where relnamespace = 'punctual'::regnamespace and relkind = 'r'";
     assert_eq!(server.sql(&name, tables), "1");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use punctual_engine::machine;
 use punctual_store::postgres;
 use punctual_testkit::servers::Postgres;
 use tokio_postgres::Client;
@@ -112,7 +113,9 @@ async fn a_lock_that_anybody_can_take_keeps_no_node_from_starting() {
     assert!(is_denied(&nobody, "create schema punctual").await);
     let url = server.url(&name);
     // Two at once, where there is nothing yet.
-    let (one, other) = soon(async { tokio::join!(postgres::migrate(&url), postgres::migrate(&url)) }).await;
+    let machine = machine();
+    let (one, other) =
+        soon(async { tokio::join!(postgres::migrate(&url, &machine), postgres::migrate(&url, &machine)) }).await;
     one.unwrap();
     other.unwrap();
     for locking in [
@@ -129,7 +132,7 @@ async fn an_owner_that_may_make_no_roles_migrates_all_the_same() {
     server.sql("postgres", "create role plain login");
     server.sql("postgres", "create database app owner plain");
     let url = server.url("app").replace("punctual@", "plain@");
-    postgres::migrate(&url).await.unwrap();
+    postgres::migrate(&url, &machine()).await.unwrap();
     let made = "select count(*) from pg_roles where rolname = 'punctual_client'";
     assert_eq!(server.sql("app", made), "0");
     // Later, by somebody who may.
@@ -149,7 +152,7 @@ async fn many_databases_of_one_cluster_migrate_at_once() {
     let tasks: Vec<_> = names
         .iter()
         .flat_map(|name| [server.url(name), server.url(name)])
-        .map(|url| tokio::spawn(async move { postgres::migrate(&url).await }))
+        .map(|url| tokio::spawn(async move { postgres::migrate(&url, &machine()).await }))
         .collect();
     for task in tasks {
         task.await.unwrap().unwrap();

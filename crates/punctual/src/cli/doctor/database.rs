@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use punctual_engine::machine;
 use punctual_store::{postgres, sqlite};
 
 use super::Check;
@@ -19,7 +20,7 @@ pub(super) async fn check(database: &Database) -> Vec<Check> {
 }
 
 async fn server(url: &str) -> Vec<Check> {
-    let report = match postgres::check(url).await {
+    let report = match postgres::check(url, &machine()).await {
         Ok(report) => report,
         Err(error) => {
             let advice = "check that the server runs, and the URL's host, port, user and password";

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use punctual_core::clock::Clock;
-use punctual_engine::SystemClock;
+use punctual_engine::machine;
 use punctual_store::postgres::{AdoptError, Adoption, TableCount};
 use punctual_store::sqlite;
 use serde_json::json;
@@ -39,7 +39,8 @@ pub(super) async fn run(path: &Path, into: Option<&str>, applies: bool, context:
         }
         Err(problem) => return Err(Usage(format!("--database: {problem}")).into()),
     };
-    let mut adoption = Adoption::open(path, url.expose(), !applies, SystemClock::read())?;
+    let machine = machine();
+    let mut adoption = Adoption::open(path, url.expose(), !applies, &machine)?;
     if applies {
         adoption.prepare().await?;
     }
@@ -49,7 +50,7 @@ pub(super) async fn run(path: &Path, into: Option<&str>, applies: bool, context:
     if applies {
         let n_reminders = before.iter().find(|count| count.table == "reminder").map_or(0, |count| count.in_file);
         let mut progress = Progress::begin("moving", n_reminders);
-        let copied = copy(&mut adoption, &mut progress).await;
+        let copied = copy(&mut adoption, &mut progress, &*machine.clock).await;
         seconds = progress.end();
         copied.map_err(|error| {
             anyhow::Error::from(error).context("it was cut off; the same command goes on from there")
@@ -74,8 +75,7 @@ pub(super) async fn run(path: &Path, into: Option<&str>, applies: bool, context:
     if is_whole { Ok(()) } else { Err(Said.into()) }
 }
 
-async fn copy(adoption: &mut Adoption, progress: &mut Progress) -> Result<(), AdoptError> {
-    let clock = SystemClock::start();
+async fn copy(adoption: &mut Adoption, progress: &mut Progress, clock: &dyn Clock) -> Result<(), AdoptError> {
     let mut waits = TRY_AGAIN_AFTER.into_iter();
     loop {
         match adoption.step().await {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use punctual_core::zone::Zone;
+use punctual_engine::machine;
 use punctual_store::foreign::{Foreign, ForeignTable};
 
 use super::kind::{self, KINDS, Kind};
@@ -57,7 +58,7 @@ impl SourceArgs {
         let zone =
             Zone::named(&self.source_tz).map_err(|invalid| Usage(format!("--source-tz: {}", invalid.problem)))?;
         let asked = self.kind.as_deref().map(kind::named).transpose()?;
-        let database = match Foreign::open(&self.url()?).await {
+        let database = match Foreign::open(&self.url()?, &machine()).await {
             Err(punctual_store::foreign::ForeignError::Url(why)) => return Err(Usage(format!("SOURCE: {why}")).into()),
             opened => opened?,
         };

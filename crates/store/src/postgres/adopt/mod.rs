@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
+use punctual_core::clock::Machine;
 use punctual_core::store::StoreError;
 use rusqlite::params;
 use rusqlite::types::Value;
@@ -121,13 +122,13 @@ impl From<Fault> for AdoptError {
 impl Adoption {
     /// Opens both. The file stays locked as long as this lives, so that no server changes it meanwhile; with `to_look` a server
     /// may have it open, and nothing can be copied.
-    pub fn open(path: &Path, url: &str, to_look: bool, now: Timestamp) -> Result<Self, AdoptError> {
+    pub fn open(path: &Path, url: &str, to_look: bool, machine: &Machine) -> Result<Self, AdoptError> {
         let file = Export::open(path, !to_look)?;
         let (found, known) = (file.version(), sqlite::schema_known());
         if found < known {
             return Err(AdoptError::TooOld { path: path.display().to_string(), found, known });
         }
-        let pool = open::pool(url)?;
+        let (pool, now) = (open::pool(url, machine)?, machine.clock.now());
         Ok(Self { file, pool, now, phase: Phase::Plain(&PLAINS[0]), after: None, copied: BTreeMap::new() })
     }
 
