@@ -25,6 +25,7 @@ pub fn output(command: &mut Command) -> Output {
 ///
 /// # Panics
 /// When it does not end; it is killed.
+#[expect(clippy::disallowed_methods, reason = "another process is waited for, and its time is real")]
 pub fn output_of(child: Child) -> Output {
     let pid = Pid::from_child(&child);
     let (ended, waits) = channel::<()>();

@@ -383,6 +383,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
     async fn work_keeps_its_turn_when_its_caller_has_gone_away() {
         let turns = Arc::new(Semaphore::new(1));
         let ((begun, has_begun), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());

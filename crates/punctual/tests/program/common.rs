@@ -173,6 +173,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    #[expect(clippy::disallowed_methods, reason = "another process is waited for, and its time is real")]
     fn start(mut command: Command, data_dir: PathBuf, key: Option<&(&str, &str)>) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = lines_of(child.stderr.take().unwrap());
@@ -243,6 +244,7 @@ impl Server {
     }
 
     /// Waits for a line of its log that has `words` in it.
+    #[expect(clippy::disallowed_methods, reason = "another process is waited for, and its time is real")]
     pub(crate) fn wait_for_log(&self, words: &str) {
         while !self.lines.recv_timeout(DEADLINE).unwrap().contains(words) {}
     }
@@ -252,6 +254,7 @@ impl Server {
     }
 
     /// Asks it to stop, and waits until it has. Returns how it ended and what it logged.
+    #[expect(clippy::disallowed_methods, reason = "another process is waited for, and its time is real")]
     pub(crate) fn stop(mut self) -> (ExitStatus, Vec<String>) {
         self.terminate();
         let mut seen = Vec::new();
