@@ -371,11 +371,6 @@ impl Lanes {
         }
     }
 
-    /// Whether more is due than can be sent at once.
-    pub(super) fn is_burst(&self, now: Timestamp) -> bool {
-        self.lanes.values().any(|lane| lane.is_burst(now))
-    }
-
     /// Takes half of the flights that wait for slow receivers, so that they do not take the room of others.
     pub(super) fn shed_slow(&mut self, now: Timestamp) -> Vec<Arc<Flight>> {
         self.lanes.values_mut().flat_map(|lane| lane.shed_if_slow(now)).collect()

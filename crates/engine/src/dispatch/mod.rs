@@ -147,11 +147,6 @@ impl Dispatcher {
         }
     }
 
-    /// Whether more is due than can be sent at once.
-    pub(crate) fn is_burst(&self) -> bool {
-        lock(&self.lanes).is_burst(self.node.now())
-    }
-
     /// Gives back half of the flights that wait for slow receivers, so that they do not take the room of others.
     pub(crate) fn shed_slow_lanes(&self) {
         let now = self.node.now();
