@@ -448,6 +448,31 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_that_should_not_be_there_stops_no_settle() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = open(&server.url(&database)).await;
+    store.create(create(&due(2))).await.unwrap();
+    let claims = store.claim(claim("a", 10)).await.unwrap();
+    let settlements: Vec<_> = claims.to_send.iter().map(delivered).collect();
+    let (id, end) = (settlements[0].id(), settlements[0].attempt.as_ref().unwrap());
+    let key = end.attempt_key.as_ref().unwrap();
+    server.sql(
+        &database,
+        &format!(
+            "insert into punctual.attempt (reminder_id, run, number, channel, address, attempt_key, status, started_at) \
+             values ('{}', {}, 99, 'console', '', '{key}', 'sent', now())",
+            id.reminder, id.run
+        ),
+    );
+    assert_eq!(store.settle(settlements, now()).await.unwrap().lost, []);
+    for claimed in &claims.to_send {
+        let trail = store.occurrences(claimed.reminder.id, None, 1).await.unwrap().remove(0);
+        assert!(trail.occurrence.state.is_final(), "{trail:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tls_is_used_and_checked_as_the_url_asks() {
     let Some(server) = Postgres::start_with(PostgresOptions { tls: true, ..PostgresOptions::default() }) else {
         return;
