@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::decide::later;
+use crate::clock::later;
 use crate::occurrence::{Occurrence, State};
 use crate::shard::shard_of;
 use crate::user::User;

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::alert::is_told_of;
 use crate::channel::{SendError, WAIT_MAX};
-use crate::decide::later;
+use crate::clock::later;
 use crate::occurrence::Tries;
 use crate::reminder::{OnUnknown, Reminder};
 use crate::retry::RetryPolicy;

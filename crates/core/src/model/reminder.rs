@@ -1,13 +1,11 @@
 //! What a user asked for.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
-pub(crate) use punctual_time::words;
-use serde::{Deserialize, Serialize};
+use punctual_time::words;
 
+pub use super::address::Address;
 use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::schedule::Schedule;
@@ -165,34 +163,6 @@ impl Priority {
     }
 }
 
-/// Where to send.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Address {
-    /// The channel's name, such as `webhook`.
-    pub channel: String,
-    /// A person's place in that channel, such as a URL.
-    #[serde(default)]
-    pub address: String,
-}
-
-impl Address {
-    /// `address` in `channel`.
-    pub fn new(channel: impl Into<String>, address: impl Into<String>) -> Self {
-        Self { channel: channel.into(), address: address.into() }
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.address.is_empty() {
-            f.write_str(&self.channel)
-        } else {
-            write!(f, "{}:{}", self.channel, self.address)
-        }
-    }
-}
-
 /// How an answer is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AckPolicy {
@@ -299,23 +269,3 @@ words!(Priority as "priority" { "low" => Low, "normal" => Normal, "high" => High
 words!(MisfirePolicy as "misfire.policy" { "latest" => Latest, "all" => All, "skip" => Skip });
 words!(OnUnknown as "on_unknown" { "auto" => Auto, "resend" => Resend, "hold" => Hold });
 words!(ReminderStatus as "status" { "active" => Active, "paused" => Paused, "completed" => Completed, "cancelled" => Cancelled });
-
-impl FromStr for Address {
-    type Err = Invalid;
-
-    /// Reads `channel:address`, as the CLI takes it.
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let (channel, address) = text.split_once(':').unwrap_or((text, ""));
-        if channel.is_empty() {
-            return Err(Invalid::new(
-                "to",
-                format!("`{text}` names no channel; write CHANNEL:ADDRESS, such as webhook:https://example.org/hook"),
-            ));
-        }
-        // A bare URL is what people paste; it can only mean a webhook.
-        if matches!(channel, "http" | "https") && address.starts_with("//") {
-            return Ok(Self::new("webhook", text));
-        }
-        Ok(Self::new(channel, address))
-    }
-}

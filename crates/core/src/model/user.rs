@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use jiff::civil::Time;
+use punctual_time::words;
 
 use crate::invalid::Invalid;
 use crate::phrase::Lang;
-use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX, words};
+use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX};
 use crate::zone::Zone;
 
 /// A person reminders are for.

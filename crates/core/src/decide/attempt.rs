@@ -1,28 +1,15 @@
 //! What an attempt's result means for its occurrence.
 
-/// What a claim takes, ends and puts off.
-pub mod claim;
-
-/// What the ends of leases change.
-pub mod settle;
-
-/// What changes for a person's open runs when the person changes.
-pub mod person;
-
-/// Which admins are told of a run of a critical reminder.
-pub mod tell;
-
-use std::time::Duration;
-
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::alert::News;
 use crate::channel::{Receipt, SendError};
+use crate::clock::later;
 use crate::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, Tries};
 use crate::retry::RetryPolicy;
+use crate::rules::cut_off::CUT_OFF;
 use crate::rules::route::{Trouble, WayOn, is_unheard_of, refused_after, way_on};
 use crate::store::{Claimed, Settlement};
-use crate::wake::CUT_OFF;
 
 /// Turns what the channel said into what is written: the attempt's end and the occurrence's next state.
 ///
@@ -170,9 +157,4 @@ fn reached(claimed: &Claimed, unanswerable: bool, now: Timestamp) -> State {
         }
         _ => State::Delivered { at: now },
     }
-}
-
-/// `at` plus `wait`, or the end of time.
-pub(crate) fn later(at: Timestamp, wait: Duration) -> Timestamp {
-    SignedDuration::try_from(wait).ok().and_then(|wait| at.checked_add(wait).ok()).unwrap_or(Timestamp::MAX)
 }

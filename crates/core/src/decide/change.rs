@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::claim::cut_off;
-use crate::decide::later;
+use crate::clock::later;
 use crate::invalid::Invalid;
 use crate::occurrence::{Occurrence, State, Tries};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
+use crate::rules::cut_off::cut_off;
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::store::{By, Response};
