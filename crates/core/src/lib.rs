@@ -36,3 +36,10 @@ pub use decide::change;
 pub use model::{id, occurrence, reminder, shard, user};
 pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, quiet, reach, retry, wake};
+
+// A table of tests beside private rules uses what the tests outside use.
+#[cfg(test)]
+extern crate self as punctual_core;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
