@@ -43,6 +43,12 @@ fn what_was_missed() {
             ],
         ),
         (
+            "latest: a single reminder is late rather than lost",
+            misfire(once(), Latest, 10).now(100_000),
+            &["send run 1 to web:a at 0, lease 1 until 100015, attempt 1", "taken: 1"],
+            &["run 1 due 0: processing, lease 1 until 100015, to web:a since 100000; attempts 1"],
+        ),
+        (
             "all: what is recent enough is delivered, oldest first",
             misfire(every(60), All, 3600).now(100),
             &["send run 1 to web:a at 0, lease 1 until 115, attempt 1", "taken: 1"],

@@ -105,6 +105,8 @@ fn what_is_left_alone_until_its_moment() {
         ("a retry is taken ahead", vec![retrying(at(10), "500")], 0, false, 1, Early::None),
         ("a lease is left to its node until it ends", vec![leased()], 0, false, 0, Early::Some),
         ("a person has all the time to answer", vec![asking()], 0, false, 0, Early::Some),
+        ("a lease that has ended is taken over", vec![processing(1, at(5), &web("a"))], 0, false, 1, Early::None),
+        ("the time to answer that has ended is acted on", vec![asked(at(0), at(5))], 0, false, 1, Early::None),
         ("beside what is taken", vec![State::Scheduled, leased()], 0, false, 1, Early::Some),
         ("so many that they may hide others", vec![asking(), leased(), asking()], 0, false, 0, Early::Hiding),
         ("an unreadable run takes up room, too", vec![State::Scheduled, leased()], 1, false, 1, Early::Hiding),

@@ -40,6 +40,7 @@ fn when_a_series_goes_on() {
             &delivered,
             "120",
         ),
+        ("a run that is sent late passes over none", every(10), at_run(1), 1, &delivered, "70"),
         ("it goes on after a failure", every(60), at_run(1), 1, &failed, "120"),
         ("it goes on while its run is retried", every(60), at_run(1), 1, &retrying(at(90), "500"), "120"),
         ("it goes on while an answer is awaited", every(60), at_run(1), 1, &asked(at(75), at(600)), "120"),
