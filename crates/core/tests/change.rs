@@ -298,6 +298,25 @@ fn an_update_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
+fn open_runs_get_their_reminders_priority_when_it_changes_or_when_they_open_again() {
+    let priority = |priority| Change::Update(Box::new(Patch { priority: Some(priority), ..Patch::default() }));
+    let snooze = || Change::Snooze { until: at(600) };
+    let rows = [
+        ("another priority", State::Scheduled, priority(Priority::High), Some(Priority::High)),
+        ("the same priority", State::Scheduled, priority(Priority::Normal), None),
+        ("a run that had ended is put off", State::Delivered { at: at(20) }, snooze(), Some(Priority::Normal)),
+        ("a run that is open is put off", State::Scheduled, snooze(), None),
+        ("a new run has it from the start", State::Scheduled, Change::Fire, None),
+    ];
+    for (name, state, change, expect) in rows {
+        let loaded = loaded(reminder(every(60)), state);
+        let id = loaded.reminder.id;
+        let (_, writes) = changed(loaded, &change, &By::new("alice", at(30))).unwrap();
+        assert_eq!(writes.priorities, expect.map(|priority| (id, priority)).into_iter().collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
 fn a_new_schedule_moves_the_planned_run() {
     let patch = || Patch { schedule: Some(Schedule::new(Rule::Once { at: at(900) })), ..Patch::default() };
     let update = || Change::Update(Box::new(patch()));

@@ -200,12 +200,14 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
     }
     let about = work.write.first().or(work.insert.first()).cloned();
+    // A run that had ended and is open again was left alone when its reminder got another priority.
+    let is_reopened = work.write.iter().any(|run| work.before.iter().all(|open| open.id != run.id));
     let mut writes = work.writes();
     if matches!(change.plain(), Change::Update(_)) {
         writes.reminders.push(work.reminder.clone());
-        if priority != work.reminder.priority {
-            writes.priorities.push((work.reminder.id, work.reminder.priority));
-        }
+    }
+    if is_reopened || priority != work.reminder.priority {
+        writes.priorities.push((work.reminder.id, work.reminder.priority));
     }
     writes.audit.push(Deed {
         at: now,

@@ -1,8 +1,8 @@
 //! What people say: done, later, not needed.
 
-use punctual_core::change::{Change, Refused};
+use punctual_core::change::{Change, Patch, Refused};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
-use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::store::{By, Said};
 
@@ -19,6 +19,7 @@ rules!(
     a_snooze_moves_this_run_and_not_the_series,
     a_snooze_never_goes_before_the_instant_the_run_was_made_for,
     what_was_delivered_can_be_put_off_for_a_day,
+    a_run_that_is_put_off_after_its_end_has_its_reminders_priority_of_today,
     a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused,
     an_interval_can_be_counted_from_the_answer,
     an_interval_counted_from_the_answer_goes_on_in_silence,
@@ -190,6 +191,19 @@ async fn what_was_delivered_can_be_put_off_for_a_day(desk: Desk) {
     assert_eq!((again.before.due_at, again.before.tries.reached), (at(300), 1));
     assert_eq!(desk.view(reminder.id).await.total_runs, 1, "the same run, told twice");
     desk.refused(reminder.id, snooze(200_000), 100_000).await;
+}
+
+async fn a_run_that_is_put_off_after_its_end_has_its_reminders_priority_of_today(desk: Desk) {
+    let reminder = Reminder { priority: Priority::Low, ..once(1, 10) };
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    let patch = Patch { priority: Some(Priority::Critical), ..Patch::default() };
+    desk.change(reminder.id, Change::Update(Box::new(patch)), 20).await;
+    desk.change(reminder.id, snooze(100), 30).await;
+    let earlier = Reminder { priority: Priority::High, ..once(2, 90) };
+    desk.create(&[&earlier]).await;
+    let order: Vec<_> = desk.claim(100).await.to_send.iter().map(|claimed| claimed.before.id).collect();
+    assert_eq!(order, [run(&reminder, 1), run(&earlier, 1)], "the critical one comes first");
 }
 
 async fn a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused(desk: Desk) {
