@@ -84,11 +84,11 @@ pub enum Heard {
     Look,
     /// A node has left.
     Left,
-    /// A node asks for something back: [`Store::recalled`] says what.
+    /// A node asks for something back: [`recalled`](super::Store::recalled) says what.
     Recalled,
     /// What a node sent along with a beat ([`Beat::echo`]): the way to here works.
     Beat(String),
-    /// A receiver or an address asked a node to be left alone: [`Store::throttles`] says which.
+    /// A receiver or an address asked a node to be left alone: [`throttles`](super::Store::throttles) says which.
     Throttled,
     /// No node says this.
     Nonsense,
