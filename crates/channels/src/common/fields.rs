@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_read_is_refused_with_what_is_known() {
+    fn an_unknown_setting_is_refused_with_the_known_ones() {
         let mut fields = fields(&[("tokn", "x"), ("concurrency", "7"), ("rate", "30/s"), ("address_rate", "none")]);
         let defaults = Limits { address_rate: Some(Rate::per_second(1)), ..Limits::default() };
         let limits = fields.limits(defaults).unwrap();
