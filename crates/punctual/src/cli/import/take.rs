@@ -35,7 +35,7 @@ const TRY_AGAIN_AFTER: [u64; 5] = [1, 2, 4, 8, 15];
 pub(super) struct Way {
     /// Whether anything is written.
     pub(super) applies: bool,
-    /// Whether what ended there is cancelled here, and what changed there is changed here.
+    /// Whether reminders that ended there are cancelled here, and those that changed there are changed here.
     pub(super) follows: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) async fn all(
     let clock = SystemClock::start();
     let mut tally = Tally::default();
     let mut after: Option<ForeignKey> = None;
-    // What was imported before and is still to come. What is left of it in the end is in the table no more.
+    // Reminders that were imported before and are still to come. Those left over in the end are in the table no more.
     let mut unseen = open_here(source, context, &clock, progress).await?;
     loop {
         let rows = page(source, after.as_ref(), &clock, progress).await?;
@@ -93,7 +93,7 @@ pub(super) async fn all(
     Ok(tally)
 }
 
-/// What was imported from the source and is not over, by its key there.
+/// The reminders that were imported from the source and are not over, by their keys there.
 async fn open_here(
     source: &Source,
     context: &Context,
@@ -165,7 +165,7 @@ fn understood(row: &ForeignRow, source: &Source, wishes: &Wishes, tally: &mut Ta
 }
 
 fn item(key: &str, created_at: Option<Timestamp>, mapped: &Mapped) -> ImportItem {
-    // What is not taken is asked about: it may have been imported before.
+    // A row that is not taken is asked about: it may have been imported before.
     let (reminder, paused) = match mapped {
         Mapped::Take { reminder, paused } => (Some((**reminder).clone()), paused.then_some(true)),
         Mapped::Ended(_) | Mapped::LeftOut(_) => (None, None),
@@ -196,7 +196,7 @@ fn batches(asked: Vec<Asked>) -> Vec<Vec<Asked>> {
     let mut batches = vec![Vec::new()];
     let mut n_bytes = 0;
     for one in asked {
-        // What is made of texts and numbers always becomes JSON.
+        // A value of texts and numbers always becomes JSON.
         let size = serde_json::to_string(&one.item).map_or(0, |text| text.len());
         if n_bytes + size > REQUEST_BYTES_MAX && n_bytes > 0 {
             batches.push(Vec::new());
@@ -316,7 +316,7 @@ fn fate(mapped: &Mapped, done: &ImportedItem) -> (Fate, String) {
     }
 }
 
-/// Cancels what ended there; `otherwise` when that is not possible any more.
+/// Cancels a reminder that ended there; returns `otherwise` when that is not possible any more.
 async fn cancel(
     id: &str,
     otherwise: Fate,
@@ -366,7 +366,7 @@ fn followed(answer: Result<Reminder<'_>, Failure>, done: Fate, otherwise: Fate) 
     }
 }
 
-/// Asks until there is an answer, as long as it may come: what is asked for twice is done once.
+/// Asks until there is an answer, as long as it may come. A request that is sent twice is done once.
 async fn patiently<T, F>(clock: &SystemClock, progress: &Progress, ask: impl Fn() -> F) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, Failure>>,
