@@ -1,4 +1,4 @@
-//! What somebody else wrote into the database and cannot be read: it fails visibly, its series goes on, and it stops nobody.
+//! Rows that somebody else wrote and that cannot be read: such a run fails visibly, its series goes on, and it stops no other.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ pub async fn exercise_poison(store: Arc<dyn Store>, spoil: impl Fn(&str, &str)) 
     assert_eq!(desk.claim(100).await.ended, [StateKind::Failed; 3]);
     assert!(desk.claim(100).await.ended.is_empty(), "and an alert raises no other");
 
-    // Whoever is written anew can be reached again.
+    // A user who is written anew can be reached again.
     desk.store.put_user(user("ann")).await.expect("the store works");
     let next = desk.claim_only(200, vec![nowhere.id], 1).await.to_send.remove(0);
     assert_eq!(next.to(), &Address::new("mail", "ann"));
