@@ -18,7 +18,7 @@ const SEND_MAX: Duration = Duration::from_secs(25);
 
 /// The settings of one channel, by name. Each value is the text that a person wrote.
 ///
-/// A channel reads what it knows; [`Fields::finish`] then refuses what nobody read.
+/// A channel reads the settings that it knows; [`Fields::finish`] then refuses the others.
 #[derive(Default)]
 pub struct Fields {
     values: BTreeMap<String, String>,
@@ -156,7 +156,7 @@ impl Fields {
         }
     }
 
-    /// Refuses what was given and not read.
+    /// Refuses settings that were given and not read.
     pub fn finish(self) -> Result<(), Invalid> {
         match self.values.keys().find(|name| !self.read.contains(*name)) {
             None => Ok(()),

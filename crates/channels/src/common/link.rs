@@ -11,7 +11,7 @@ use punctual_core::channel::SendError;
 /// A connection of type `T`, if there is one.
 pub(crate) struct Link<T> {
     state: Mutex<State<T>>,
-    /// Whose turn it is to connect.
+    /// Taken by the one send that connects.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -71,7 +71,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// Lets go of `ended`, so that the next who needs a connection makes a new one. Returns whether it was the one in use.
+    /// Lets go of `ended`, so that the next send that needs a connection makes a new one. Returns whether it was the one in use.
     pub(crate) fn forget(&self, ended: &Arc<T>) -> bool {
         let mut state = self.lock();
         let is_it = state.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, ended));

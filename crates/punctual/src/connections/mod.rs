@@ -57,7 +57,7 @@ struct Open {
     last_number: u64,
 }
 
-/// One connection, as those see it who may have to close it.
+/// One connection, as the code that may have to close it sees it.
 pub(crate) struct Connection {
     number: u64,
     all: Arc<Connections>,
@@ -95,7 +95,7 @@ impl Connections {
         Arc::new(Self { tick: AtomicU64::new(0), open: Mutex::default(), came: Notify::new(), freed: Notify::new() })
     }
 
-    /// Ends what takes too long. Runs for ever.
+    /// Ends connections that take too long. Runs for ever.
     async fn watch(&self, clock: &dyn Clock) {
         loop {
             if self.lock().by_number.is_empty() {
@@ -147,8 +147,8 @@ impl Connections {
         self.lock().by_number.values().filter(|connection| !connection.lock().closing).count()
     }
 
-    /// Closes the connection that has been idle longest, one that has shown no key before one that has. A request of somebody who has
-    /// shown one is never ended. Says whether there was one to close.
+    /// Closes the connection that has been idle longest, one that has shown no key before one that has. A request that has
+    /// shown a key is never ended. Returns whether there was a connection to close.
     fn close_idlest(&self) -> bool {
         let open = self.lock();
         let rank = |connection: &Arc<Connection>| {
@@ -182,7 +182,7 @@ impl Connections {
         }
     }
 
-    /// Ends those of which a head is awaited. Those that are idle after an answer are ended by hyper, which sends the answer first.
+    /// Ends connections whose first head is awaited. hyper ends those that are idle after an answer, and sends the answer first.
     fn end_without_request(&self) {
         let open: Vec<_> = self.lock().by_number.values().cloned().collect();
         for connection in open {

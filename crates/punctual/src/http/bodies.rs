@@ -31,7 +31,7 @@ const STOPPED_AFTER: Duration = Duration::from_secs(2);
 /// How many times [`STOPPED_AFTER`] a sender has to bring [`PROGRESS_BYTES`] or the end. Then it is told that it took too long.
 const STOPPED_MAX: u32 = 8;
 const PROGRESS_BYTES: usize = 64 * 1024;
-/// When one that found no room should come back, in seconds.
+/// When a sender that found no room should come back, in seconds.
 const COME_BACK_SECONDS: u32 = 5;
 
 /// Senders that are gone are forgotten when so many are known.
@@ -45,7 +45,7 @@ pub(super) struct Bodies {
     coming: Mutex<Vec<Weak<Sender>>>,
 }
 
-/// A body that is coming in, as others see it who need its part.
+/// A body that is coming in, as other bodies that need its part see it.
 #[derive(Default)]
 struct Sender {
     bytes: AtomicUsize,
