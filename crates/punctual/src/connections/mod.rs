@@ -182,7 +182,7 @@ impl Connections {
         }
     }
 
-    /// Ends connections whose first head is awaited. hyper ends those that are idle after an answer, and sends the answer first.
+    /// Ends connections whose request head has not come whole. hyper ends those that are idle after an answer, and sends the answer first.
     fn end_without_request(&self) {
         let open: Vec<_> = self.lock().by_number.values().cloned().collect();
         for connection in open {
