@@ -50,7 +50,7 @@ pub trait Store: Send + Sync + 'static {
     /// Writes all of `new` or nothing. When it has returned, they survive power loss.
     async fn create(&self, new: Create) -> Result<(), StoreError>;
 
-    /// What was answered to the request with this idempotency key, if there was one.
+    /// The answer to the request with this idempotency key, if there was one.
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError>;
 
     /// Remembers that a request with this idempotency key has begun. [`StoreError::KeyUsed`]: one has already.
@@ -92,7 +92,7 @@ pub trait Store: Send + Sync + 'static {
     /// all before them, of whatever shard, if there is one.
     async fn upcoming(&self, query: UpcomingQuery) -> Result<Upcoming, StoreError>;
 
-    /// What is to be sent after `from` and until `until`, in order, beginning after `after`, at most `limit`: for whoever sets
+    /// The runs to be sent after `from` and until `until`, in order, beginning after `after`, at most `limit`: for an alarm that sets
     /// timers for it elsewhere. Returns each with its place, for asking on.
     async fn coming(
         &self,
@@ -122,7 +122,7 @@ pub trait Store: Send + Sync + 'static {
         until: Timestamp,
     ) -> Result<Vec<(OccurrenceId, u64)>, StoreError>;
 
-    /// Writes the platform's own id on an attempt that is under way, so that whoever takes over can ask what became of it.
+    /// Writes the platform's own id on an attempt that is under way, so that a node that takes over can ask what became of it.
     /// Returns whether it was written: not when the lease is lost, or the attempt has ended.
     async fn note_sent(
         &self,
@@ -166,7 +166,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;
-    /// Writes down that an address is dead; what is known about it already stays.
+    /// Writes down that an address is dead; an earlier reason stays.
     async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError>;
     /// Takes an address to be alive again; returns whether it was known to be dead.
     async fn revive(&self, address: &Address) -> Result<bool, StoreError>;
@@ -247,7 +247,7 @@ pub enum StoreError {
     /// The same idempotency key was used meanwhile: look it up and answer the same.
     #[error("this idempotency key has been used")]
     KeyUsed,
-    /// Nothing can be written now: full, locked, unreachable. Trying later may work.
+    /// The store cannot write now: it is full, locked or unreachable. Trying later may work.
     #[error("the database cannot be used now: {0}")]
     Unavailable(String),
     /// The database says something that should be impossible.

@@ -37,7 +37,7 @@ fn awaiting() -> State {
     asked(at(60), at(660))
 }
 
-/// What a command led to.
+/// The result of a command.
 struct Applied {
     reminder: Reminder,
     series: Series,
@@ -178,7 +178,7 @@ fn an_answer_to_one_run_touches_no_other() {
         assert_eq!(to(3, answer.clone()).verb(), answer.verb());
     }
     assert_eq!(refused(two(), to(4, Change::Ack)), "run: there is no run 4; the last one is 3");
-    // What is not an answer is not smuggled in as one.
+    // A command that is no answer is not accepted as one.
     for other in [Change::Cancel, Change::Fire, to(1, Change::Ack)] {
         assert_eq!(refused(two(), to(1, other)), "answer: is none: ack, snooze and dismiss are");
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence};
 use crate::writes::EndedAttempt;
 
-/// What an attempt is said to have failed with when its node died.
+/// The error of an attempt whose node died.
 pub const CUT_OFF: &str = "cut off in flight";
 
 /// The attempt of a run whose node died, or whose lease was ended by an answer: nobody knows what became of it.

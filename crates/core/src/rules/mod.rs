@@ -30,5 +30,5 @@ pub mod course;
 /// Telling the admins what a critical reminder did not lead to.
 pub mod alert;
 
-/// What waited through quiet hours, told in one message.
+/// Puts runs that waited through quiet hours into one message.
 pub mod digest;

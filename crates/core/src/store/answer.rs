@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ReminderView;
 
-/// What was answered to a request, kept so that the same request is answered the same.
+/// The answer to a request, kept so that the same request is answered the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// SHA-256 of the request.
@@ -30,13 +30,13 @@ pub struct Repeat {
     pub key: String,
     /// SHA-256 of the request.
     pub request: [u8; 32],
-    /// What is answered when the reminder has become this. The store calls it, because the answer is written in the transaction
+    /// Makes the answer from the changed reminder. The store calls it, because the answer is written in the transaction
     /// of the change: a command that was done has been answered, whatever crashes next.
     pub answer: Arc<dyn Fn(&ReminderView) -> Answer + Send + Sync>,
 }
 
 impl Repeat {
-    /// What to keep of a command that led to `view`.
+    /// The answer to keep of a command that led to `view`.
     pub fn answered(&self, view: &ReminderView) -> Answered {
         Answered { request: self.request, answer: Some((self.answer)(view)) }
     }

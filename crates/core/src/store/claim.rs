@@ -34,12 +34,12 @@ pub struct Claim {
     pub fallback: Fallback,
     /// Only occurrences of these reminders.
     pub only: Option<Vec<ReminderId>>,
-    /// The channels on which what may have arrived is held and not sent again, unless its reminder says otherwise.
+    /// The channels on which a message that may have arrived is held and not sent again, unless its reminder says otherwise.
     pub holding: BTreeSet<String>,
 }
 
 impl Claim {
-    /// Whether what may have arrived at this place of a route is held by default.
+    /// Whether a message that may have arrived at this place of a route is held by default.
     pub fn holds_at(&self, route: &[Address], position: u32) -> bool {
         route.get(position as usize).is_some_and(|address| self.holding.contains(&address.channel))
     }
@@ -57,7 +57,7 @@ pub struct Claims {
     /// The moments within the claim that are not to be acted on before they have come: ends of leases, and of the time given
     /// to answer. All of them, also if the claim was full.
     pub not_before: Vec<Timestamp>,
-    /// What ended without a send, each run by the state it ended in.
+    /// The runs that ended without a send, each by the state it ended in.
     pub ended: Vec<StateKind>,
     /// The runs that were planned here.
     pub next_runs: Vec<NextRun>,

@@ -15,7 +15,7 @@ use crate::shard::Shards;
 pub struct Beat {
     /// Who.
     pub node: String,
-    /// What it wants to hear back through [`Ears`], if anything: random, so that nobody else can say it first.
+    /// The word that it wants to hear back through [`Ears`], if any: random, so that nobody else can say it first.
     pub echo: Option<String>,
     /// Fingerprints of the secrets that it uses, as [`Shared`] writes them.
     pub shared: String,
@@ -24,7 +24,7 @@ pub struct Beat {
 /// What a node learns when it says that it lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulse {
-    /// What the store's clock shows: the clock that all nodes go by.
+    /// The time of the store's clock, by which all nodes go.
     pub now: Timestamp,
     /// Every node that lives, itself among them.
     pub nodes: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Pulse {
     pub shards: Shards,
     /// The earliest instant at which anything must be looked at, whosever it is. It may have passed.
     pub first_at: Option<Timestamp>,
-    /// What the nodes that live say of the secrets they use, each once ([`Beat::shared`]).
+    /// The fingerprints of the secrets that living nodes use, each once ([`Beat::shared`]).
     pub shared: Vec<String>,
 }
 
@@ -80,13 +80,13 @@ pub trait Ears: Send {
 pub enum Heard {
     /// Something must be looked at, at these instants.
     Wake(Vec<(u8, Timestamp)>),
-    /// What is to come has changed, in ways too many to tell: read it afresh.
+    /// The moments to come have changed in ways too many to tell: read them afresh.
     Look,
     /// A node has left.
     Left,
     /// A node asks for something back: [`recalled`](super::Store::recalled) says what.
     Recalled,
-    /// What a node sent along with a beat ([`Beat::echo`]): the way to here works.
+    /// The word that a node sent along with a beat ([`Beat::echo`]) has come back: notifications arrive.
     Beat(String),
     /// A receiver or an address asked a node to be left alone: [`throttles`](super::Store::throttles) says which.
     Throttled,

@@ -63,7 +63,7 @@ pub struct ReminderQuery {
     pub limit: usize,
 }
 
-/// What a list may be narrowed to by status: that of the reminder, or how its last run ended.
+/// A status that narrows a list: that of the reminder, or how its last run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusFilter {
     /// Reminders of this status.

@@ -1,4 +1,4 @@
-//! What only the tables can show: a run that somebody else spoiled and that cannot be read, and history, which no command rewrites.
+//! Rules that only the tables can show: a run that somebody else spoiled and that cannot be read, and history, which no command rewrites.
 
 use punctual_core::alert::VIA;
 use punctual_core::change::{Change, Patch};
@@ -99,7 +99,7 @@ async fn what_cannot_be_read_stops_nobody(desk: Desk, sql: Sql) {
     assert_eq!(desk.claim(100).await.ended, [StateKind::Failed; 3]);
     assert!(desk.claim(100).await.ended.is_empty(), "and an alert raises no other");
 
-    // Whoever is written anew can be reached again.
+    // A user who is written anew can be reached again.
     desk.store.put_user(user("ann")).await.expect("the store works");
     let next = desk.claim_only(200, vec![nowhere.id], 1).await.to_send.remove(0);
     assert_eq!(next.to(), &Address::new("mail", "ann"));
