@@ -50,3 +50,8 @@ pub trait Random: Send + Sync + 'static {
         bytes
     }
 }
+
+/// `at` plus `wait`, or the end of time.
+pub(crate) fn later(at: Timestamp, wait: Duration) -> Timestamp {
+    SignedDuration::try_from(wait).ok().and_then(|wait| at.checked_add(wait).ok()).unwrap_or(Timestamp::MAX)
+}

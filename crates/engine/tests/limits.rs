@@ -1,4 +1,4 @@
-//! What holds sends back, told as stories: rates, waits that were asked for, receivers that only fail.
+//! Gates hold sends back, told as stories: rates, waits that were asked for, receivers that only fail.
 
 use std::time::Duration;
 
@@ -407,7 +407,7 @@ fn after_the_wait_of_an_address_one_shows_whether_it_is_over() {
     let reminders = burst(&story, "phone", 20, |number| format!("room@{number}"));
     story.phone.then_answer(throttled(30, Whom::Address));
     for _ in 0..19 {
-        // Those that were under way already.
+        // The sends that were under way already.
         story.phone.then_answer(throttled(30, Whom::Address));
     }
     story.advance(seconds(60));

@@ -38,7 +38,7 @@ fn sent_once(story: &Story, reminders: &[Reminder], what: &str) {
     }
 }
 
-/// What is done with what may have arrived, and the moment at which the store comes back: of all who wait to try again, each is the
+/// `on_unknown`, and the moment at which the store comes back: of all tasks that wait to try again, each is the
 /// first at some of them.
 fn cases() -> impl Iterator<Item = (OnUnknown, SignedDuration)> {
     let moments = || (0..500).step_by(45).map(SignedDuration::from_millis);

@@ -87,7 +87,7 @@ impl<T> Table<T> {
         sets.join(", ")
     }
 
-    /// That the old row `t` is the one named by the new row `v`.
+    /// The condition that the old row `t` is the one named by the new row `v`.
     pub(crate) fn same(&self) -> String {
         let same = |column: &Column<T>| format!("t.{0} = v.{0}", column.name);
         let keys: Vec<String> = self.columns[..self.n_keys].iter().map(same).collect();

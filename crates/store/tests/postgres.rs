@@ -288,7 +288,7 @@ async fn a_caller_that_goes_away_leaves_nothing_half_done() {
         drop(writing);
         store.probe().await.unwrap();
     }
-    // What was sent before the caller went away may still be under way.
+    // A statement that was sent before the caller went away may still be under way.
     let running = "select count(*) from pg_stat_activity where application_name = 'punctual' and state <> 'idle'";
     until_blocking("nothing is under way", || server.sql(&database, running) == "0");
     let halves = "select count(*) from punctual.reminder r full join punctual.occurrence o on o.reminder_id = r.id \
@@ -536,7 +536,7 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
     session.run("commit", &[]).await.unwrap();
     assert_eq!(store.claim(claim("a", 10)).await.unwrap().to_send.len(), 1);
 
-    // The other way round: whoever changes the person waits for the claim, and then sees what it has put off.
+    // The other way round: a change of the person waits for the claim, and then sees the run that the claim has put off.
     store.create(create(&[once(2, now(), now())])).await.unwrap();
     store.put_user(paused.clone()).await.unwrap();
     assert!(store.claim(claim("a", 10)).await.unwrap().to_send.is_empty());

@@ -5,7 +5,7 @@
 //! channel over one message; a group has one exchange only, so an exchange that is not there is the same answer for all of it, and
 //! after anything else that one message may have caused, each is tried by itself.
 //!
-//! Whoever waits may give up, and may then send the message another way. So a message goes out only after its sender was told that
+//! A sender that waits may give up, and may then send the message another way. So a message goes out only after its sender was told that
 //! its turn has come: one that was given up before is never sent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -43,7 +43,7 @@ pub(super) struct Job {
 
 impl Job {
     fn answer(self, said: Result<Receipt, SendError>) {
-        // Whoever waited may have given up.
+        // The sender may have given up.
         let _ = self.tell.send(said);
     }
 }

@@ -123,7 +123,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     print(&confirmation("added", &reminder, context))
 }
 
-/// What is wrong with a sentence, if that is why there is no reminder.
+/// The problem with the sentence, if that is why there is no reminder.
 fn misunderstood(failure: &Failure, text: &str, lang: Option<Lang>) -> Option<Usage> {
     let problem = match failure {
         Failure::Refused(refused) => {

@@ -152,7 +152,7 @@ enum Command {
 #[error("{0}")]
 struct Usage(String);
 
-/// What is wrong was said already.
+/// An error that was printed already.
 #[derive(Debug, thiserror::Error)]
 #[error("failed")]
 struct Said;
@@ -162,7 +162,7 @@ pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // What cannot be printed cannot be reported either.
+            // A failure to print cannot be printed either.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -224,7 +224,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-/// What the commands that talk to a server share.
+/// The options and the connection that all commands which talk to a server share.
 struct Context {
     client: Client,
     json: bool,
@@ -300,7 +300,7 @@ fn own_zone(asked: Option<&str>, global: &Global) -> anyhow::Result<Zone> {
     }
 }
 
-/// What went wrong, safe for a terminal.
+/// An error's text, safe for a terminal.
 fn complaint(error: &anyhow::Error) -> String {
     match error.downcast_ref::<find::Ambiguous>() {
         // It has lines, and each text in them is safe already.

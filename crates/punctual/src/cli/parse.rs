@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_understood_is_shown_with_when_and_what() {
+    fn a_phrase_is_shown_with_its_time_and_its_rest() {
         let zone = Zone::named("Europe/Berlin").unwrap();
         let speaker = Speaker { lang: Some(Lang::En), zone, now: "2026-03-01T10:00:00+01:00".parse().unwrap() };
         for (text, expect) in [

@@ -49,7 +49,7 @@ pub(super) struct When {
     except: Vec<String>,
 }
 
-/// What to say when nothing says when.
+/// The error when no option says when.
 pub(super) const NO_TIME: &str = "say when: --in 5m, --at 08:00, --every 2h, --daily --time 08:00, \
      --weekly weekdays --time 09:55, --cron \"0 8 * * 1-5\" or --smart \"workdays at 8\"; or end the text with \"in 5 minutes\"";
 

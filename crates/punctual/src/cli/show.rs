@@ -136,7 +136,7 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
         lines.push((entry.at, format!("{}{}", neutral(&entry.action), after_colon(entry.detail.as_deref()))));
     }
     if let Some(at) = run.retry_at {
-        // What an attempt has said is there already.
+        // An error that an attempt shows is there already.
         let said = run.attempts.iter().any(|attempt| attempt.error == run.error);
         let why = after_colon(run.error.as_deref().filter(|_| !said));
         lines.push((at, paint.with(Style::Dim, &format!("to be tried again{why}"))));

@@ -71,7 +71,7 @@ struct Set {
     /// What may disturb them all the same: critical alone, or high as well
     #[arg(long, value_name = "critical|high")]
     quiet_except: Option<String>,
-    /// Whether what waited during quiet hours is told in one message
+    /// Whether reminders that waited during quiet hours come in one message
     #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     digest: Option<bool>,
     /// Whether they are told when a critical reminder fails
@@ -117,7 +117,7 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
     }
 }
 
-/// What a user is now, as the API takes it; empty for one who is not known.
+/// A user's entry, as the API takes it; empty for a user without one.
 async fn known(user: &str, context: &Context) -> anyhow::Result<UserInput> {
     match context.client.user(user).await {
         Ok(user) => Ok(user.into()),

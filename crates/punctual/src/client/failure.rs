@@ -1,4 +1,4 @@
-//! What goes wrong between a client and its server.
+//! The failures between a client and its server.
 
 use reqwest::StatusCode;
 

@@ -31,9 +31,9 @@ const WEIGHT_FACTOR: usize = 8;
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The whole body, at most `MAX` bytes of JSON, and what it has of the budget for bodies.
-pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes, Held);
+pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes, Weighed);
 
-struct Held {
+struct Weighed {
     weight: usize,
     #[expect(dead_code, reason = "it is given back when the body is dropped")]
     part: Part,
@@ -75,7 +75,7 @@ impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
         if MAX == SINGLE_BYTES_MAX {
             app.bodies.grow(&mut part, weight).await?;
         }
-        Ok(Self(bytes, Held { weight, part }))
+        Ok(Self(bytes, Weighed { weight, part }))
     }
 }
 
@@ -104,7 +104,7 @@ impl<const MAX: usize> Input<MAX> {
         Ok(read::read(self.json()?, WHOLE, made_here)?)
     }
 
-    /// The same, for whoever looks for NUL characters itself.
+    /// The same, for a caller that looks for NUL characters itself.
     pub(super) fn json_with_nul(&self) -> Result<Value, Problem> {
         serde_json::from_slice(&self.0).map_err(|error| {
             let (line, column) = (error.line(), error.column());
@@ -218,7 +218,7 @@ fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
     ))
 }
 
-/// What stands in the path where the route has a name.
+/// The part of a path for which the route has a name, such as `{id}`.
 pub(super) struct InPath<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {

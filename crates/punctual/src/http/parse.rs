@@ -37,9 +37,9 @@ pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Inp
     let user = asked.user.unwrap_or_else(|| caller.default_user().to_owned());
     caller.must_be(&user)?;
     let clock = app.now();
-    let person = app.person(&user, clock).await?;
-    let lang = lang.or(person.lang);
-    let zone = zone.or(person.zone).unwrap_or_else(|| app.zone.clone());
+    let locale = app.locale_of(&user, clock).await?;
+    let lang = lang.or(locale.lang);
+    let zone = zone.or(locale.zone).unwrap_or_else(|| app.zone.clone());
     let now = asked.now.map(|now| parse_instant(&now, &zone, clock)).transpose();
     let now = now.map_err(|problem| Invalid::new("now", problem))?.unwrap_or(clock);
     let is_long = text.len() > LONG_BYTES;

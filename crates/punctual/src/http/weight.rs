@@ -1,16 +1,16 @@
-//! What a JSON text takes once it is understood.
+//! How much memory a JSON text takes once it is parsed.
 //!
 //! `{"":0},` is seven bytes on the way and seven hundred in memory. So a text is weighed before it is understood: its own length, and what the
 //! values in it cost beside their texts.
 
-/// What an object costs: one with a single field already has room for eleven.
+/// The bytes of an object: one with a single field already has room for eleven.
 const OBJECT_BYTES: usize = 640;
-/// What a field or an item costs beside its text.
+/// The bytes of a field or an item beside its text.
 const VALUE_BYTES: usize = 128;
-/// What is nested deeper is refused by the parser as soon as it comes to it, so nothing after it weighs.
+/// The parser refuses deeper nesting as soon as it meets it, so the text after it costs nothing.
 const DEPTH_MAX: usize = 128;
 
-/// About how many bytes `json` takes, understood. Of what is no JSON it says something.
+/// About how many bytes `json` takes once it is parsed. Of a text that is no JSON it returns any number.
 pub(super) fn weight(json: &[u8]) -> usize {
     let (mut n_objects, mut n_values, mut depth) = (0, 0, 0_usize);
     let mut bytes = json.iter();
@@ -21,7 +21,7 @@ pub(super) fn weight(json: &[u8]) -> usize {
             b'}' | b']' => depth = depth.saturating_sub(1),
             b',' => n_values += 1,
             b'"' => {
-                // What is written in a text is no structure.
+                // Braces and commas within a string are no structure.
                 while let Some(byte) = bytes.next() {
                     match byte {
                         b'"' => break,

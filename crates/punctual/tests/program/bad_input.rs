@@ -144,7 +144,7 @@ async fn a_request_that_cannot_be_read_says_where_and_why() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn a_thing_that_is_not_there_is_not_found() {
     let home = Home::new();
     let server = home.serve();
     let id = "0198c0de-0000-7000-8000-000000000000";

@@ -68,7 +68,7 @@ async fn ended(server: &Server, reminder: &Value, status: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_that_failed_can_be_listed() {
+async fn reminders_that_failed_can_be_listed() {
     let home = Home::new();
     let server = home.serve();
     let (good, bad) = (Receiver::listen().await, Receiver::answering(StatusCode::BAD_REQUEST).await);

@@ -20,7 +20,7 @@ struct Description {
 
 impl Description {
     async fn of(server: &Server) -> Self {
-        // Nobody needs a key to learn what there is.
+        // The description needs no key.
         let response = soon(server.request(Method::GET, "/openapi.json").send()).await.unwrap();
         let (status, document) = answer(response).await;
         assert_eq!(status, 200, "{document}");

@@ -1,4 +1,4 @@
-//! From what was said to come again and again to a schedule.
+//! Turns the parts of a phrase that come again and again into a schedule.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{SignedDuration, Timestamp};

@@ -19,7 +19,7 @@ pub(super) struct Said {
     pub(super) understood: Understood,
 }
 
-/// Who says it, where and when, and how much it may take to work out.
+/// The language, zone and time in which a sentence is meant, and how many steps understanding it may take.
 pub(in crate::http) struct Speaker<'a> {
     pub(in crate::http) lang: Option<Lang>,
     pub(in crate::http) zone: &'a Zone,
