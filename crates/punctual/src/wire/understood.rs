@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use punctual_core::phrase::{Meaning, Parsed};
 use punctual_core::schedule::Schedule;
+use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -96,8 +97,8 @@ pub(crate) enum Understood {
 }
 
 impl Understood {
-    /// `parsed` as it is shown to somebody in `zone` at `now`.
-    pub(crate) fn of(parsed: Parsed, zone: &Zone, now: Timestamp) -> Self {
+    /// `parsed` as it is shown to somebody in `zone` at `now`. Where the request has few `steps` left, fewer runs are shown.
+    pub(crate) fn of(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &Steps) -> Self {
         let summary = parsed.summary(zone);
         let Parsed { meaning, rest, lang } = parsed;
         let (exact, lang) = (|at| exact(at, zone), lang.tag().into());
@@ -106,7 +107,7 @@ impl Understood {
                 Self::Instant { at: exact(at), grain: grain.word().into(), rest, summary, lang }
             }
             Meaning::Recurring(schedule) => Self::Recurring {
-                next: runs(&schedule, zone, now).map(exact).collect(),
+                next: runs(&schedule, zone, now, steps).map(exact).collect(),
                 schedule: ScheduleJson(schedule.to_json()),
                 rest,
                 summary,
@@ -122,9 +123,9 @@ impl Understood {
 }
 
 /// The first runs of `schedule` after `now`, as many as are shown.
-pub(crate) fn runs(schedule: &Schedule, zone: &Zone, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+pub(crate) fn runs(schedule: &Schedule, zone: &Zone, now: Timestamp, steps: &Steps) -> impl Iterator<Item = Timestamp> {
     let count = schedule.count.map_or(NEXT_MAX, |count| NEXT_MAX.min(usize::try_from(count).unwrap_or(NEXT_MAX)));
-    let next = move |after: &Timestamp| schedule.next_after(zone, *after);
+    let next = move |after: &Timestamp| schedule.next_within(zone, *after, steps);
     std::iter::successors(next(&now), next).take(count)
 }
 
