@@ -68,7 +68,7 @@ pub(super) async fn take(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
-    let _turn = app.batch_turn(body.weight()).await;
+    let _turn = app.batch_turn(body.batch_weight()).await;
     // One bad item stops no other, so each is looked at by itself.
     let asked: Import<Value> = read::read(body.json_with_nul()?, WHOLE, &[])?;
     drop(body);

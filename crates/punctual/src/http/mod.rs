@@ -193,7 +193,7 @@ impl App {
         done.map_err(|_| Problem::internal("the request hit a mistake in punctual; the log has more"))
     }
 
-    /// Waits for the turn of a batch that takes `weight` bytes once it is understood.
+    /// Waits for the turn of a batch that takes `weight` bytes until it is answered.
     async fn batch_turn(&self, weight: usize) -> Option<SemaphorePermit<'_>> {
         let kilobytes = (weight / 1024).clamp(BATCH_KB_MIN, BATCHES_KB_MAX);
         self.batches.acquire_many(u32::try_from(kilobytes).unwrap_or(u32::MAX)).await.ok()
