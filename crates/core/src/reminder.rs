@@ -167,7 +167,6 @@ impl Priority {
 
 /// Where to send.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Address {
     /// The channel's name, such as `webhook`.
     pub channel: String,

@@ -8,6 +8,7 @@ use punctual_core::schedule::Schedule;
 use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::reminder::Schedule as ScheduleJson;
@@ -37,7 +38,7 @@ pub(crate) struct ParseInput {
 }
 
 /// What was understood. Instants have their local offset.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(crate) enum Understood {
     /// One instant.
@@ -94,6 +95,9 @@ pub(crate) enum Understood {
         /// A sentence for the person who wrote it.
         reason: String,
     },
+    /// A kind that only a newer server knows, as it came.
+    #[serde(untagged)]
+    Other(Map<String, Value>),
 }
 
 impl Understood {
