@@ -126,6 +126,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 /// What is wrong with a sentence, if that is why there is no reminder.
 fn misunderstood(failure: &Failure, text: &str, lang: Option<Lang>) -> Option<Usage> {
     let problem = match failure {
+        Failure::Refused(refused) if refused.is_of_many() => return None,
         Failure::Refused(refused) => {
             refused.problem.as_ref().filter(|problem| problem.field.as_deref() == Some("text"))?
         }

@@ -41,8 +41,20 @@ fn user() -> Value {
     })
 }
 
-async fn answer(method: Method, uri: Uri) -> (StatusCode, axum::Json<Value>) {
+/// Twenty-three mistakes.
+fn problem() -> Value {
+    let errors: Vec<Value> = (1..=23)
+        .map(|n| json!({ "field": format!("to[{n}]"), "detail": format!("is wrong\u{1b}[2J in way {n}") }))
+        .collect();
+    json!({
+        "type": "about:blank", "title": "Unprocessable Entity", "status": 422, "code": "invalid", "field": "to[1]",
+        "detail": "the reminder has 23 mistakes", "errors": errors,
+    })
+}
+
+async fn answer(method: Method, uri: Uri, body: String) -> (StatusCode, axum::Json<Value>) {
     let (status, answer) = match (method.as_str(), uri.path()) {
+        ("POST", "/v1/reminders") if body.contains("mistakes") => (422, problem()),
         ("POST", "/v1/reminders") => (201, reminder()),
         ("GET", "/v1/reminders") => (200, json!({ "reminders": [reminder()], "next_cursor": null })),
         ("GET", "/v1/users") => (200, json!({ "users": [user()], "next_cursor": null })),
@@ -100,4 +112,16 @@ async fn programs_get_the_words_of_a_newer_server() {
     let seen = &shown["occurrences"][0];
     assert_eq!((&seen["state"], &seen["why"]), (&json!("ebbing"), &json!("moon")));
     assert_eq!(seen["attempts"][0]["status"], "bottled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_mistake_is_named_with_its_field_and_there_is_an_end() {
+    let ran = with_newer_server(&["add", "mistakes", "--in", "5m"]).await;
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 22, "{}", ran.err);
+    assert_eq!(lines[0], "error: the reminder has 23 mistakes");
+    assert_eq!(lines[1], "  to[1]: is wrong\u{fffd}[2J in way 1");
+    assert_eq!(lines[20], "  to[20]: is wrong\u{fffd}[2J in way 20");
+    assert_eq!(lines[21], "  and 3 more");
 }
