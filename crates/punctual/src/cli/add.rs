@@ -176,6 +176,7 @@ pub(super) fn confirmation(done: &str, reminder: &Reminder<'_>, context: &Contex
     let rule = rule(reminder).map(|rule| paint.with(Style::Dim, &format!("   {}", neutral(&rule)))).unwrap_or_default();
     match reminder.next_run_at {
         Some(at) => text.push_str(&format!("  {}{rule}\n", when::both(at, &when::zone_of(reminder), now))),
+        None if reminder.status.as_str() == done => {}
         None => text.push_str(&format!("  {}\n", neutral(reminder.status.as_str()))),
     }
     text

@@ -359,7 +359,7 @@ async fn in_turn<T: Send + 'static>(
 }
 
 async fn unknown_route(uri: axum::http::Uri) -> Problem {
-    Problem::not_found(format!("there is nothing at {}; the API is under /v1", uri.path()))
+    Problem::not_found(format!("there is nothing at {}; /openapi.json says what there is", uri.path()))
 }
 
 async fn wrong_method(method: axum::http::Method, uri: axum::http::Uri) -> Problem {
