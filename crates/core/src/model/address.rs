@@ -10,7 +10,6 @@ use crate::invalid::Invalid;
 
 /// Where to send.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Address {
     /// The channel's name, such as `webhook`.
     pub channel: String,

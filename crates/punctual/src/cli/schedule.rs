@@ -9,7 +9,7 @@ use crate::wire::Schedule;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct When {
     /// Once, after a span such as 5m, 2h or 1d
-    #[arg(long = "in", value_name = "SPAN", group = "when")]
+    #[arg(long = "in", value_name = "SPAN", group = "when", allow_hyphen_values = true)]
     after: Option<String>,
     /// Once, at a time such as 08:00 or 2026-03-02T08:00
     #[arg(long, value_name = "TIME", group = "when")]

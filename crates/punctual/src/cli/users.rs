@@ -1,7 +1,6 @@
 //! The people reminders are for.
 
 use punctual_core::reminder::Address;
-use punctual_core::user::Except;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use reqwest::StatusCode;
@@ -221,7 +220,10 @@ async fn table(users: &[wire::User], context: &Context) -> anyhow::Result<Table>
 
 /// `22:00-07:00 but high, digest`.
 fn quiet_words(hours: &QuietHours) -> String {
-    let except = if hours.except == Except::High { " but high" } else { "" };
+    let except = match hours.except.as_str() {
+        "critical" => String::new(),
+        except => format!(" but {except}"),
+    };
     let digest = if hours.digest { ", digest" } else { "" };
     format!("{}-{}{except}{digest}", hours.from, hours.to)
 }

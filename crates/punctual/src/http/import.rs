@@ -39,12 +39,12 @@ const NAME_BYTES_MAX: usize = 256;
 
 fn done(key: String, outcome: Outcome, id: ReminderId) -> Done {
     let id = Some(id.to_string());
-    Done { key, outcome, id, status: None, differs: Vec::new(), field: None, detail: None }
+    Done { key, outcome: outcome.into(), id, status: None, differs: Vec::new(), field: None, detail: None }
 }
 
 fn refused(key: String, invalid: Invalid) -> Done {
     let (field, detail) = (Some(invalid.field), Some(invalid.problem));
-    Done { key, outcome: Outcome::Refused, id: None, status: None, differs: Vec::new(), field, detail }
+    Done { key, outcome: Outcome::Refused.into(), id: None, status: None, differs: Vec::new(), field, detail }
 }
 
 /// One item, as far as it could be understood.
@@ -68,7 +68,7 @@ pub(super) async fn take(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
-    let _permit = app.batch_permit(body.weight()).await;
+    let _permit = app.batch_permit(body.batch_weight()).await;
     // One bad item stops no other, so each is looked at by itself.
     let asked: Import<Value> = read::read(body.json_with_nul()?, WHOLE, &[])?;
     drop(body);

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::App;
 use super::bodies::{Bodies, Part};
 use super::problem::Problem;
-use super::weight::weight;
+use super::weight::{Weight, weight};
 use crate::config::keys::nearest;
 use crate::wire::read::{self, WHOLE};
 
@@ -34,7 +34,7 @@ const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes, Weighed);
 
 struct Weighed {
-    weight: usize,
+    weight: Weight,
     #[expect(dead_code, reason = "it is given back when the body is dropped")]
     part: Part,
 }
@@ -68,21 +68,21 @@ impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
             must_be_json(&parts.headers)?;
         }
         let weight = weight(&bytes);
-        if weight > MAX * WEIGHT_FACTOR {
+        if weight.json > MAX * WEIGHT_FACTOR {
             let detail = "the body has too many values to be understood at once; send it in parts";
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
         }
         if MAX == SINGLE_BYTES_MAX {
-            app.bodies.grow(&mut part, weight).await?;
+            app.bodies.grow(&mut part, weight.json).await?;
         }
         Ok(Self(bytes, Weighed { weight, part }))
     }
 }
 
 impl<const MAX: usize> Input<MAX> {
-    /// About how many bytes it takes once it is understood. A batch waits for its turn with it, because it takes longer.
-    pub(super) fn weight(&self) -> usize {
-        self.1.weight
+    /// About how many bytes it takes as a batch. A batch waits for its turn with it, because it takes longer.
+    pub(super) fn batch_weight(&self) -> usize {
+        self.1.weight.batch
     }
 
     /// The body as JSON.

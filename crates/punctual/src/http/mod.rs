@@ -193,7 +193,7 @@ impl App {
         done.map_err(|_| Problem::internal("the request hit a mistake in punctual; the log has more"))
     }
 
-    /// Waits for the permit of a batch that takes `weight` bytes once it is understood.
+    /// Waits for the permit of a batch that takes `weight` bytes until it is answered.
     async fn batch_permit(&self, weight: usize) -> Option<SemaphorePermit<'_>> {
         let kilobytes = (weight / 1024).clamp(BATCH_KB_MIN, BATCHES_KB_MAX);
         self.batches.acquire_many(u32::try_from(kilobytes).unwrap_or(u32::MAX)).await.ok()
@@ -359,7 +359,7 @@ async fn in_queue<T: Send + 'static>(
 }
 
 async fn unknown_route(uri: axum::http::Uri) -> Problem {
-    Problem::not_found(format!("there is nothing at {}; the API is under /v1", uri.path()))
+    Problem::not_found(format!("there is nothing at {}; /openapi.json says what there is", uri.path()))
 }
 
 async fn wrong_method(method: axum::http::Method, uri: axum::http::Uri) -> Problem {

@@ -7,7 +7,7 @@
 use punctual_core::store::StoreError;
 
 use super::fault::Fault;
-use super::functions::{self, Todo};
+use super::functions::{self, Instead, Todo};
 use super::open::OpenError;
 use super::pool::{Connection, Pool, Urgency};
 use super::row::get;
@@ -100,10 +100,18 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
         db.batch(&format!("{sql}; insert into punctual.migration (version) values ({})", index + 1)).await?;
     }
     db.batch(CLOSE).await?;
-    if functions::todo(db).await? == Todo::Put {
+    let todo = functions::todo(db).await?;
+    if let Todo::Put(_) = todo {
         functions::put(db).await?;
     }
     db.commit().await?;
+    match todo {
+        Todo::Put(Instead::Older) => tracing::info!("the SQL functions of an older punctual were replaced"),
+        Todo::Put(Instead::OtherBuild) => tracing::warn!(
+            "the SQL functions of another build of this version were replaced; a node of that build calls these now"
+        ),
+        Todo::Put(Instead::Nothing) | Todo::Nothing | Todo::Leave => {}
+    }
     Ok(Ok(MigrateReport { from, to: known() }))
 }
 
@@ -113,9 +121,7 @@ async fn must_put(db: &Connection<'_>) -> Result<bool, Fault> {
     if todo == Todo::Leave {
         tracing::warn!("the SQL functions are those of a newer punctual; they stay as they are");
     }
-    if todo != Todo::Put {
-        return Ok(false);
-    }
+    let Todo::Put(_) = todo else { return Ok(false) };
     let may_put = functions::may_put(db).await?;
     if !may_put {
         tracing::warn!(

@@ -266,7 +266,13 @@ impl Taking<'_> {
                 self.tally.problem(Problem {
                     key: asked.key.clone(),
                     column: column_of(field, self.source),
-                    detail: done.detail.clone().unwrap_or_else(|| "is refused".to_owned()),
+                    detail: match (&done.outcome, &done.detail) {
+                        (_, Some(detail)) => detail.clone(),
+                        (Word::Known(_), None) => "is refused".to_owned(),
+                        (Word::Other(word), None) => {
+                            format!("the server says `{word}`, which this program does not know")
+                        }
+                    },
                 });
             }
             if fate == Fate::Differs {
@@ -339,7 +345,11 @@ fn is_about_an_item(refused: &Refused) -> bool {
 /// What the server's answer means for a row.
 fn fate(mapped: &Mapped, done: &ImportedItem) -> (Fate, String) {
     use ImportOutcome::{Absent, Active, Created, Exists, New, Over};
-    match (done.outcome, mapped) {
+    let outcome = match &done.outcome {
+        Word::Known(outcome) => outcome,
+        Word::Other(word) => return (Fate::Refused, word.clone()),
+    };
+    match (outcome, mapped) {
         (Created | New, Mapped::Take { paused: true, .. }) => (Fate::CreatedPaused, String::new()),
         (Created | New, _) => (Fate::Created, String::new()),
         // Once it is over here, it does not matter what becomes of it there.
@@ -381,4 +391,20 @@ fn column_of(field: &str, source: &Source) -> String {
         field => return field.to_owned(),
     };
     source.layout.column(of_kind).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_outcome_that_only_a_newer_server_knows_is_named_and_is_no_success() {
+        for (word, expect) in [("over", (Fate::Exists, "")), ("merged", (Fate::Refused, "merged"))] {
+            let done: ImportedItem = serde_json::from_value(json!({ "key": "7", "outcome": word })).unwrap();
+            let (fate, why) = fate(&Mapped::Ended("is done there"), &done);
+            assert_eq!((fate, why.as_str()), expect);
+        }
+    }
 }

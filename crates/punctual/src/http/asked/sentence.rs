@@ -63,5 +63,5 @@ pub(super) fn read(text: &str, input: &mut ReminderInput, speaker: &Speaker<'_>)
         }
     };
     input.original_text = Some(text.to_owned());
-    Ok(Said { schedule: said.schedule, message, understood: Understood::of(said.parsed, zone, now) })
+    Ok(Said { schedule: said.schedule, message, understood: Understood::of(said.parsed, zone, now, steps) })
 }
