@@ -32,7 +32,7 @@ const QUOTED_MAX: usize = 300;
 pub enum News {
     /// Every address has failed, and all are tried again.
     Trouble,
-    /// It reached its person. Whoever was told of trouble is told.
+    /// It reached its person. An admin who was told of trouble is told.
     Recovered,
     /// It failed, was missed, or nobody answered.
     Ended,
@@ -52,7 +52,7 @@ pub fn looked_for(alerts: &[Alert]) -> Vec<ReminderId> {
     alerts.iter().flat_map(|alert| [Some(alert.new.reminder.id), alert.after]).flatten().collect()
 }
 
-/// Those of `alerts` that are to be written, when `there` are already.
+/// The alerts that are to be written, when those in `there` are written already.
 pub fn to_write(alerts: Vec<Alert>, there: &[ReminderId]) -> Vec<NewReminder> {
     let is_there = |id: &ReminderId| there.contains(id);
     let is_new = |alert: &Alert| !is_there(&alert.new.reminder.id) && alert.after.as_ref().is_none_or(is_there);
@@ -70,7 +70,7 @@ pub(crate) fn is_told_of(reminder: &Reminder) -> bool {
 }
 
 /// The alerts that tell `admins` this news of `occurrence`, after `attempts`: those of them who have not asked for silence, or else
-/// all. That it got through is told to whoever was told of trouble.
+/// all. An admin who was told of trouble is told that it got through.
 ///
 /// Their ids follow from the occurrence, the news and the admin: however often they are made, they are the same.
 pub fn alerts(
@@ -235,7 +235,7 @@ impl Words {
             told.push(format!("{}: {became}", shown(&address)));
         }
         if told.is_empty() {
-            // Nothing was tried; the state says why.
+            // No address was tried; the state says why.
             told.extend(occurrence.state.error().map(short));
         }
         if !told.is_empty() {

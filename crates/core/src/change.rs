@@ -27,9 +27,9 @@ const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 /// A command about one reminder.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// Nothing of it is sent any more.
+    /// No run of the reminder is sent any more.
     Cancel,
-    /// Nothing is sent until it is resumed.
+    /// No run of the reminder is sent until it is resumed.
     Pause,
     /// It goes on.
     Resume,
@@ -196,7 +196,7 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         Change::Snooze { until } => work.snooze(*until, by)?,
         Change::Fire => work.fire()?,
         Change::Update(patch) => work.update(patch)?,
-        // What is plain is none; see above.
+        // `plain` never returns an answer to one run; see above.
         Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
     }
     let about = work.write.first().or(work.insert.first()).cloned();
@@ -446,7 +446,7 @@ impl Work {
         }
     }
 
-    /// Plans the series anew from its changed rule. What is under way or has been put off by a person stays.
+    /// Plans the series anew from its changed rule. A run that is under way, or that its person has put off, stays.
     fn replan(&mut self) -> Result<(), Refused> {
         let reminder = &self.reminder;
         let Some(due_at) = reminder.schedule.first_after(&reminder.timezone, self.now) else {
@@ -463,7 +463,7 @@ impl Work {
             occurrence.due_at = due_at;
             occurrence.made_for = due_at;
             if occurrence.state != State::Paused {
-                // What it was due for is no more, and nothing of it waits.
+                // Its old instant counts no more, and it waits for nothing.
                 occurrence.state = State::Scheduled;
             }
             self.course.progress.series.carried_by = recurring.then_some(occurrence.id.run);
@@ -484,7 +484,7 @@ impl Work {
         Ok(())
     }
 
-    /// What is written: the runs that changed, and the reminder, which is over when nothing of it is left.
+    /// The writes: the runs that changed, and the reminder, which is over when no run of it is open.
     fn writes(&mut self) -> Writes {
         let mut writes = Writes::new(self.now);
         let shard = shard_of(&self.reminder.user);

@@ -58,7 +58,7 @@ pub fn decide(
     }
 }
 
-/// What is written of a run that was not tried because of `trouble` with its receiver: as if it had been, and failed.
+/// The settlement of a run that was not tried because of `trouble` with its receiver: as if it had been tried, and failed.
 pub fn not_tried(claimed: &Claimed, trouble: Trouble, policy: &RetryPolicy, jitter: f64, now: Timestamp) -> Settlement {
     let text = trouble.why_not_tried(claimed, now);
     let (state, tries) = after_trouble(claimed, trouble, &text, policy, jitter, now);

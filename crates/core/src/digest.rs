@@ -1,4 +1,4 @@
-//! What waited through quiet hours, told in one message.
+//! Puts runs that waited through quiet hours into one message.
 
 use sha2::{Digest as _, Sha256};
 

@@ -54,7 +54,7 @@ pub mod alert;
 /// The promise a store makes.
 pub mod store;
 
-/// What waited through quiet hours, told in one message.
+/// Puts runs that waited through quiet hours into one message.
 pub mod digest;
 
 /// The promise a channel makes.

@@ -205,7 +205,7 @@ pub struct Sending {
     pub readdressed: bool,
 }
 
-/// What a store keeps of a state beside its kind, a field a column.
+/// The fields of a state that a store keeps beside its kind, one a column.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// The number of the last lease.
@@ -262,7 +262,7 @@ impl State {
         })
     }
 
-    /// What it waits for the end of, if its person must not be disturbed.
+    /// Why its person must not be disturbed, if that is what it waits for.
     pub fn waits_for(&self) -> Option<Why> {
         match self {
             Self::Waiting { why, .. } => Some(*why),

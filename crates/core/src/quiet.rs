@@ -51,7 +51,7 @@ pub fn is_end(quiet: &QuietHours, zone: &Zone, at: Timestamp) -> bool {
 
 fn stretch_end(quiet: &QuietHours, zone: &Zone, at: Timestamp) -> Option<Timestamp> {
     if quiet.from == quiet.to {
-        // Nobody may say so; and a night without an end would be one.
+        // No door accepts such hours; and they would be a night without an end.
         return None;
     }
     stretches(quiet, zone, at).find(|(from, to)| *from <= at && at < *to).map(|(_, to)| to)

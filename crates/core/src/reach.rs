@@ -9,7 +9,7 @@ use crate::invalid::Invalid;
 use crate::reminder::{Address, Reminder};
 use crate::store::DeadAddress;
 
-/// The user that a door without a name for its user acts for: whoever sits at the machine.
+/// The user that a door without a name for its user acts for: the person who sits at the machine.
 pub const ME: &str = "me";
 
 /// Where a reminder goes that has no address.
@@ -86,7 +86,7 @@ pub fn check(
     Err(Invalid::new("to", nobody(user)))
 }
 
-/// What is wrong with a reminder's own addresses that does not keep it from being made: one is dead, and another lives.
+/// Problems with a reminder's own addresses that do not keep it from being made: one is dead, and another lives.
 pub fn warnings(reminder: &Reminder, dead: impl Fn(&Address) -> Option<DeadAddress>) -> Vec<Invalid> {
     let of_one = |(index, address): (usize, &Address)| {
         let known = dead(address)?;

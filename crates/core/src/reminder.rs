@@ -41,7 +41,7 @@ pub struct Reminder {
     pub priority: Priority,
     /// Where to send it, in order of preference; the user's other addresses come after these.
     pub to: Vec<Address>,
-    /// Nothing but `to` is tried.
+    /// Only the addresses in `to` are tried.
     pub only: bool,
     /// Whether and how an answer is asked for.
     pub ack: Option<AckPolicy>,
@@ -49,7 +49,7 @@ pub struct Reminder {
     pub snooze_allowed: bool,
     /// How many times to try again after every address has failed.
     pub retries_max: u32,
-    /// What to do with what was missed.
+    /// What to do with runs that were missed.
     pub misfire: Misfire,
     /// What to do when a send was cut off and nobody knows whether it arrived.
     pub on_unknown: OnUnknown,
@@ -255,7 +255,7 @@ pub enum ReminderStatus {
     /// Something is still to come.
     #[default]
     Active,
-    /// Nothing happens until it is resumed.
+    /// It sends nothing until it is resumed.
     Paused,
     /// Its last run has ended.
     Completed,

@@ -1,7 +1,7 @@
 //! Which part of the work an occurrence belongs to.
 //!
 //! Many nodes on one database divide the shards among themselves, so that each looks first at what is its own. A shard
-//! decides who looks first and never who may: claims are atomic, whoever makes them.
+//! decides which node looks first and never which node may claim: claims are atomic.
 
 use std::fmt;
 

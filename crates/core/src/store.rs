@@ -31,7 +31,7 @@ pub trait Store: Send + Sync + 'static {
     /// Writes all of `new` or nothing. When it has returned, they survive power loss.
     async fn create(&self, new: Create) -> Result<(), StoreError>;
 
-    /// What was answered to the request with this idempotency key, if there was one.
+    /// The answer to the request with this idempotency key, if there was one.
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError>;
 
     /// Remembers that a request with this idempotency key has begun. [`StoreError::KeyUsed`]: one has already.
@@ -73,7 +73,7 @@ pub trait Store: Send + Sync + 'static {
     /// all before them, of whatever shard, if there is one.
     async fn upcoming(&self, query: UpcomingQuery) -> Result<Upcoming, StoreError>;
 
-    /// What is to be sent after `from` and until `until`, in order, beginning after `after`, at most `limit`: for whoever sets
+    /// The runs to be sent after `from` and until `until`, in order, beginning after `after`, at most `limit`: for an alarm that sets
     /// timers for it elsewhere. Returns each with its place, for asking on.
     async fn coming(
         &self,
@@ -103,7 +103,7 @@ pub trait Store: Send + Sync + 'static {
         until: Timestamp,
     ) -> Result<Vec<(OccurrenceId, u64)>, StoreError>;
 
-    /// Writes the platform's own id on an attempt that is under way, so that whoever takes over can ask what became of it.
+    /// Writes the platform's own id on an attempt that is under way, so that a node that takes over can ask what became of it.
     /// Returns whether it was written: not when the lease is lost, or the attempt has ended.
     async fn note_sent(
         &self,
@@ -147,7 +147,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;
-    /// Writes down that an address is dead; what is known about it already stays.
+    /// Writes down that an address is dead; an earlier reason stays.
     async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError>;
     /// Takes an address to be alive again; returns whether it was known to be dead.
     async fn revive(&self, address: &Address) -> Result<bool, StoreError>;
@@ -234,13 +234,13 @@ pub trait Ears: Send {
 pub enum Heard {
     /// Something must be looked at, at these instants.
     Wake(Vec<(u8, Timestamp)>),
-    /// What is to come has changed, in ways too many to tell: read it afresh.
+    /// The moments to come have changed in ways too many to tell: read them afresh.
     Look,
     /// A node has left.
     Left,
     /// A node asks for something back: [`Store::recalled`] says what.
     Recalled,
-    /// What a node sent along with a beat ([`Beat::echo`]): the way to here works.
+    /// The word that a node sent along with a beat ([`Beat::echo`]) has come back: notifications arrive.
     Beat(String),
     /// A receiver or an address asked a node to be left alone: [`Store::throttles`] says which.
     Throttled,
@@ -275,7 +275,7 @@ impl Throttle {
 pub struct Beat {
     /// Who.
     pub node: String,
-    /// What it wants to hear back through [`Ears`], if anything: random, so that nobody else can say it first.
+    /// The word that it wants to hear back through [`Ears`], if any: random, so that nobody else can say it first.
     pub echo: Option<String>,
     /// Fingerprints of the secrets that it uses, as [`Shared`] writes them.
     pub shared: String,
@@ -284,7 +284,7 @@ pub struct Beat {
 /// What a node learns when it says that it lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulse {
-    /// What the store's clock shows: the clock that all nodes go by.
+    /// The time of the store's clock, by which all nodes go.
     pub now: Timestamp,
     /// Every node that lives, itself among them.
     pub nodes: Vec<String>,
@@ -292,7 +292,7 @@ pub struct Pulse {
     pub shards: Shards,
     /// The earliest instant at which anything must be looked at, whosever it is. It may have passed.
     pub first_at: Option<Timestamp>,
-    /// What the nodes that live say of the secrets they use, each once ([`Beat::shared`]).
+    /// The fingerprints of the secrets that living nodes use, each once ([`Beat::shared`]).
     pub shared: Vec<String>,
 }
 
@@ -378,7 +378,7 @@ impl NewReminder {
     }
 }
 
-/// What was answered to a request, kept so that the same request is answered the same.
+/// The answer to a request, kept so that the same request is answered the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// SHA-256 of the request.
@@ -403,13 +403,13 @@ pub struct Repeat {
     pub key: String,
     /// SHA-256 of the request.
     pub request: [u8; 32],
-    /// What is answered when the reminder has become this. The store calls it, because the answer is written in the transaction
+    /// Makes the answer from the changed reminder. The store calls it, because the answer is written in the transaction
     /// of the change: a command that was done has been answered, whatever crashes next.
     pub answer: Arc<dyn Fn(&ReminderView) -> Answer + Send + Sync>,
 }
 
 impl Repeat {
-    /// What to keep of a command that led to `view`.
+    /// The answer to keep of a command that led to `view`.
     pub fn answered(&self, view: &ReminderView) -> Answered {
         Answered { request: self.request, answer: Some((self.answer)(view)) }
     }
@@ -498,7 +498,7 @@ impl ReminderView {
     }
 }
 
-/// What a list may be narrowed to by status: that of the reminder, or how its last run ended.
+/// A status that narrows a list: that of the reminder, or how its last run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusFilter {
     /// Reminders of this status.
@@ -744,12 +744,12 @@ pub struct Claim {
     pub fallback: Fallback,
     /// Only occurrences of these reminders.
     pub only: Option<Vec<ReminderId>>,
-    /// The channels on which what may have arrived is held and not sent again, unless its reminder says otherwise.
+    /// The channels on which a message that may have arrived is held and not sent again, unless its reminder says otherwise.
     pub holding: BTreeSet<String>,
 }
 
 impl Claim {
-    /// Whether what may have arrived at this place of a route is held by default.
+    /// Whether a message that may have arrived at this place of a route is held by default.
     pub fn holds_at(&self, route: &[Address], position: u32) -> bool {
         route.get(position as usize).is_some_and(|address| self.holding.contains(&address.channel))
     }
@@ -767,7 +767,7 @@ pub struct Claims {
     /// The moments within the claim that are not to be acted on before they have come: ends of leases, and of the time given
     /// to answer. All of them, also if the claim was full.
     pub not_before: Vec<Timestamp>,
-    /// What ended without a send, each run by the state it ended in.
+    /// The runs that ended without a send, each by the state it ended in.
     pub ended: Vec<StateKind>,
     /// The runs that were planned here.
     pub next_runs: Vec<NextRun>,
@@ -884,7 +884,7 @@ pub enum StoreError {
     /// The same idempotency key was used meanwhile: look it up and answer the same.
     #[error("this idempotency key has been used")]
     KeyUsed,
-    /// Nothing can be written now: full, locked, unreachable. Trying later may work.
+    /// The store cannot write now: it is full, locked or unreachable. Trying later may work.
     #[error("the database cannot be used now: {0}")]
     Unavailable(String),
     /// The database says something that should be impossible.

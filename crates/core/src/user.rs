@@ -32,7 +32,7 @@ pub struct User {
 }
 
 impl User {
-    /// Whether `other` may be disturbed at other times: what waits for the one would not wait for the other.
+    /// Whether `other` may be disturbed at other times: a run that waits for the one would not wait for the other.
     pub fn is_disturbed_unlike(&self, other: &Self) -> bool {
         (&self.timezone, &self.quiet_hours, &self.paused_until)
             != (&other.timezone, &other.quiet_hours, &other.paused_until)
@@ -84,13 +84,13 @@ pub struct QuietHours {
     pub from: Time,
     /// When it ends; at this time they may be disturbed again.
     pub to: Time,
-    /// What may disturb them all the same.
+    /// The priorities that may disturb them all the same.
     pub except: Except,
-    /// Whether what waited is told in one message at the end.
+    /// Whether runs that waited go out in one message at the end.
     pub digest: bool,
 }
 
-/// What quiet hours do not hold back.
+/// The priorities that quiet hours do not hold back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Except {
     /// `critical` alone.
@@ -102,7 +102,7 @@ pub enum Except {
 
 words!(Except as "except" { "critical" => Critical, "high" => High });
 
-/// What of a person decides how and when they are told.
+/// The part of a user that decides how and when they are told.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Person {
     /// Their language, if it is one that is spoken here.

@@ -83,7 +83,7 @@ pub struct Moment<'a> {
     pub person: &'a Person,
     /// All addresses to try, in order.
     pub route: &'a [Address],
-    /// The channels on which what may have arrived is held by default.
+    /// The channels on which a message that may have arrived is held by default.
     pub holding: &'a BTreeSet<String>,
     /// The present, which may be a little before the moment.
     pub now: Timestamp,
@@ -105,7 +105,7 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
                 return end(State::Unanswered { at: now });
             }
         }
-        // What the platform has can be asked about, which is better than to send it again, and than to give it up.
+        // A message that the platform took can be asked about, which is better than to send it again, and than to give it up.
         State::Processing { .. } if let Some(position) = moment.taken_at() => return Wake::Follow { position },
         // Before it is due no send has begun, so there is nothing unknown about it.
         State::Processing { .. } if now >= occurrence.due_at && moment.is_held() => {
@@ -114,7 +114,7 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
         }
         // It was paused while an attempt was under way, which then failed.
         State::PendingRetry { .. } if reminder.status == ReminderStatus::Paused => return end(State::Paused),
-        // What waited was due at the end of the wait, so the wait itself makes nothing late.
+        // A run that waited was due at the end of the wait, so the wait itself does not make it late.
         State::Scheduled | State::Waiting { .. } => {
             if let Some(missed) = missed(reminder, series, occurrence, now) {
                 return missed;
@@ -133,13 +133,13 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
     }
 }
 
-/// What the moment of a run means whose person's addresses cannot be read, as `error` says: it fails, and its series goes on.
+/// A run whose person's addresses cannot be read, as `error` says, fails at its moment, and its series goes on.
 pub fn unreachable(error: String, now: Timestamp) -> Wake {
     end(State::Failed { at: now, error })
 }
 
 impl Moment<'_> {
-    /// What it means when its person must not be disturbed at the moment of the send, which may be a little ahead.
+    /// The wait of a run whose person must not be disturbed at the moment of the send, which may be a little ahead.
     fn wait(&self) -> Option<Wake> {
         let occurrence = self.occurrence;
         if occurrence.at_once && occurrence.tries.reached == 0 {
@@ -185,7 +185,7 @@ impl Moment<'_> {
     }
 }
 
-/// What an attempt is said to have failed with when its node died.
+/// The error of an attempt whose node died.
 pub const CUT_OFF: &str = "cut off in flight";
 
 fn end(state: State) -> Wake {

@@ -28,9 +28,9 @@ const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
 /// The runs whose moment has come, locked.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Those that can be read, most urgent first.
+    /// The runs that can be read, most urgent first.
     pub due: Vec<Due>,
-    /// Those that cannot, each with why.
+    /// The runs that cannot be read, each with why.
     pub unreadable: Vec<(OccurrenceId, String)>,
 }
 
@@ -45,7 +45,7 @@ pub struct Due {
     pub wake_at: Timestamp,
 }
 
-/// What a claim found before its time.
+/// Whether a claim found runs before their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Early {
     /// Nothing.
@@ -186,7 +186,7 @@ impl Seen {
 }
 
 impl Look<'_> {
-    /// What must not change before the claim is written. Empty for what is only sent.
+    /// The reminders and people that must not change before the claim is written. Empty where runs are only sent.
     pub fn to_lock(&self) -> ToLock {
         let mut lock = ToLock::default();
         for seen in self.seen.iter().filter(|seen| !seen.is_sent()) {

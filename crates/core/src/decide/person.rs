@@ -27,7 +27,7 @@ pub struct OpenRun {
 /// A person as they were.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Before {
-    /// Nothing was known of them.
+    /// They had no entry.
     Unknown,
     /// They cannot be read, so anything may have been different.
     Unreadable,

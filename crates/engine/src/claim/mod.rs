@@ -134,7 +134,7 @@ impl Claimer {
         let Self { node, timer, peers, .. } = self;
         let mut now = node.now();
         if now < pass.looked_at {
-            // The clock was set back: what had passed may be to come.
+            // The clock was set back: moments that had passed may be to come.
             timer.reset();
         }
         pass.looked_at = now;

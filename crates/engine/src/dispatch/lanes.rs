@@ -314,7 +314,7 @@ impl Lanes {
             }
             _ => {
                 if let Some(gate) = self.addresses.known(&self.channels, to) {
-                    // Whatever else it was, it was not about this address.
+                    // Any other answer was not about this address.
                     gate.learn(Fate::Answered, None, now);
                 }
                 fate

@@ -304,7 +304,7 @@ impl Dispatcher {
             self.early.add([flight]);
             return;
         }
-        // What goes out together is not held together: each run may have other addresses.
+        // The runs of a digest are not held together: each may have other addresses.
         for run in flight.part().into_iter().chain([flight]) {
             let WayOn::Wait { until, .. } = way_on(&run) else {
                 self.fail(&run, trouble, now);

@@ -27,7 +27,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
 /// The version of a program: major, minor, patch.
 type Program = [i32; 3];
 
-/// What this program would put in place, or what is in place.
+/// The text of the functions: this program's, or the one in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Text {
     program: Program,

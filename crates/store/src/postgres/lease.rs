@@ -29,7 +29,7 @@ pub(super) async fn renew(
         (&numbers, Type::INT8_ARRAY),
         (&until, Type::TIMESTAMPTZ),
     ];
-    // Whatever a node's clock shows, a lease does not outlive it by long.
+    // A lease never lasts longer than a minute from now, whatever the node's clock shows.
     let renewed = db.rows(
         "update punctual.occurrence o set wake_at = least($4, statement_timestamp() + interval '1 minute') from unnest($1, $2, $3) as v (reminder_id, run, lease) \
          where o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \

@@ -27,7 +27,7 @@ const NORMAL_MAX: usize = 9;
 /// A claim or a settle that is not answered within this never will be: the way to the server swallows what is sent. It is
 /// far longer than the slowest takes, and leaves time to take leases anew.
 const URGENT_WITHIN: Duration = Duration::from_secs(5);
-/// All else may have to read much; but whoever asks over HTTP waits for it.
+/// All else may have to read much; but a caller over HTTP waits for it.
 const NORMAL_WITHIN: Duration = Duration::from_secs(15);
 
 /// A statement's parameter and its type. Types are given, so that a statement needs no preparing: behind PgBouncer in
@@ -39,7 +39,7 @@ pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 pub(super) enum Urgency {
     /// Claims and settles: an instant depends on them.
     Urgent,
-    /// What a send need not wait for: while the server cannot be reached, it is told so at once.
+    /// Work that no send has to wait for: while the server cannot be reached, it fails at once.
     Brief,
     /// All else.
     Normal,
@@ -142,7 +142,7 @@ impl Pool {
         }
     }
 
-    /// Waits until the server can be reached. Where nobody knows, one connects for all; the connection is left for whoever comes.
+    /// Waits until the server can be reached. Where it is not known, one caller connects for all; the connection is left in the pool.
     async fn pass(&self) -> Result<(), Fault> {
         let turn = match self.way.pass().await {
             Pass::Open => return Ok(()),
@@ -185,7 +185,7 @@ impl Pool {
 /// A connection that is polled for as long as it lives.
 fn kept_alive((client, connection): Bare) -> Client {
     tokio::spawn(async move {
-        // Whoever waits for an answer is told as well.
+        // A caller that waits for an answer gets the error as well.
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection to the database ended");
         }
@@ -203,7 +203,7 @@ pub(super) struct Connection<'p> {
     is_refused: AtomicBool,
     /// COMMIT was sent.
     is_ending: AtomicBool,
-    /// A statement was not sent, or not answered: what is behind it must not be committed.
+    /// A statement was not sent, or not answered: statements behind it must not be committed.
     has_gap: AtomicBool,
     in_order: bool,
     within: Option<Duration>,
@@ -274,7 +274,7 @@ impl Connection<'_> {
             }
             None => {
                 self.has_gap.store(true, Ordering::Relaxed);
-                // Those that lie idle lead the same way.
+                // Idle connections lead to the same server.
                 self.pool.idle().clear();
                 Err(Fault::Store(StoreError::Unavailable("the server does not answer".into())))
             }
@@ -327,16 +327,16 @@ impl Drop for Connection<'_> {
     }
 }
 
-/// What `work` leads to, if it ends within `span`.
+/// The result of `work`, if it ends within `span`.
 #[expect(clippy::disallowed_methods, reason = "a connection that swallows what is sent is noticed by time alone")]
 pub(super) async fn in_time<T>(span: Duration, work: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(span, work).await.ok()
 }
 
-/// Whether what failed may be done again, as if it had never been tried.
+/// Whether a transaction that failed may be done again, as if it had never been tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retry {
-    /// Nothing of it has been written.
+    /// No part of it has been written.
     Safe,
     /// It may have been written: the connection was lost while it was being committed.
     SafeForReads,
