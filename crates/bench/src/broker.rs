@@ -33,7 +33,7 @@ pub(super) struct Args {
     in_flight: u16,
 }
 
-/// What sending all of them took.
+/// The time that sending all of them took.
 struct Measured {
     per_second: f64,
     took: Summary,
@@ -45,7 +45,7 @@ impl Measured {
     }
 }
 
-/// What the plain client sends: as long as an event is.
+/// The body that the plain client sends: as long as an event is.
 fn plain_body() -> String {
     const EVENT_BYTES: usize = 480;
     MESSAGE.repeat(EVENT_BYTES / MESSAGE.len())

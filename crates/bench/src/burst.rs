@@ -21,7 +21,7 @@ use super::{Channel, Common, limit};
 const AHEAD: SignedDuration = SignedDuration::from_secs(3);
 /// How long before the instant everything must have been created, so that claiming is not hurried.
 const CREATED_BEFORE: SignedDuration = SignedDuration::from_secs(1);
-/// How long after the instant to wait for what has not come.
+/// How long after the instant to wait for messages that have not come.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Debug, clap::Args)]

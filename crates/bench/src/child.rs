@@ -26,9 +26,9 @@ pub(super) struct Child {
     _stdin: Option<std::process::ChildStdin>,
 }
 
-/// What a process said when it was ready.
+/// A process that has said that it is ready.
 pub(super) struct Ready {
-    /// What stood after the words that were waited for.
+    /// The text after the words that were waited for.
     pub(super) rest: String,
     /// From the moment before it was started.
     pub(super) after: SignedDuration,
@@ -43,7 +43,7 @@ impl Child {
     ) -> anyhow::Result<(Self, Ready)> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(program);
-        // Whoever measures must not be led astray by settings that were meant for a real server.
+        // A bench must not be led astray by settings that were meant for a real server.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PUNCTUAL_") {
                 command.env_remove(name);
@@ -119,7 +119,7 @@ fn listen(output: impl Read + Send + 'static, words: &'static str, said: Arc<Mut
             if let Some((_, rest)) = line.split_once(words)
                 && let Some(ready) = said.ready.take()
             {
-                // Nobody waits any more when the bench was given up.
+                // The bench may have been given up.
                 let _ = ready.send((rest.trim().to_owned(), at));
             }
             if said.lines.len() == KEPT_LINES {

@@ -150,7 +150,7 @@ impl Load {
     }
 }
 
-/// What so many reminders cost together.
+/// The cost of so many reminders together.
 struct Cost {
     of: Reading,
     n: usize,

@@ -31,7 +31,7 @@ const CLIENTS: usize = 8;
 /// How long the last server may take to catch up.
 const CATCH_UP: SignedDuration = SignedDuration::from_secs(120);
 
-/// What can be chosen.
+/// The options of this bench.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// How many times the server is killed
@@ -42,7 +42,7 @@ pub(super) struct Args {
     max_ms: u64,
 }
 
-/// What the server acknowledged and what arrived, kept outside of it.
+/// The reminders that the server acknowledged and those that arrived, kept outside of it.
 #[derive(Default)]
 struct Books {
     /// Acknowledged creates, by id.
@@ -131,7 +131,7 @@ async fn arrive(State(books): State<Shared>, headers: HeaderMap, body: String) -
     StatusCode::NO_CONTENT
 }
 
-/// Creates reminders, and cancels some, until the server is gone. Only what was acknowledged is written down.
+/// Creates reminders, and cancels some, until the server is gone. Only acknowledged reminders are written down.
 async fn load(server: SocketAddr, key: String, receiver: String, books: Shared) {
     // Every error here is the server's end, which is what this waits for.
     let Ok(mut connection) = Connection::open(server).await else { return };

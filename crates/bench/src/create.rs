@@ -24,7 +24,7 @@ use super::{Common, limit};
 
 /// How long the disk is measured.
 const FSYNCS_FOR: SignedDuration = SignedDuration::from_secs(2);
-/// When what is created is due: long after.
+/// When the created reminders are due: long after.
 const DUE_AFTER: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 #[derive(Debug, clap::Args)]
@@ -177,7 +177,7 @@ async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<
     })
 }
 
-/// What is asked for over HTTP.
+/// Requests that are sent over HTTP.
 #[derive(Clone)]
 struct Load {
     path: &'static str,
@@ -238,7 +238,7 @@ async fn over_http(load: Load, server: &Server, place: &Place) -> anyhow::Result
     let (address, n_created) = (server.address, load.n_requests * load.per_request);
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
-        // Nobody waits any more when the bench was given up.
+        // The bench may have been given up.
         let _ = sender.send(client(&load, &requests, address));
     });
     let (took, latency) = receiver.await.context("the client ended early")??;
@@ -290,7 +290,7 @@ async fn ask(
     }
 }
 
-/// A channel for what is never due.
+/// A channel for reminders that are never due.
 fn nowhere() -> Arc<dyn punctual_core::channel::Channel> {
     Arc::new(Closure::new(|_: Message| async { Ok(Receipt::default()) }))
 }

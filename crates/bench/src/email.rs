@@ -102,7 +102,7 @@ async fn listen(server: Arc<Server>) -> anyhow::Result<SocketAddr> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
-            // Whoever waits for it may be gone already.
+            // The bench may be gone already.
             let _ = ready.send(listener.local_addr()?);
             loop {
                 let (stream, _) = listener.accept().await?;

@@ -1,8 +1,8 @@
 //! `bench failover`: one of several nodes is killed in the middle of its work, again and again.
 //!
-//! What it had not claimed, the others take when they see that it is late. What it had claimed, they take when the lease has
-//! ended; if it had been sent already, it is sent once more under the same key. Which is which is read from the database right
-//! after the kill.
+//! The other nodes take over the runs that it had not claimed when they see that these are late, and the runs that it had claimed when
+//! their lease has ended; a run that it had sent already is sent once more under the same key. The bench reads from the database which
+//! runs were claimed, right after the kill.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::{Channel, Common};
 
 /// How long before the first instant everything is in place.
 const AHEAD: SignedDuration = SignedDuration::from_secs(2);
-/// How long after the last instant to wait for what has not come: a lease, and more.
+/// How long after the last instant to wait for messages that have not come: a lease, and more.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(40);
 /// How often to look whether everything has ended.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_millis(50);

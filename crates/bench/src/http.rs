@@ -19,7 +19,7 @@ pub(super) struct Connection {
     buffer: Vec<u8>,
 }
 
-/// What was answered.
+/// An answer.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,

@@ -37,7 +37,7 @@ mod crash;
 /// What others notice when a node is killed.
 mod failover;
 
-/// What it costs writers that nodes are told.
+/// The cost, for writers in SQL, of telling the nodes.
 mod notify;
 
 /// How late timers in Redis ring.
@@ -52,7 +52,7 @@ mod email;
 /// How fast phrases are understood.
 mod phrases;
 
-/// What the machine can do without punctual.
+/// The limits of the machine, measured without punctual.
 mod limit;
 
 /// Where the messages arrive.
@@ -79,13 +79,13 @@ mod http;
 /// Where the database lies, and what is in it.
 mod place;
 
-/// What is measured with: reminders, and an engine in this process.
+/// The tools of a measurement: reminders, and an engine in this process.
 mod rig;
 
 /// Many measurements in a few numbers.
 mod summary;
 
-/// What is printed.
+/// The report that is printed.
 mod report;
 
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What the machine can do without punctual.
+//! The limits of the machine, measured without punctual.
 //!
 //! Three things: a plain timer, which remembers nothing; the same sender without a scheduler; and the disk. What comes
 //! close to them cannot be made much better.

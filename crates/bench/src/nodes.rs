@@ -100,7 +100,7 @@ impl Nodes {
         Ok(asked)
     }
 
-    /// What each node has sent so far.
+    /// How many messages each node has sent so far.
     pub(super) async fn attempts(&self) -> anyhow::Result<Vec<usize>> {
         let mut attempts = Vec::new();
         for server in &self.servers {

@@ -105,7 +105,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         let switch = if way.has_trigger { "enable" } else { "disable" };
         admin.run(&format!("alter table punctual.occurrence {switch} trigger user"), &[]).await?;
         let measured = measure(args, way, &place, &machine).await;
-        // Whatever became of the measuring, the database is as it was.
+        // The database is put back as it was, whether the measuring worked or not.
         admin.run("alter table punctual.occurrence enable trigger user", &[]).await?;
         let (n_commits, took) = measured?;
         let per = rate(n_commits, SignedDuration::from_secs(args.seconds.into()));
@@ -125,7 +125,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     Ok(report)
 }
 
-/// Removes what was written here, so that nobody ever delivers it.
+/// Removes the reminders that were written here, so that no node ever delivers them.
 async fn clean(admin: &Session) -> anyhow::Result<()> {
     for (table, id) in [("occurrence", "reminder_id"), ("reminder", "id")] {
         let sql = format!(

@@ -11,7 +11,7 @@ use punctual_engine::SystemClock;
 
 use super::report::{Report, Table, milliseconds, per_second, rate};
 
-/// What people write, ten of each language.
+/// Phrases that people write, ten of each language.
 const EN: [&str; 10] = [
     "in 5 minutes",
     "tomorrow at 8",
@@ -48,7 +48,7 @@ const HR: [&str; 10] = [
     "u pola 4",
     "u ponedjeljak ujutro u 9 nazovi zubara",
 ];
-/// What is no phrase, and looks like many: ten kilobytes of each.
+/// Texts that are no phrases and look like many: ten kilobytes of each.
 const NOISE: [&str; 10] =
     ["1 ", "at ", "monday ", "1h ", "1-2-3/4.5:", "every ", "the first of ", "1:2:3 ", "from 1 to 2 ", "lorem ipsum "];
 const NOISE_BYTES: usize = 10_000;

@@ -95,7 +95,7 @@ impl Place {
         }
     }
 
-    /// What `punctual serve` is told about the database.
+    /// The database, as `punctual serve` is told it.
     pub(super) fn url(&self) -> String {
         match &self.database {
             Database::Sqlite(path) => format!("sqlite:{}", path.display()),
@@ -130,7 +130,7 @@ impl Place {
         Ok(Arc::new(store))
     }
 
-    /// What to say about where it was measured.
+    /// The line of a report that says where it was measured.
     pub(super) fn note(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         if let Database::Postgres { shown, .. } = &self.database {
@@ -161,7 +161,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.keep {
-            // What cannot be removed is found again by its name.
+            // A directory that cannot be removed is found again by its name.
             let _ = fs::remove_dir_all(&self.dir);
         }
     }

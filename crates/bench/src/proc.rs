@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use jiff::SignedDuration;
 
-/// What `/proc` counts processor time in, on every Linux.
+/// The unit in which `/proc` counts processor time, on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// One process or thread.
@@ -15,7 +15,7 @@ pub(super) struct Stat {
     pub(super) parent: u32,
     /// Its own processor time.
     own: u64,
-    /// That of its children which have ended.
+    /// The time of its children which have ended.
     children: u64,
 }
 

@@ -22,7 +22,7 @@ use super::child::Child;
 use super::http::{Connection, Head, request};
 use super::sink::Arrival;
 
-/// What it says when it is ready.
+/// The line that says that it is ready.
 const READY: &str = "listening on ";
 /// How many connections may wait to be taken. Several nodes connect at one instant, and what finds no place is tried again
 /// by the system a second later: that second would be the receiver's, not the sender's.
@@ -59,7 +59,7 @@ pub(super) struct Args {
     addresses: u8,
 }
 
-/// What has come.
+/// The messages that have come.
 #[derive(Default)]
 struct Book {
     taken: Vec<Taken>,
@@ -69,7 +69,7 @@ struct Book {
     n_open: usize,
 }
 
-/// What it was asked for.
+/// What the receiver has counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Messages that came.
@@ -87,7 +87,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let (ended, end) = oneshot::channel();
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        // Nobody waits any more when the listener failed.
+        // The listener may have failed.
         let _ = ended.send(());
     });
     // A runtime of one thread: the rest of the machine is the sender's.
@@ -144,19 +144,19 @@ async fn take(mut stream: TcpStream, all: All, mood: Mood) {
                 break;
             }
             if mood == Mood::Hangs {
-                // Whoever gave up before this one came is noticed before it is counted.
+                // A sender that gave up before this message came is noticed before the message is counted.
                 tokio::task::yield_now().await;
             }
             let answer = answer(&head, &buffer[head.length..end], at, &all, mood);
             if answer.is_none() && mood == Mood::Hangs {
-                // Until whoever waits for an answer gives up.
+                // Until the sender that waits for an answer gives up.
                 let _ = stream.read_buf(&mut Vec::new()).await;
                 all.borrow_mut().n_open -= 1;
                 return;
             }
             buffer.drain(..end);
             if mood == Mood::Throttles {
-                // The wait begins when the answer does: whoever reads it cannot know an earlier moment.
+                // The wait begins when the answer does: the reader cannot know an earlier moment.
                 all.borrow_mut().told_at = Some(SystemClock::read());
             }
             let written = match answer {
@@ -251,7 +251,7 @@ impl Receiver {
         format!("http://127.0.0.{last}:{}/hook", self.address.port())
     }
 
-    /// What it was asked for so far.
+    /// What it has counted until now.
     pub(super) async fn seen(&mut self) -> anyhow::Result<Seen> {
         let text = self.connection.exchange(&request("GET", "/seen", None, b"")).await?.text()?;
         let mut numbers = text.split(' ').map_while(|word| word.parse().ok());
@@ -265,7 +265,7 @@ impl Receiver {
         text.parse().with_context(|| format!("`{text}` is no number"))
     }
 
-    /// Takes what has come.
+    /// Takes the messages that have come.
     pub(super) async fn take(&mut self) -> anyhow::Result<Vec<Arrival>> {
         let text = self.connection.exchange(&request("GET", "/take", None, b"")).await?.text()?;
         text.lines().map(|line| parse(line).with_context(|| format!("`{line}` is no arrival"))).collect()

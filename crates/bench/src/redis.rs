@@ -22,7 +22,7 @@ use super::{Common, limit};
 const BATCH: usize = 10_000;
 /// How long before the first instant everything is in place.
 const AHEAD: SignedDuration = SignedDuration::from_secs(2);
-/// How long after the last instant to wait for what has not come.
+/// How long after the last instant to wait for timers that have not rung.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(10);
 /// How long to wait for Redis at the begin.
 const CONNECT_WITHIN: SignedDuration = SignedDuration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The report that is printed.
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What is measured with: reminders, and an engine in this process.
+//! The tools of a measurement: reminders, and an engine in this process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use punctual_redis::Reminders;
 
 /// The channel everything that is measured goes through.
 pub(super) const CHANNEL: &str = "bench";
-/// What everything that is measured says. A bench knows its own reminders by it.
+/// The message of every reminder of a bench. A bench knows its own reminders by it.
 pub(super) const MESSAGE: &str = "Take your medicine, with a glass of water";
 /// How many reminders are created in one transaction.
 const BATCH: usize = 1_000;
 
-/// What differs from reminder to reminder.
+/// The parts of a reminder that differ from one to the next.
 pub(super) struct Wanted {
     pub(super) user: String,
     pub(super) due_at: Timestamp,

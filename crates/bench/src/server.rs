@@ -25,7 +25,7 @@ pub(super) struct Server {
     child: Child,
 }
 
-/// What a process has in memory, in bytes.
+/// The memory of a process, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory {
     pub(super) now: u64,
@@ -75,7 +75,7 @@ impl Server {
         self.child.stop(clock).await
     }
 
-    /// What it has in memory.
+    /// Its memory.
     pub(super) fn memory(&self) -> anyhow::Result<Memory> {
         let path = self.proc().join("status");
         let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -110,7 +110,7 @@ impl Server {
         Ok(values.sum())
     }
 
-    /// What it answers to a GET.
+    /// Its answer to a GET.
     pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
         let mut connection = Connection::open(self.address).await?;
         Ok(serde_json::from_slice(&connection.exchange(&request("GET", path, Some(&self.key), b"")).await?.body)?)

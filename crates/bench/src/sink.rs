@@ -101,7 +101,7 @@ impl Sink {
         }
     }
 
-    /// Waits until `n_wanted` have come, or until it is no use to wait longer; takes what has come.
+    /// Waits until `n_wanted` have come, or until it is no use to wait longer; takes the messages that have come.
     pub(super) async fn all(
         &mut self,
         n_wanted: usize,
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_twice_counts_once() {
+    fn a_message_that_comes_twice_counts_once() {
         let due_at = Timestamp::from_second(10).unwrap();
         let arrival = |key: &str, millis| Arrival {
             key: key.into(),

@@ -18,7 +18,7 @@ use super::{Channel, Common, limit};
 
 /// How long before the first instant everything is in place.
 const AHEAD: SignedDuration = SignedDuration::from_secs(1);
-/// How long after the last instant to wait for what has not come.
+/// How long after the last instant to wait for messages that have not come.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// What the headers above [`Summary::cells`] say.
+    /// The headers above [`Summary::cells`].
     pub(super) const COLUMNS: [&str; 4] = ["p50", "p90", "p99", "max"];
 
     pub(super) fn of(mut spans: Vec<SignedDuration>) -> Self {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_early_is_counted() {
+    fn a_message_that_came_early_is_counted() {
         assert_eq!(of_millis([-2, 0, -1, 5]).n_negative(), 2);
         assert_eq!(of_millis([0, 1]).n_negative(), 0);
         assert_eq!(of_millis([0, 1]).len(), 2);

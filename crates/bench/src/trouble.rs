@@ -22,7 +22,7 @@ use super::{Channel, Common, limit};
 
 /// How long before the first instant everything is in place.
 const AHEAD: SignedDuration = SignedDuration::from_secs(2);
-/// How long after the last instant to wait for what has not come.
+/// How long after the last instant to wait for messages that have not come.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     for receiver in &mut troubled {
         seen.push(receiver.seen().await?);
     }
-    // What hangs is given up after a while; whoever measures need not wait for it.
+    // A send that hangs is given up after a while; the bench need not wait for it.
     drop(running);
 
     let title = format!(

@@ -37,7 +37,7 @@ pub(crate) mod link;
 pub(crate) mod kept;
 
 /// Telling a platform that throttles one address from one that throttles all.
-pub(crate) mod crowd;
+pub(crate) mod waiting;
 
 /// Whether a request really comes from the platform it says it comes from.
 pub mod signatures;
@@ -45,10 +45,10 @@ pub mod signatures;
 /// Requests to a platform.
 pub(crate) mod http;
 
-/// Taking secrets out of what is told.
+/// Takes secrets out of texts before they are shown.
 pub(crate) mod redact;
 
-/// What a platform said, fit to be told.
+/// A platform's words, made short and safe enough to be shown.
 pub(crate) mod quote;
 
 /// How long a receiver asks to wait.

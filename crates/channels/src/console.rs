@@ -74,7 +74,7 @@ impl Channel for Console {
         Limits { concurrency: 8, ..Limits::default() }
     }
 
-    /// Whoever sits at the terminal reads lines; a list is easier to read.
+    /// A person at the terminal reads lines; a list is easier to read.
     fn digest_max(&self) -> Option<usize> {
         Some(usize::MAX)
     }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_is_unavailable() {
+    async fn a_console_that_cannot_be_written_to_is_unavailable() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -7,13 +7,13 @@
 //! | `dm:USER_ID` | the user's own messages |
 //! | `https://discord.com/api/webhooks/ID/TOKEN` | the webhook's channel; no bot is needed |
 //!
-//! A message has a `nonce` made of its idempotency key: what is sent again within minutes is shown once. A webhook has none.
+//! A message has a `nonce` made of its idempotency key: Discord shows a message once that is sent again within minutes. A webhook's has none.
 
 mod address;
 mod answer;
 mod invalid;
 mod markup;
-mod pace;
+mod places;
 #[cfg(test)]
 mod tests;
 
@@ -44,7 +44,7 @@ use crate::common::whole::whole;
 use crate::setup::Server;
 use address::Place;
 use invalid::Invalids;
-use pace::Pace;
+use places::Places;
 
 /// The longest message, in Unicode characters. It is shortened to that, visibly.
 pub const CONTENT_CHARS_MAX: usize = 2000;
@@ -64,8 +64,8 @@ pub struct Discord {
     user_agent: String,
     template: Template,
     limits: Limits,
-    /// Over all requests; `limits` are kept by whoever sends, and count messages.
-    pace: Pace,
+    /// Over all requests; the engine keeps `limits`, which count messages.
+    places: Places,
     links: Option<Links>,
     invalids: Arc<Invalids>,
     invalid_max: usize,
@@ -106,7 +106,7 @@ impl Discord {
                 .template("template", markup::escape)?
                 .unwrap_or_else(|| Template::fixed(TEMPLATE, markup::escape)),
             limits,
-            pace: Pace::new(limits.rate, server.clock.clone()),
+            places: Places::new(limits.rate, server.clock.clone()),
             links: server.links.clone(),
             invalids: Invalids::of(&api_url),
             invalid_max: invalid_max as usize,
@@ -166,7 +166,7 @@ impl Discord {
     }
 
     async fn open_dm(&self, user: u64, sent_at: Timestamp) -> Result<u64, SendError> {
-        // Opening has a limit of its own, whoever it is for: asking on for others would only be refused too.
+        // Opening has one limit for all persons: Discord would only refuse requests for others, too.
         let not_before = *self.no_dm_before.lock().unwrap_or_else(PoisonError::into_inner);
         if sent_at < not_before {
             let wait = not_before.duration_since(sent_at).unsigned_abs();
@@ -187,7 +187,7 @@ impl Discord {
         channel.ok_or_else(|| SendError::Unavailable("Discord named no channel for this person".into()))
     }
 
-    /// What every message has. Nobody is called but the user `called`.
+    /// The fields of every message. It calls no user but `called`.
     fn body(&self, called: Option<u64>, message: &Message) -> Value {
         let mention = called.map(|user| format!("<@{user}>")).unwrap_or_default();
         let count = |text: &str| Unit::Chars.count(text);
@@ -205,14 +205,14 @@ impl Discord {
         Ok(self.http.post(url).header(AUTHORIZATION, format!("Bot {}", token.expose())))
     }
 
-    /// Sends a request, counts it if it was invalid, and names what is no success. `secret` stood in the URL.
+    /// Sends a request, counts it if it was invalid, and turns any answer but success into an error. `secret` stood in the URL.
     async fn ask(&self, request: RequestBuilder, sent_at: Timestamp, secret: &str) -> Result<Answer, SendError> {
         if let Some(wait) = self.invalids.wait(sent_at, self.invalid_max) {
             return Err(SendError::Throttled { wait, whom: Whom::Receiver });
         }
-        self.pace.wait().await?;
+        self.places.wait().await?;
         let answer = self.http.ask(request.header(USER_AGENT, &self.user_agent), PLATFORM).await?;
-        self.invalids.note(&answer, sent_at);
+        self.invalids.count_if_invalid(&answer, sent_at);
         if answer.status.is_success() {
             return Ok(answer);
         }
@@ -271,7 +271,7 @@ impl Channel for Discord {
     }
 
     fn bucket(&self, address: &str) -> Bucket {
-        // What cannot be called needs no place of its own, and must not be repeated.
+        // An address that cannot be called needs no bucket of its own, and must not be repeated.
         let name = Place::parse(address, &self.api_url).map_or_else(|_| "invalid".into(), |place| place.bucket());
         Bucket { name, rate: self.limits.address_rate }
     }

@@ -3,7 +3,7 @@
 //! A mail is text and HTML, with a link for each answer. Its `Message-ID` is made from the idempotency key, so that a mail which
 //! is sent again is the same mail: most mailboxes then show it once.
 //!
-//! What a server answers decides what happens next; [`reply`] has the table. A connection that breaks once the mail is under way
+//! A server's reply decides what happens next; [`reply`] has the table. A connection that breaks once the mail is under way
 //! leaves it unknown; before that nothing was sent, and it is unavailable.
 
 /// Which addresses are accepted.

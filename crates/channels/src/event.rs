@@ -1,4 +1,4 @@
-//! What a program is told when a reminder is due: one JSON document, the same through every way out.
+//! The event that a program gets when a reminder is due: one JSON document, the same for webhooks and brokers.
 
 use std::fmt::{self, Display};
 

@@ -1,6 +1,6 @@
 //! A message to a stream of NATS JetStream, acknowledged by it.
 //!
-//! What the server says decides what happens next:
+//! The server's answer decides what happens next:
 //!
 //! | The server | Meaning |
 //! | --- | --- |

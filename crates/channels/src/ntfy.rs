@@ -40,7 +40,7 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 const BODY_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
 /// A title is one line.
 const TITLE_CHARS_MAX: usize = 200;
-/// What the server shows of actions.
+/// The most buttons that the server shows.
 const ACTIONS_MAX: usize = 3;
 /// How fast a visitor's requests come back, where the server does not say.
 const REFILL: Duration = Duration::from_secs(5);
@@ -66,7 +66,7 @@ enum Login {
 
 /// Makes the channel from its settings.
 pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
-    // What ntfy.sh publishes, and what a server of one's own does unless told otherwise: 60 at once, and one more every 5 seconds.
+    // The limit of ntfy.sh, and of a server of one's own unless it is set otherwise: 60 at once, and one more every 5 seconds.
     let defaults =
         Limits { concurrency: 16, rate: Some(Rate { n: 60, per: Duration::from_secs(300) }), address_rate: None };
     Ok(Arc::new(Ntfy {
@@ -133,7 +133,7 @@ impl Ntfy {
             };
             serde_json::to_string(&publish).expect("texts and numbers are always JSON")
         };
-        // What a body has beyond a message's bytes must fit into what it may have beyond them.
+        // The rest of the body must fit into the bytes that a body may have beyond its message.
         let count = |said: &str| said.len().max(publish(said).len().saturating_sub(BODY_BYTES_MAX - MESSAGE_BYTES_MAX));
         publish(&whole(&self.template, message, "", MESSAGE_BYTES_MAX, count))
     }
@@ -158,7 +158,7 @@ impl Ntfy {
         }
     }
 
-    /// What an answer says, without what was said to it.
+    /// The text of an answer, without the secret of our login.
     fn said(&self, answer: &Answer) -> String {
         let secrets: &[&Token] = match &self.login {
             Login::Nobody => &[],
@@ -224,7 +224,7 @@ enum Class {
     Throttled,
 }
 
-/// What ntfy's own code means, else its status.
+/// The meaning of ntfy's own code, else of the status.
 fn class(code: u64, status: u16) -> Class {
     match (code, status) {
         // The bucket of requests fills again by itself, in seconds.

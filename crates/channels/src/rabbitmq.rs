@@ -1,6 +1,6 @@
 //! A message to RabbitMQ, confirmed by it.
 //!
-//! What the broker says decides what happens next:
+//! The broker's answer decides what happens next:
 //!
 //! | The broker | Meaning |
 //! | --- | --- |
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_long_is_refused_before_anything_is_sent() {
+    async fn a_name_that_is_too_long_is_refused_before_anything_is_sent() {
         let routing_key = "{address}{address}".into();
         let channel = Rabbitmq::new(Config { routing_key, ..Config::default() }, sample::clock()).unwrap();
         let sent = channel.send(&sample::message(&"x".repeat(200))).await;

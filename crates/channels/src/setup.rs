@@ -9,7 +9,7 @@ use punctual_core::invalid::Invalid;
 use crate::common::fields::Fields;
 use crate::common::links::Links;
 
-/// What all channels are told about the server.
+/// The facts about the server that all channels get.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Its clock.
@@ -55,7 +55,7 @@ pub fn carries_links(kind: &str) -> bool {
     matches!(kind, "discord" | "email" | "nats" | "ntfy" | "rabbitmq" | "slack" | "twilio" | "webhook")
 }
 
-/// What an address of this kind looks like; none where a channel needs no address.
+/// An example of an address of this kind; none where a channel needs no address.
 pub fn address_example(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "discord" => "123456789012345678",

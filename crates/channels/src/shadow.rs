@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
-/// What stands where the platform's id of a message would.
+/// The text that stands in place of the platform's id of a message.
 pub const MESSAGE_ID: &str = "shadow";
 
 /// Stands before a channel and keeps every message from it.
 ///
-/// Addresses are checked as the channel does, and sends to one receiver share its concurrency, so what is rehearsed is what will
+/// Addresses are checked as the channel does, and sends to one receiver share its concurrency, so the rehearsal is what will
 /// happen. Every message counts as sent. Nobody saw it, so nobody is asked for an answer.
 pub struct Shadow {
     behind: Arc<dyn Channel>,
@@ -84,7 +84,7 @@ mod tests {
     use crate::{Closure, sample};
 
     #[tokio::test]
-    async fn nothing_reaches_the_channel_and_everything_is_told() {
+    async fn no_message_reaches_the_channel_and_each_counts_as_sent() {
         let (n_sent, n_told) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (sent, told) = (n_sent.clone(), n_told.clone());
         let real = Closure::new(move |_| {

@@ -25,12 +25,12 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use crate::common::buttons::{Button, Verb, buttons};
-use crate::common::crowd::Crowd;
 use crate::common::fields::Fields;
 use crate::common::http::{self, Http};
 use crate::common::links::Links;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
+use crate::common::waiting::WaitingAddresses;
 use crate::setup::Server;
 use address::Place;
 
@@ -48,7 +48,7 @@ pub struct Slack {
     template: Template,
     limits: Limits,
     links: Option<Links>,
-    crowd: Crowd,
+    waiting: WaitingAddresses,
 }
 
 pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
@@ -69,7 +69,7 @@ impl Slack {
             template: fields.template("template", plain)?.unwrap_or_else(|| Template::fixed(TEMPLATE, plain)),
             limits: fields.limits(defaults)?,
             links: server.links.clone(),
-            crowd: Crowd::default(),
+            waiting: WaitingAddresses::default(),
         })
     }
 
@@ -83,7 +83,8 @@ impl Slack {
             Place::Webhook { url, secret, .. } => (self.http.post(url), self.webhook_body(message), secret),
         };
         let answer = self.http.ask(request.header(CONTENT_TYPE, JSON).json(&body), PLATFORM).await?;
-        let reading = answer::Reading { crowd: &self.crowd, bucket: place.bucket(), sent_at: message.sent_at, secret };
+        let reading =
+            answer::Reading { waiting: &self.waiting, bucket: place.bucket(), sent_at: message.sent_at, secret };
         match place {
             Place::Channel { .. } => answer::read(&answer, reading),
             Place::Webhook { .. } => answer::read_webhook(&answer, reading),
@@ -110,7 +111,7 @@ impl Slack {
         self.body(None, message, self.links.as_ref().map(|links| move |button: &Button| link(links, button)))
     }
 
-    /// What every message has. `press` says what a button does; without it there are none.
+    /// The fields of every message. `press` says what a button does; without it there are no buttons.
     fn body(&self, called: Option<&str>, message: &Message, press: Option<impl Fn(&Button) -> Value>) -> Value {
         let rich = rich::said(&self.template, message);
         let mut blocks = vec![rich::block(&rich, called)];
@@ -167,7 +168,7 @@ impl Channel for Slack {
     }
 
     fn bucket(&self, address: &str) -> Bucket {
-        // What cannot be called needs no place of its own, and must not be repeated.
+        // An address that cannot be called needs no bucket of its own, and must not be repeated.
         let place = Place::parse(address, &self.api_url);
         let name = place.map_or_else(|_| "invalid".into(), |place| place.bucket().to_owned());
         Bucket { name, rate: self.limits.address_rate }

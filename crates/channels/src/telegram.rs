@@ -24,12 +24,12 @@ use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
 use crate::common::buttons::buttons;
-use crate::common::crowd::Crowd;
 use crate::common::fields::Fields;
 use crate::common::http::{self, Http};
 use crate::common::kept::Kept;
 use crate::common::template::Template;
 use crate::common::token::Token;
+use crate::common::waiting::WaitingAddresses;
 use crate::common::whole::whole;
 use crate::setup::Server;
 use address::{Chat, Place};
@@ -55,7 +55,7 @@ pub struct Telegram {
     group_rate: Option<Rate>,
     /// Where groups have gone.
     moved: Kept<Chat, Chat>,
-    crowd: Crowd,
+    waiting: WaitingAddresses,
 }
 
 pub(crate) fn make(fields: &mut Fields, _server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
@@ -84,7 +84,7 @@ impl Telegram {
             limits,
             group_rate: if is_set { limits.address_rate } else { Some(Rate::per_minute(20)) },
             moved: Kept::new(MOVED_MAX),
-            crowd: Crowd::default(),
+            waiting: WaitingAddresses::default(),
         })
     }
 
@@ -107,7 +107,7 @@ impl Telegram {
         }
         let url = format!("{}/bot{}/sendMessage", self.api_url, self.token.expose());
         let answer = self.http.ask(self.http.post(&url).json(&body), PLATFORM).await.map_err(Said::Failed)?;
-        let whom = |wait: Duration| self.crowd.whom(&place.chat.bucket(), message.sent_at, wait);
+        let whom = |wait: Duration| self.waiting.whom(&place.chat.bucket(), message.sent_at, wait);
         answer::read(&answer, chat, &self.token, message.sent_at, whom)
     }
 }
@@ -157,7 +157,7 @@ impl Channel for Telegram {
                 let rate = if chat.is_person() { self.limits.address_rate } else { self.group_rate };
                 Bucket { name: chat.bucket(), rate }
             }
-            // What cannot be called needs no place of its own.
+            // An address that cannot be called needs no bucket of its own.
             Err(_) => Bucket { name: "invalid".into(), rate: self.limits.address_rate },
         }
     }

@@ -56,7 +56,7 @@ pub struct Twilio {
     http: Http,
 }
 
-/// Who a message comes from.
+/// The sender of a message: a number or a service.
 #[derive(Debug)]
 enum Sender {
     Number(String),
@@ -214,7 +214,7 @@ impl Channel for Twilio {
             .http
             .get(&format!("{}/{message_id}.json", self.messages()))
             .basic_auth(&self.account_sid, Some(self.auth_token.expose()));
-        // That the question fails says nothing about the message.
+        // The question failed, which says nothing about the message.
         let Ok(answer) = self.http.ask(request, "Twilio").await else { return Ok(Followed::AskAgain(ASK_EVERY)) };
         if !answer.status.is_success() {
             tracing::debug!("{}; it is asked again what became of an SMS", self.said(&answer));

@@ -123,7 +123,7 @@ impl Vapi {
         call
     }
 
-    /// What an answer says; Vapi's `message` is a text or several.
+    /// The text of an answer; Vapi's `message` is one text or several.
     fn said(&self, answer: &Answer) -> String {
         let message = match &answer.json()["message"] {
             Value::String(text) => text.clone(),
@@ -189,7 +189,7 @@ impl Channel for Vapi {
             return Err(SendError::Unknown("the call's id is none".into()));
         }
         let request = self.http.get(&format!("{}/call/{message_id}", self.api_url)).bearer_auth(self.api_key.expose());
-        // That the question fails says nothing about the call.
+        // The question failed, which says nothing about the call.
         let Ok(answer) = self.http.ask(request, "Vapi").await else { return Ok(Followed::AskAgain(TALKS_EVERY)) };
         if !answer.status.is_success() {
             tracing::debug!("{}; it is asked again what became of a call", self.said(&answer));

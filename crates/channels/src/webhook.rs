@@ -1,6 +1,6 @@
 //! An HTTP POST to a URL, signed after Standard Webhooks.
 //!
-//! What the receiver answers decides what happens next:
+//! The receiver's answer decides what happens next:
 //!
 //! | Answer | Meaning |
 //! | --- | --- |
@@ -53,11 +53,11 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// What requests are signed with. Without it they are not signed.
+    /// The secret that signs requests. Without it they are not signed.
     pub secret: Option<Secret>,
     /// Whether private, loopback and link-local addresses may be called.
     pub allow_private: bool,
-    /// What a person sets to allow them; a refusal names it.
+    /// The setting that allows them; a refusal names it.
     pub allow_private_by: &'static str,
     /// Where others reach this server, such as `https://punctual.example.org`; for the answer links.
     pub public_url: Option<String>,
@@ -71,7 +71,7 @@ pub struct Config {
     pub rate: Option<Rate>,
     /// How fast to one address.
     pub address_rate: Option<Rate>,
-    /// What punctual calls itself.
+    /// The user agent.
     pub user_agent: String,
 }
 
@@ -195,7 +195,7 @@ impl Channel for Webhook {
     }
 
     fn receiver(&self, address: &str) -> String {
-        // What cannot be called needs no place of its own, and must not be repeated.
+        // A URL that cannot be called needs no lane of its own, and must not be repeated.
         address::parse(address).map_or_else(|_| "invalid".into(), |url| address::receiver(&url))
     }
 }

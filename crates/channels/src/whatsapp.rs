@@ -5,11 +5,11 @@
 //!
 //! | `mode` | What is sent |
 //! | --- | --- |
-//! | `template` | always the template; what is done when one is set |
-//! | `session` | always free text; what is done when none is set |
+//! | `template` | always the template; the default when one is set |
+//! | `session` | always free text; the default when none is set |
 //! | `auto` | free text, and if Meta answers that the 24 hours are over, at once the template |
 //!
-//! `auto` is not what is done by itself, because Meta may take a message with success and say only later, to a webhook, that the 24
+//! `auto` is not the default, because Meta may take a message with success and say only later, to a webhook, that the 24
 //! hours were over.
 
 mod answer;
@@ -123,7 +123,7 @@ impl Whatsapp {
 
     /// Free text, with buttons where an answer is wanted.
     fn free(&self, message: &Message) -> Value {
-        // What Meta counts is not said; these units are never fewer than characters.
+        // Meta does not say what it counts; these units are never fewer than characters.
         let said = |max| whole(&self.template, message, "", max, |text| Unit::Utf16.count(text));
         let replies: Vec<Value> = buttons(message)
             .into_iter()
@@ -186,14 +186,14 @@ impl Channel for Whatsapp {
             _ => self.post(self.free(message), message).await,
         };
         let said = match (free, &self.approved) {
-            (Err(Said::WindowClosed(_)), Some(approved)) if self.mode == Mode::Auto => {
+            (Err(Said::SessionOver(_)), Some(approved)) if self.mode == Mode::Auto => {
                 self.post(self.templated(approved, message), message).await
             }
             (said, _) => said,
         };
         said.map_err(|said| match said {
             Said::Failed(error) => error,
-            Said::WindowClosed(said) => SendError::Refused(format!(
+            Said::SessionOver(said) => SendError::Refused(format!(
                 "the person has not written for 24 hours, so WhatsApp takes only a template; set template_name: {said}"
             )),
         })

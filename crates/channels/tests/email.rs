@@ -73,7 +73,7 @@ async fn the_way_is_encrypted_and_the_password_is_asked() {
     assert_eq!(taken.len(), 6, "{log}");
     assert!(taken.iter().all(|line| line.contains("X=TLS1.") && line.contains("A=plain:alice")), "{log}");
 
-    // Who is not vouched for is not told anything.
+    // A server with a certificate that nobody vouches for gets no mail.
     let stranger = channel(exim.port(), &[("username", "alice"), ("password", "s3cret")]);
     let failed = soon(stranger.send(&message(TO, 30))).await.unwrap_err();
     assert!(matches!(&failed, SendError::Unavailable(why) if why.contains("certificate")), "{failed}");
@@ -89,7 +89,7 @@ async fn the_way_is_encrypted_and_the_password_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_server_says_of_a_recipient_decides() {
+async fn the_servers_reply_to_a_recipient_decides() {
     let Some(exim) = Exim::start() else { return };
     let channel = plain(&exim);
     let said = soon(channel.send(&message("nobody@example.org", 1))).await;

@@ -23,7 +23,7 @@ fn config(server: &Server) -> Config {
     Config { url: Token::new(server.url()), ..Config::default() }
 }
 
-/// What an application does: it has a stream, and reads it.
+/// An application that has a stream, and reads it.
 async fn stream(server: &Server, config: stream::Config) -> Stream {
     let client = soon(async_nats::connect(server.url())).await.unwrap();
     soon(jetstream::new(client).create_stream(config)).await.unwrap()
@@ -77,7 +77,7 @@ async fn a_subject_is_made_of_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_stream_takes_is_refused() {
+async fn a_message_that_no_stream_takes_is_refused() {
     let Some(server) = Server::start() else { return };
     let channel = Nats::new(config(&server), clock()).unwrap();
     // Also before there is any stream at all.
@@ -89,7 +89,7 @@ async fn what_no_stream_takes_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_large_is_refused_and_a_full_stream_may_have_room_later() {
+async fn a_large_message_is_refused_and_a_full_stream_may_have_room_later() {
     let Some(server) = Server::start() else { return };
     let channel = Nats::new(config(&server), clock()).unwrap();
     let full = stream::Config { max_messages: 1, discard: DiscardPolicy::New, ..games() };
@@ -175,7 +175,7 @@ async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
     until_sent(&*channel, &message("game.x", 0)).await;
     // The server stores it, nobody hears of it, and then the connection is lost.
     let lost_in_flight = async |run: u32, lose: &mut dyn FnMut()| {
-        proxy.hold(Toward::Client);
+        proxy.withhold(Toward::Client);
         let sending = {
             let channel = Arc::clone(&channel);
             tokio::spawn(async move { channel.send(&message("game.x", run)).await })
@@ -202,7 +202,7 @@ async fn a_message_in_flight_is_unknown_as_soon_as_the_connection_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_survives_and_the_rest_is_not_claimed() {
+async fn acknowledged_messages_survive_and_the_others_do_not_count_as_sent() {
     const N: u32 = 3_000;
     let Some(mut server) = Server::start() else { return };
     drop(stream(&server, games()).await);

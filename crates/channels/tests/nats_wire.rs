@@ -1,4 +1,4 @@
-//! What the NATS channel says on the wire, and what it makes of every answer the server documents.
+//! The bytes of the NATS channel on the wire, and the outcome of every answer that the server documents.
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
 #[allow(dead_code, reason = "each file uses a part of it")]
@@ -47,7 +47,7 @@ async fn read(line: &str, from: &mut (impl AsyncReadExt + Unpin)) -> Published {
     Published { subject: names[0].to_owned(), reply, headers: bytes, payload }
 }
 
-/// What our own reader makes of a message on the wire: the control line has sizes, and the headers are counted with the body.
+/// The control line of a message has sizes, and the headers are counted with the body.
 #[tokio::test]
 async fn messages_on_the_wire_are_read_as_the_protocol_says() {
     for (wire, subject, reply, headers, payload) in [
@@ -170,7 +170,7 @@ async fn a_message_goes_out_with_its_key_in_a_header_and_every_acknowledgement_c
     }
 }
 
-/// What the server can say of a message that is published: its code, its own code, its words, and whether a person has to change
+/// The server's answers to a published message: the status, its own code, its words, and whether a person has to change
 /// something about the message or the stream. All else may be over later, by itself or by the operator's hand.
 const SAID_OF_A_MESSAGE: [(u64, u64, &str, bool); 19] = [
     (400, 10002, "resource limits exceeded for account", false),

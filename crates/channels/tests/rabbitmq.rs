@@ -36,7 +36,7 @@ async fn rabbitmq() {
     admin.declare().await;
     a_message_arrives_with_its_properties_and_body(&server, &admin).await;
     an_exchange_and_a_routing_key_are_made_of_fields(&server, &admin).await;
-    what_no_queue_takes_is_refused(&server).await;
+    a_message_that_no_queue_takes_is_refused(&server).await;
     an_exchange_that_is_not_there_or_is_forbidden_refuses(&server).await;
     every_message_has_its_own_verdict(&server, &admin).await;
     of_those_that_go_out_together_each_has_its_own_verdict(&server, &admin).await;
@@ -44,16 +44,16 @@ async fn rabbitmq() {
     a_wrong_password_is_said_and_not_shown(&server).await;
     a_broker_that_cannot_be_reached_is_unavailable(&server).await;
     a_connection_that_swallows_is_unknown_and_left(&server).await;
-    what_waits_too_long_or_is_given_up_is_never_sent(&server, &admin).await;
+    a_message_that_waits_too_long_or_is_given_up_is_never_sent(&server, &admin).await;
     drop(admin);
-    what_was_confirmed_survives_and_the_rest_is_not_claimed(&mut server).await;
+    confirmed_messages_survive_and_the_others_do_not_count_as_sent(&mut server).await;
 }
 
 fn config(server: &RabbitMq) -> Config {
     Config { url: Token::new(server.url()), ..Config::default() }
 }
 
-/// What an application does: it has queues, and reads them.
+/// An application that has queues, and reads them.
 struct Admin {
     channel: lapin::Channel,
     _connection: Connection,
@@ -122,7 +122,7 @@ async fn an_exchange_and_a_routing_key_are_made_of_fields(server: &RabbitMq, adm
     assert_eq!(got.delivery.routing_key.as_str(), format!("game.due.{}", sent.reminder.priority.as_str()));
 }
 
-async fn what_no_queue_takes_is_refused(server: &RabbitMq) {
+async fn a_message_that_no_queue_takes_is_refused(server: &RabbitMq) {
     let channel = Rabbitmq::new(config(server), clock()).unwrap();
     let Err(SendError::Refused(said)) = soon(channel.send(&message("nobody", 1))).await else { panic!() };
     assert!(said.contains("312 NO_ROUTE") && said.contains("\"nobody\""), "{said}");
@@ -243,7 +243,7 @@ async fn a_connection_that_swallows_is_unknown_and_left(server: &RabbitMq) {
     until_sent(&channel, &message(QUEUE, 4)).await;
 }
 
-async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, admin: &Admin) {
+async fn a_message_that_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, admin: &Admin) {
     let proxy = Proxy::before(server.port());
     let url = Token::new(proxy.url_for(&server.url()));
     let (timeout, connect_timeout) = (Duration::from_millis(300), Duration::from_secs(30));
@@ -255,7 +255,7 @@ async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, adm
         message
     };
     admin.purge().await;
-    proxy.hold(Toward::Client);
+    proxy.withhold(Toward::Client);
     // One for each group that there can be.
     let before = ["amq.direct", "amq.fanout", "amq.headers", "amq.topic"].map(|exchange| to(exchange, 1));
     let mut stalled: Vec<_> = before.iter().map(|message| channel.send(message)).collect();
@@ -278,7 +278,7 @@ async fn what_waits_too_long_or_is_given_up_is_never_sent(server: &RabbitMq, adm
     assert!(n_there > 0);
 }
 
-async fn what_was_confirmed_survives_and_the_rest_is_not_claimed(server: &mut RabbitMq) {
+async fn confirmed_messages_survive_and_the_others_do_not_count_as_sent(server: &mut RabbitMq) {
     const N: u32 = 3_000;
     let timeout = Duration::from_secs(5);
     let channel = Arc::new(Rabbitmq::new(Config { timeout, ..config(server) }, clock()).unwrap());

@@ -58,7 +58,7 @@ impl NextRun {
     }
 }
 
-/// What rang.
+/// A message from an alarm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ring {
     /// The instants of these have come.
@@ -67,7 +67,7 @@ pub enum Ring {
     Forgotten,
 }
 
-/// What has been set already.
+/// How far the runs to come have been set already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filled {
     /// Everything before this is set; `None`: who knows.

@@ -76,7 +76,7 @@ pub enum AddressRule {
         pattern: String,
         /// At most so many bytes of UTF-8.
         bytes_max: usize,
-        /// What is said of an address that is not taken.
+        /// The error for an address that is not taken.
         problem: String,
     },
     /// A URL of http or https.
@@ -99,7 +99,7 @@ impl AddressRule {
     }
 }
 
-/// How much may be sent. What is above it waits its turn.
+/// How much may be sent. A message above it waits its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// How many sends may run at once to one receiver.
@@ -116,13 +116,13 @@ impl Default for Limits {
     }
 }
 
-/// The longest wait that is obeyed. Whoever asks for more is asked again after it.
+/// The longest wait that is obeyed. A platform that asks for more is called again after it.
 pub const WAIT_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// A limit that addresses share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
-    /// What tells it from others of the channel.
+    /// The name that tells it from other limits of the channel.
     pub name: String,
     /// How fast.
     pub rate: Option<Rate>,
@@ -180,7 +180,7 @@ impl std::str::FromStr for Rate {
     }
 }
 
-/// What is handed to a channel: one attempt to tell one person one thing.
+/// A message that is handed to a channel: one attempt to tell one person one thing.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// The occurrence this is an attempt for.
@@ -221,7 +221,7 @@ pub struct Receipt {
     pub message_id: Option<String>,
     /// It was taken, and whether the person was reached is known later: [`Channel::follow`] tells.
     pub pending: bool,
-    /// Nobody saw it and nobody can answer: it counts as delivered, whatever the reminder asks. Only a rehearsal says so.
+    /// No person saw the message or can answer it: it counts as delivered, whatever the reminder asks. Only a rehearsal says so.
     pub unanswerable: bool,
 }
 

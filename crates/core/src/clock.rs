@@ -81,3 +81,8 @@ impl fmt::Debug for dyn Clock {
         f.write_str("Clock")
     }
 }
+
+/// `at` plus `wait`, or the end of time.
+pub(crate) fn later(at: Timestamp, wait: Duration) -> Timestamp {
+    SignedDuration::try_from(wait).ok().and_then(|wait| at.checked_add(wait).ok()).unwrap_or(Timestamp::MAX)
+}

@@ -1,61 +1,23 @@
 //! What a reminder is and how it may change.
 //!
-//! Everything here is pure: no I/O, no runtime, and no reading of the clock or of randomness; both are
-//! handed in. The modules follow the life of a reminder, in reading order. Whatever knows only time is in `punctual-time`, and
-//! is found here under the same names.
+//! Everything here is pure: no I/O, no runtime, and no reading of the clock or of randomness; both are handed in. [`model`] says what
+//! there is, [`rules`] and [`decide`] say how it may change, [`writes`] is what they return, and the ports ([`store`], [`channel`],
+//! [`alarm`], [`clock`]) are what the outside must give. Whatever knows only time is in `punctual-time`.
 
-pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
-
-/// Names of things: reminders, occurrences, and the key that makes a send happen once.
-pub mod id;
-
-/// Texts of other people, on a terminal.
-pub mod terminal;
-
-/// What a user asked for.
-pub mod reminder;
-
-/// One instant at which a reminder is due, and the states it goes through.
-pub mod occurrence;
-
-/// Which part of the work an occurrence belongs to, where many nodes divide it.
-pub mod shard;
-
-/// How long to wait before trying again.
-pub mod retry;
+/// What there is: reminders, their occurrences and the states of those, attempts, people.
+pub mod model;
 
 /// Small rules, each written once.
 pub mod rules;
 
-/// What happens when an occurrence's moment comes, or has passed unnoticed.
-pub mod wake;
-
-/// What an attempt's result means for its occurrence.
+/// The decisions: create, change, claim, an attempt's result, settle, a person that changed, who is told.
 pub mod decide;
 
 /// Everything that a decision can ask a store to write.
 pub mod writes;
 
-/// Where a reminder goes, and whether anybody can receive it.
-pub mod reach;
-
-/// What a command changes: cancel, pause, snooze, ack and their kin.
-pub mod change;
-
-/// The people reminders are for, and the keys that may act for them.
-pub mod user;
-
-/// When a person must not be disturbed.
-pub mod quiet;
-
-/// Telling the admins what a critical reminder did not lead to.
-pub mod alert;
-
 /// The promise a store makes.
 pub mod store;
-
-/// What waited through quiet hours, told in one message.
-pub mod digest;
 
 /// The promise a channel makes.
 pub mod channel;
@@ -65,3 +27,19 @@ pub mod alarm;
 
 /// Time and randomness, handed in.
 pub mod clock;
+
+/// Texts of other people, on a terminal.
+pub mod terminal;
+
+// What other crates name often is found without its room.
+pub use decide::change;
+pub use model::{id, occurrence, reminder, shard, user};
+pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
+pub use rules::{alert, digest, quiet, reach, retry, wake};
+
+// A table of tests beside private rules uses what the tests outside use.
+#[cfg(test)]
+extern crate self as punctual_core;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;

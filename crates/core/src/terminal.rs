@@ -1,6 +1,6 @@
 //! Texts of other people, on a terminal.
 
-/// What a terminal, or the program that draws its text, would obey instead of showing it.
+/// Whether a terminal, or the program that draws its text, would obey the character instead of showing it.
 ///
 /// These are the control characters (C0, DEL and C1), and the characters that change the direction in which text is
 /// read: with one of them a message can make a line read as something else. Right-to-left letters need none and stay

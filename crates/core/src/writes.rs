@@ -16,12 +16,12 @@ use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
 use crate::store::{Answered, DeadAddress, NewReminder, Response};
 
-/// What to write, all in one transaction. Whatever is not named stays as it is.
+/// Everything that one transaction writes. A row or a field that is not named stays as it is.
 #[derive(Debug, Clone)]
 pub struct Writes {
     /// The present: when all of it happened.
     pub now: Timestamp,
-    /// What is answered when the same request comes again, by idempotency key. It comes first: a key that is taken stops the rest.
+    /// The answer to the same request when it comes again, by idempotency key. It is written first: a key that is taken stops the rest.
     pub answered: Vec<(String, Answered)>,
     /// New reminders, each with its first run.
     pub created: Vec<NewReminder>,
@@ -29,7 +29,7 @@ pub struct Writes {
     pub reminders: Vec<Reminder>,
     /// How far reminders have come.
     pub moved: Vec<Moved>,
-    /// Those of `moved` that are over unless another of their runs is open. A store counts their open runs when all else is written,
+    /// The reminders of `moved` that are over unless another of their runs is open. A store counts their open runs when all else is written,
     /// and writes what [`completed`] says.
     pub uncounted: Vec<Moved>,
     /// Existing runs, changed.
@@ -42,7 +42,7 @@ pub struct Writes {
     pub priorities: Vec<(ReminderId, Priority)>,
     /// Attempts that have ended.
     pub attempts: Vec<EndedAttempt>,
-    /// Addresses that their platform calls dead. What is known of one already stays.
+    /// Addresses that their platform calls dead. An address that is known as dead already stays as it is.
     pub dead: Vec<DeadAddress>,
     /// What people answered.
     pub responses: Vec<Response>,

@@ -55,7 +55,7 @@ fn admin(id: &str, language: Option<&str>, timezone: Option<&str>) -> User {
     }
 }
 
-/// What is made of a run that has ended.
+/// The alerts about a run that has ended.
 fn alerts(
     reminder: &Reminder,
     run: &Occurrence,
@@ -66,7 +66,7 @@ fn alerts(
     to_write(alert::alerts(News::Ended, reminder, run, attempts, admins, now), &[])
 }
 
-/// What an admin who speaks `language` is told.
+/// The text for an admin who speaks `language`.
 fn text(language: Option<&str>, state: State, attempts: &[Attempt]) -> String {
     let reminder = critical();
     let made = alerts(&reminder, &ended(&reminder, state), attempts, &[admin("root", language, None)], at(60));
@@ -190,7 +190,7 @@ fn trouble_and_its_end_are_told_in_the_admins_language() {
 }
 
 #[test]
-fn who_was_told_of_trouble_is_told_that_it_got_through_and_nobody_else() {
+fn an_admin_who_was_told_of_trouble_is_told_that_it_got_through_and_no_other() {
     let reminder = critical();
     let waiting = ended(&reminder, common::retrying(at(70), "500"));
     let through = ended(&reminder, State::Delivered { at: at(80) });
@@ -225,7 +225,7 @@ fn who_was_told_of_trouble_is_told_that_it_got_through_and_nobody_else() {
 }
 
 #[test]
-fn what_is_long_is_shortened_visibly_and_fits() {
+fn a_long_text_is_shortened_visibly_and_fits() {
     let reminder = Reminder { message: "č".repeat(40_000), ..critical() };
     let attempts: Vec<_> = (0..32).map(|n| attempt(n + 1, &format!("sms:+{n}"), Some(&"ž\n".repeat(5000)))).collect();
     let made = alerts(&reminder, &ended(&reminder, failed()), &attempts, &[], at(60)).remove(0).reminder;

@@ -37,7 +37,7 @@ fn awaiting() -> State {
     asked(at(60), at(660))
 }
 
-/// What a command led to.
+/// The result of a command.
 struct Applied {
     reminder: Reminder,
     series: Series,
@@ -178,7 +178,7 @@ fn an_answer_to_one_run_touches_no_other() {
         assert_eq!(to(3, answer.clone()).verb(), answer.verb());
     }
     assert_eq!(refused(two(), to(4, Change::Ack)), "run: there is no run 4; the last one is 3");
-    // What is not an answer is not smuggled in as one.
+    // A command that is no answer is not accepted as one.
     for other in [Change::Cancel, Change::Fire, to(1, Change::Ack)] {
         assert_eq!(refused(two(), to(1, other)), "answer: is none: ack, snooze and dismiss are");
     }
@@ -295,6 +295,25 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     assert_eq!((applied.reminder.message.as_str(), applied.reminder.priority), ("feed the cat", Priority::High));
     assert_eq!(applied.reminder.schedule, before.schedule);
     assert!(applied.write.is_empty() && applied.insert.is_empty());
+}
+
+#[test]
+fn open_runs_get_their_reminders_priority_when_it_changes_or_when_they_open_again() {
+    let priority = |priority| Change::Update(Box::new(Patch { priority: Some(priority), ..Patch::default() }));
+    let snooze = || Change::Snooze { until: at(600) };
+    let rows = [
+        ("another priority", State::Scheduled, priority(Priority::High), Some(Priority::High)),
+        ("the same priority", State::Scheduled, priority(Priority::Normal), None),
+        ("a run that had ended is put off", State::Delivered { at: at(20) }, snooze(), Some(Priority::Normal)),
+        ("a run that is open is put off", State::Scheduled, snooze(), None),
+        ("a new run has it from the start", State::Scheduled, Change::Fire, None),
+    ];
+    for (name, state, change, expect) in rows {
+        let loaded = loaded(reminder(every(60)), state);
+        let id = loaded.reminder.id;
+        let (_, writes) = changed(loaded, &change, &By::new("alice", at(30))).unwrap();
+        assert_eq!(writes.priorities, expect.map(|priority| (id, priority)).into_iter().collect::<Vec<_>>(), "{name}");
+    }
 }
 
 #[test]

@@ -144,13 +144,13 @@ fn a_wait_that_is_longer_than_a_retry_is_not_waited_for_where_there_is_another_w
 }
 
 #[test]
-fn what_may_have_arrived_is_held_when_asked() {
+fn a_run_that_may_have_arrived_is_held_when_its_reminder_says_so() {
     let mut held = reminder(every(60));
     held.on_unknown = OnUnknown::Hold;
     let settlement = result(&claimed(held, 2), Err(SendError::Unknown("cut off".into())));
     assert_eq!(settlement.occurrence.state.kind(), StateKind::Failed, "not even another address is tried");
 
-    // What a channel holds by itself is not repeated there, and may go another way.
+    // A run that its channel holds by default is not repeated there, and may go another way.
     let mut call = claimed(reminder(once()), 2);
     call.reminder = std::sync::Arc::new(Reminder { on_unknown: OnUnknown::Auto, ..(*call.reminder).clone() });
     call.holds_unknown = true;

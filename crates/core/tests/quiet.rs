@@ -42,7 +42,7 @@ fn put_off(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: i
 }
 
 #[test]
-fn what_has_not_been_sent_waits_and_is_due_again_at_the_end() {
+fn a_run_that_has_not_been_sent_waits_and_is_due_again_at_the_end() {
     let single = reminder(once());
     let waiting = |why, from| State::Waiting { why, from: at(from) };
     for state in [State::Scheduled, State::Snoozed, waiting(Why::Paused, 0)] {
@@ -69,7 +69,7 @@ fn the_moment_counts_and_not_when_it_is_looked_at() {
 }
 
 #[test]
-fn what_was_begun_keeps_what_it_is_and_is_only_put_off() {
+fn a_run_that_was_begun_keeps_its_state_and_is_only_put_off() {
     let asking = Reminder { ack: Some(AckPolicy::default()), ..reminder(once()) };
     let of = |state: State| Occurrence { state, ..occurrence(&asking, 1, at(-60)) };
     let retried = of(retrying(at(5), "answered 500"));
@@ -97,7 +97,7 @@ fn what_was_begun_keeps_what_it_is_and_is_only_put_off() {
 }
 
 #[test]
-fn what_matters_enough_is_sent_in_quiet_hours_and_nothing_in_a_pause() {
+fn an_urgent_run_is_sent_in_quiet_hours_and_no_run_in_a_pause() {
     let mut person = quiet();
     for (except, through) in
         [(Except::Critical, [false, false, false, true]), (Except::High, [false, false, true, true])]
@@ -126,7 +126,7 @@ fn a_series_goes_on_in_quiet_hours_and_stops_for_a_pause() {
 }
 
 #[test]
-fn what_was_missed_is_missed_first() {
+fn a_missed_run_is_missed_whether_its_person_is_quiet_or_not() {
     let mut series = reminder(every(60));
     series.misfire.policy = MisfirePolicy::Skip;
     let run = occurrence(&series, 1, at(60));
@@ -160,7 +160,7 @@ fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<S
 }
 
 #[test]
-fn what_waited_is_late_from_the_end_of_the_wait() {
+fn a_run_that_waited_is_late_from_the_end_of_its_wait() {
     use MisfirePolicy::{All, Latest, Skip};
     let (day, missed) = (86_400, Some(StateKind::Missed));
     for (policy, carried_by, late, expect) in [

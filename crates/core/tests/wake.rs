@@ -16,7 +16,7 @@ use punctual_core::schedule::Anchor;
 use punctual_core::user::Person;
 use punctual_core::wake::{Moment, Wake, on_wake, text};
 
-/// What a moment means where nothing but these matters.
+/// What a moment means for this run alone, at this time.
 fn meaning_of(
     reminder: &Reminder,
     series: &Series,
@@ -82,7 +82,7 @@ fn a_series_that_is_counted_misses_no_more_runs_than_are_left() {
 }
 
 #[test]
-fn what_was_asked_for_by_hand_or_follows_an_answer_is_not_replaced_by_a_later_run() {
+fn a_run_fired_by_hand_or_following_an_answer_is_not_replaced_by_a_later_run() {
     let series = reminder(every(60));
     let by_hand = occurrence(&series, 2, at(60));
     assert_eq!(meaning_of(&series, &Series::begun(true), &by_hand, 1, at(400)), Wake::Send { position: 0 });
@@ -142,7 +142,7 @@ fn a_send_that_was_cut_off_is_repeated_or_held_as_asked() {
 }
 
 #[test]
-fn what_was_cut_off_is_held_by_itself_where_a_repeat_would_be_worse_than_silence() {
+fn a_send_that_was_cut_off_is_held_by_default_where_a_repeat_would_be_worse_than_silence() {
     let cut_off = Reminder { on_unknown: OnUnknown::Auto, ..reminder(once()) };
     let mut run = occurrence(&cut_off, 1, at(0));
     run.state = processing(1, at(15), &Address::new("webhook", "https://a.example"));
@@ -211,10 +211,10 @@ fn a_run_that_nobody_can_receive_fails_and_says_so() {
 }
 
 #[test]
-fn what_the_platform_has_is_asked_about_whatever_else_there_is() {
+fn a_message_that_the_platform_took_is_asked_about_before_anything_else() {
     let holding = BTreeSet::from(["webhook".to_owned()]);
     let route: Vec<_> = (0..2).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
-    // Nobody is disturbed by a question to the platform.
+    // A question to the platform disturbs nobody.
     let person = Person { paused_until: Some(at(9000)), ..Person::default() };
     let mut reminder = reminder(once());
     let mut run = occurrence(&reminder, 1, at(0));

@@ -135,7 +135,6 @@ impl Engine {
             flights: flights.clone(),
             timer: timer.clone(),
             alarms: alarms.clone(),
-            dispatcher: dispatcher.clone(),
             settlements: settlements.clone(),
             receiver,
         };

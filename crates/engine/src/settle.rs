@@ -1,18 +1,19 @@
 //! Writing down what became of each lease.
 //!
-//! Settlements that wait are written together: while one batch is being committed, the next one fills.
+//! A commit costs the same for one settlement as for many. So a result that comes alone is written at once, and results that
+//! come in a stream are written together, every few milliseconds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use punctual_core::clock::BoxFuture;
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::State;
 use punctual_core::store::{Settlement, StoreError};
 use tokio::sync::{mpsc, watch};
 
 use crate::alarm::Alarms;
-use crate::dispatch::Dispatcher;
 use crate::flight::{Flight, Flights};
 use crate::instant::{plus, signed};
 use crate::log::Kind;
@@ -21,10 +22,10 @@ use crate::timer::Timer;
 
 /// The most settlements in one transaction; more wait for the next.
 const BATCH_MAX: usize = 1024;
-/// In a burst this many are written together, so that several nodes that share a store do not each write a few at a time.
+/// So many are written without waiting for more.
 const BATCH_GOOD: usize = 512;
-/// But every result is written within this.
-const BATCH_WITHIN: Duration = Duration::from_millis(100);
+/// After one write has begun, the next waits this long for more to write. A result is written within 50 ms, and a write takes a few.
+const BATCH_EVERY: Duration = Duration::from_millis(30);
 /// How long to wait before a batch that could not be written is tried again.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
@@ -89,7 +90,6 @@ pub(crate) struct Settler {
     pub(crate) flights: Arc<Flights>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) alarms: Arc<Alarms>,
-    pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) settlements: Arc<Settlements>,
     pub(crate) receiver: mpsc::UnboundedReceiver<Settlement>,
 }
@@ -98,25 +98,33 @@ impl Settler {
     /// Writes what is handed over until everything has landed.
     pub(crate) async fn run(mut self) {
         let mut batch = Vec::new();
+        let mut next = self.node.clock.pause(Duration::ZERO);
         loop {
             tokio::select! { biased;
                 n = self.receiver.recv_many(&mut batch, BATCH_MAX) => if n == 0 { return },
                 () = self.node.stop.reached(Phase::Landed) => return,
             }
-            self.fill(&mut batch).await;
+            self.fill(&mut batch, &mut next).await;
+            next = self.node.clock.pause(BATCH_EVERY);
             let n_batch = batch.len() as u64;
             self.write(std::mem::take(&mut batch)).await;
             self.settlements.n_written.send_modify(|n_written| *n_written += n_batch);
         }
     }
 
-    /// Waits for more to write, for as long as much is being sent.
-    async fn fill(&mut self, batch: &mut Vec<Settlement>) {
-        let mut within = self.node.clock.pause(BATCH_WITHIN);
-        while batch.len() < BATCH_GOOD && self.dispatcher.is_burst() {
-            let room = BATCH_MAX - batch.len();
+    /// Waits for more to write, until `next`; not when a run is to go another way at once.
+    async fn fill(&mut self, batch: &mut Vec<Settlement>, next: &mut BoxFuture<()>) {
+        let mut n_seen = 0;
+        while batch.len() < BATCH_GOOD {
+            let soon = plus(self.node.now(), signed(BATCH_EVERY));
+            let is_pressing = |settlement: &Settlement| settlement.wake_at().is_some_and(|at| at < soon);
+            if batch[n_seen..].iter().any(is_pressing) {
+                return;
+            }
+            n_seen = batch.len();
+            let room = BATCH_MAX - n_seen;
             tokio::select! { biased;
-                () = &mut within => return,
+                () = &mut *next => return,
                 () = self.node.stopped() => return,
                 n = self.receiver.recv_many(batch, room) => if n == 0 { return },
             }

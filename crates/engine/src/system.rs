@@ -5,7 +5,7 @@
 //! Deadlines are wall-clock instants, and the wall clock can be set. A sleep therefore never trusts a single long wait:
 //! one thread keeps all sleepers in order, waits for the earliest (half a second at most), reads the clock again and
 //! wakes who is due. Set back, the clock makes a sleeper wait longer; set forward, it is noticed within that half second.
-//! What waits for a span and not for an instant is kept apart, by the monotonic clock. A clock that is led by another one
+//! Waits for a span, and not for an instant, are kept apart, by the monotonic clock. A clock that is led by another one
 //! (a database's) runs by the monotonic clock too: nobody who sets this machine's clock can hurry it. A thread with a condition variable
 //! is also more precise than the runtime's timer wheel, whose tick is 1 ms.
 
@@ -101,7 +101,7 @@ struct Alarms {
     changed: Condvar,
     /// When this clock was made, by the monotonic clock.
     started: Instant,
-    /// What the clock that leads this one showed then, in nanoseconds since 1970; [`NOT_LED`] while the machine's is followed.
+    /// The time of the clock that leads this one, then, in nanoseconds since 1970; [`NOT_LED`] while the machine's is followed.
     led_from: AtomicI64,
 }
 
@@ -301,7 +301,7 @@ mod tests {
             let off = differs_by(&clock) - SignedDuration::from_hours(expect_hours);
             assert!(off.abs() < second, "{expect_hours} hours: {off:?}");
         }
-        // What makes no sense is cut off and breaks nothing.
+        // A span that makes no sense is cut off and breaks nothing.
         clock.advance(SignedDuration::MAX);
         assert!(clock.now() > SystemClock::read());
         clock.advance(SignedDuration::MIN);

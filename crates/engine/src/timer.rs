@@ -190,7 +190,7 @@ impl Timer {
         (window.backlog, window.is_find) = (true, true);
     }
 
-    /// Nothing overdue is left.
+    /// No overdue run is left.
     pub(crate) fn end_backlog(&self) {
         let mut window = self.lock();
         (window.backlog, window.is_find) = (false, false);

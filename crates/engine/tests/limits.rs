@@ -1,4 +1,4 @@
-//! What holds sends back, told as stories: rates, waits that were asked for, receivers that only fail.
+//! Gates hold sends back, told as stories: rates, waits that were asked for, receivers that only fail.
 
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ use punctual_engine::Settings;
 use punctual_testkit::phone::RecordingChannel;
 use punctual_testkit::sample::{instant, once};
 use punctual_testkit::story::{BEGIN, Story};
+
+/// Results are written within this.
+const SETTLED_WITHIN: SignedDuration = SignedDuration::from_millis(50);
 
 fn seconds(n: i64) -> SignedDuration {
     SignedDuration::from_secs(n)
@@ -138,6 +141,7 @@ fn one_receiver_that_fails_is_nothing_to_another() {
     let reminders = burst(&story, "phone", 40, elsewhere);
     story.phone.always_fail_at("broken", SendError::Unavailable("engaged".into()));
     story.advance(seconds(60));
+    story.advance(SETTLED_WITHIN);
     let states = states(&story, &reminders);
     assert!(states[20..].iter().all(|state| *state == StateKind::Delivered), "{states:?}");
 }
@@ -153,6 +157,7 @@ fn a_failure_that_is_not_tried_goes_another_way_at_once() {
     story.create(&reminder);
     story.advance(seconds(60));
     assert_eq!(story.mail.all().len(), 1);
+    story.advance(SETTLED_WITHIN);
     let statuses: Vec<_> = story.runs(reminder.id)[0].attempts.iter().map(|attempt| attempt.status).collect();
     assert_eq!(statuses, [AttemptStatus::Failed, AttemptStatus::Sent]);
 }
@@ -402,7 +407,7 @@ fn after_the_wait_of_an_address_one_shows_whether_it_is_over() {
     let reminders = burst(&story, "phone", 20, |number| format!("room@{number}"));
     story.phone.then_answer(throttled(30, Whom::Address));
     for _ in 0..19 {
-        // Those that were under way already.
+        // The sends that were under way already.
         story.phone.then_answer(throttled(30, Whom::Address));
     }
     story.advance(seconds(60));

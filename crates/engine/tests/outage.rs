@@ -38,7 +38,7 @@ fn sent_once(story: &Story, reminders: &[Reminder], what: &str) {
     }
 }
 
-/// What is done with what may have arrived, and the moment at which the store comes back: of all who wait to try again, each is the
+/// `on_unknown`, and the moment at which the store comes back: of all tasks that wait to try again, each is the
 /// first at some of them.
 fn cases() -> impl Iterator<Item = (OnUnknown, SignedDuration)> {
     let moments = || (0..500).step_by(45).map(SignedDuration::from_millis);
@@ -112,10 +112,10 @@ fn a_node_that_is_stopped_while_it_catches_up_claims_nothing_more() {
             story.store_is_down(false);
             story.advance(stopped_after);
             n_open += usize::from(story.runs(reminders[1].id)[0].attempts.is_empty());
-            let n_claims = story.n_claims();
+            let n_claims = story.n_calls("claim");
             story.stop();
             let what = format!("away for {moment:#} more, stopped {stopped_after:#} after it came back");
-            assert_eq!(story.n_claims(), n_claims, "{what}");
+            assert_eq!(story.n_calls("claim"), n_claims, "{what}");
         }
     }
     assert!(n_open > 0, "the second run was never left to be claimed");

@@ -367,3 +367,26 @@ fn an_idle_engine_asks_the_store_nothing() {
     story.advance(SignedDuration::from_mins(4));
     assert_eq!(story.engine().store().queries(), before);
 }
+
+#[test]
+fn a_stream_of_runs_is_claimed_and_settled_in_batches_and_none_waits_long() {
+    let story = Story::default();
+    let reminders: Vec<_> =
+        (1..=200).map(|n| once(n, in_minutes(5) + SignedDuration::from_millis(n.into()), story.now())).collect();
+    story.try_create(reminders.clone()).expect("they are right");
+    story.advance(seconds(299));
+    let (n_claims, n_settles) = (story.n_calls("claim"), story.n_calls("settle"));
+    story.advance(seconds(1));
+    for (n, reminder) in reminders.iter().enumerate() {
+        story.advance(SignedDuration::from_millis(1));
+        assert_eq!(story.phone.all().len(), 1, "each comes on its own instant");
+        let settled = reminders[..n.saturating_sub(50)].last();
+        assert!(settled.is_none_or(|long_ago| states(&story, long_ago) == [StateKind::Delivered]));
+        // The first comes alone, and nobody knows that more will come.
+        assert!(n > 0 || states(&story, reminder) == [StateKind::Delivered]);
+    }
+    story.advance(SignedDuration::from_millis(50));
+    assert_eq!(states(&story, &reminders[199]), [StateKind::Delivered]);
+    let (n_claims, n_settles) = (story.n_calls("claim") - n_claims, story.n_calls("settle") - n_settles);
+    assert!(n_claims <= 4 && n_settles <= 9, "{n_claims} claims, {n_settles} settles");
+}

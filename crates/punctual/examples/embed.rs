@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             async move {
                 // Here a program would show a notification, move a robot, or post to its own chat.
                 println!("{} at {} ({:.1} ms late)", message.text, message.due_at, message.late_seconds() * 1e3);
-                // Whoever listens may have gone; the reminder was handled all the same.
+                // The listener may have gone; the reminder was handled all the same.
                 let _ = heard.send(()).await;
                 Ok(Receipt::default())
             }

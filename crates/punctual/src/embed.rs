@@ -78,7 +78,7 @@ pub struct Punctual {
     zone: Zone,
 }
 
-/// What to run with.
+/// What an embedded punctual is made of: a file, channels, a zone.
 pub struct Builder {
     path: PathBuf,
     channels: BTreeMap<String, Arc<dyn Channel>>,

@@ -26,7 +26,7 @@ mod logging;
 /// Everything wired together, from start to orderly stop.
 mod serve;
 
-/// What goes over the wire, as the server and its clients both know it.
+/// Requests and answers of the API, as types that the server and its clients share.
 mod wire;
 
 /// The API.

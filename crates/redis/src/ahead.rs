@@ -1,8 +1,8 @@
 //! By how much Redis's clock is ahead of ours.
 //!
 //! A question about the time is answered somewhere between asking and the answer, so each answer says only that the
-//! difference lies between two numbers. Several answers narrow it down. The higher number is used: what is set by it never
-//! rings early, and whoever wakes by it asks as much earlier as a question takes on its way.
+//! difference lies between two numbers. Several answers narrow it down. The higher number is used: a timer that is set by it never
+//! rings early, and a task that wakes by it asks as much earlier as a question takes on its way.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ const SECONDS_MAX: usize = 60;
 
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
-    /// What all answers of one second say together, by that second.
+    /// The bounds that all answers of one second give together, by that second.
     answers: Mutex<VecDeque<(i64, Bounds)>>,
 }
 

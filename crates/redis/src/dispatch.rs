@@ -1,4 +1,4 @@
-//! Handing what has expired to whom it concerns.
+//! Hands expired keys to the handlers of their prefixes.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const CALLS_MAX: usize = 64;
 /// A call that takes longer is given up.
 const CALL_WITHIN: Duration = Duration::from_secs(30);
 
-/// Whoever wants to know when timers of a prefix ring.
+/// A handler that wants to know when timers of a prefix ring.
 #[async_trait]
 pub trait Expired: Send + Sync + 'static {
     /// The prefix: timers are the keys `PREFIX:ID`.
@@ -29,7 +29,7 @@ pub trait Expired: Send + Sync + 'static {
     /// The timer `id` has rung. It may be called twice for one timer, and, where Redis or the connection failed, not at all.
     async fn expired(&self, id: &str);
 
-    /// Redis may have lost what was set: set it again.
+    /// Redis may have lost keys that were set: set them again.
     async fn forgotten(&self) {}
 }
 
@@ -67,7 +67,7 @@ impl Handler {
         self.call(Call::Expired(id.to_owned()));
     }
 
-    /// Passes on that what was set may be lost.
+    /// Tells every handler that its keys may be lost.
     pub(super) fn forgotten(&self) {
         self.call(Call::Forgotten);
     }

@@ -5,16 +5,16 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Status;
 
-/// What can be wrong, each apart from the others.
+/// The parts that can fail, each apart from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// Commands do not get through.
     Commands,
-    /// Nothing is heard.
+    /// The listener hears no events.
     Listening,
     /// Redis does not tell what expires.
     Events,
-    /// What is to be set is refused.
+    /// Redis refuses to set keys.
     Writes,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Health {
     pub(super) dropped: AtomicU64,
 }
 
-/// Nothing has been tried yet, it works, or why not.
+/// The state of a part: not tried yet, working, or the reason why not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Problem {
     #[default]

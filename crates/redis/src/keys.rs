@@ -4,17 +4,17 @@ use jiff::Timestamp;
 
 /// The index: every timer's key, by the millisecond it expires in.
 pub(super) const INDEX: &str = "punctual:due";
-/// Changes when Redis has lost what was set.
+/// Changes when Redis has lost keys that were set.
 pub(super) const MARKER: &str = "punctual:marker";
 /// Until when everything is set, and under which marker.
 pub(super) const FILLED: &str = "punctual:filled";
-/// Who sets everything at the moment.
+/// The node that sets everything at the moment.
 pub(super) const FILLING: &str = "punctual:filling";
 /// Where nodes tell each other that something earlier has been set.
 pub(super) const NUDGE: &str = "punctual:nudge";
 /// Expires every few seconds, to see that expiring is heard.
 pub(super) const BEAT: &str = "punctual:beat";
-/// Where Redis says what has expired, in any of its databases.
+/// Where Redis reports expired keys, in any of its databases.
 pub(super) const EXPIRED: &str = "__keyevent@*__:expired";
 
 /// The key of the timer `id` under `prefix`.
@@ -46,7 +46,7 @@ pub(super) fn rings_at(millis: i64, ahead_micros: i64) -> Timestamp {
     Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)
 }
 
-/// What `notify-keyspace-events` must be so that expiring is told as well, if it is not by now.
+/// The value that `notify-keyspace-events` must get so that Redis reports expired keys; none if it does already.
 pub(super) fn with_expired(flags: &str) -> Option<String> {
     let (has_events, has_expired) = (flags.contains('E'), flags.contains('x') || flags.contains('A'));
     if has_events && has_expired {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_already_stays_told() {
+    fn events_that_redis_reports_already_stay_reported() {
         assert_eq!(with_expired(""), Some("Ex".into()));
         assert_eq!(with_expired("Kg"), Some("KgEx".into()));
         assert_eq!(with_expired("xK"), Some("xKE".into()));

@@ -1,7 +1,7 @@
 //! Timers in Redis that ring on time, however many there are.
 //!
 //! A timer is a key `PREFIX:ID` that expires at its instant. When Redis removes an expired key it says so
-//! (`__keyevent@*__:expired`), and one listener hands the id to whoever registered the prefix. Left alone, Redis removes a
+//! (`__keyevent@*__:expired`), and one listener hands the id to the handler of the prefix. Left alone, Redis removes a
 //! key when it happens to come across it: seconds late with a few thousand keys, and practically never with a million. So
 //! every key also stands in an ordered index, and a task sleeps until the first of them is due and touches what is due, which
 //! makes Redis expire it there and then.
@@ -47,10 +47,10 @@ mod health;
 /// Setting and clearing.
 mod write;
 
-/// Making what is due expire.
+/// Makes due keys expire.
 mod touch;
 
-/// Hearing what has expired.
+/// Hears which keys have expired.
 mod listen;
 
 /// Handing it to whom it concerns.
@@ -104,7 +104,7 @@ pub struct Status {
     pub dropped: u64,
 }
 
-/// What to listen to, and who listens.
+/// The Redis to listen to, and the handlers that listen.
 pub struct Builder {
     client: redis::Client,
     clock: Arc<dyn Clock>,
@@ -217,7 +217,7 @@ impl Timers {
 
 /// A client for `url`, or what is wrong with it.
 fn client(url: &str) -> Result<redis::Client, TimerError> {
-    // The webhook channel does the same; whoever is first wins, and both mean ring.
+    // The webhook channel does the same; the first one wins, and both choose ring.
     let _ = rustls::crypto::ring::default_provider().install_default();
     redis::Client::open(url).map_err(|error| {
         let why = error.detail().unwrap_or("it is no URL").to_owned();
@@ -239,7 +239,7 @@ fn key(prefix: &str, id: &str) -> Result<String, TimerError> {
     Ok(keys::key(prefix, id))
 }
 
-/// What the tasks share.
+/// The state that the tasks share.
 struct Shared {
     client: redis::Client,
     clock: Arc<dyn Clock>,
@@ -258,7 +258,7 @@ struct Shared {
     look: Notify,
     /// By how much Redis's clock is ahead of ours.
     ahead: Ahead,
-    /// Changes when Redis has lost what was set.
+    /// Changes when Redis has lost keys that were set.
     marker: Mutex<Option<String>>,
 }
 
@@ -275,7 +275,7 @@ impl Shared {
         self.connected.borrow().clone()
     }
 
-    /// A timer has been set for `millis`. Wakes whoever waits for a later one.
+    /// A timer has been set for `millis`. Wakes a task that waits for a later one.
     fn set_for(&self, millis: i64) {
         if self.is_earlier(millis) {
             *self.head.lock().unwrap_or_else(PoisonError::into_inner) = Some(millis);

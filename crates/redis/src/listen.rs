@@ -1,4 +1,4 @@
-//! Hearing what has expired.
+//! Hears which keys have expired.
 //!
 //! One connection hears for all prefixes. A connection can die without a word, and Redis can be told not to tell: so a key of
 //! our own is made to expire every second or two, and when that is not heard, the connection is asked whether it lives. What
@@ -61,7 +61,7 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
         if hear(shared, message, &own_beat) {
             unheard.store(0, Ordering::Release);
             if !shared.listening.swap(true, Ordering::AcqRel) {
-                // What became due while nobody heard has been left alone until now.
+                // Keys that became due while nobody heard have been left alone until now.
                 shared.look.notify_one();
             }
             shared.health.works(Part::Events);
@@ -80,12 +80,12 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
             () = &mut beat => {
                 let connected = shared.connected();
                 if unheard.load(Ordering::Acquire) > 0 {
-                    // Nothing is made to expire until it is sure that somebody hears.
+                    // No key is made to expire until it is sure that somebody hears.
                     shared.listening.store(false, Ordering::Release);
                 }
                 if connected.is_none() || unheard.load(Ordering::Acquire) >= BEATS_UNHEARD_MAX {
                     within(shared, sink.ping::<redis::Value>()).await?.map_err(text)?;
-                    // What was said before the answer has arrived by now.
+                    // Events from before the answer have arrived by now.
                     while let Some(Some(message)) = stream.next().now_or_never() {
                         hear(&message);
                     }
@@ -108,7 +108,7 @@ async fn listen(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Strin
 async fn send_beat(shared: Arc<Shared>, mut connection: MultiplexedConnection, unheard: Arc<AtomicU32>) {
     let own = key(BEAT, &shared.name);
     let lives = BEAT_LIVES.as_millis() as u64;
-    // What fails here is noticed by whoever owns the connection.
+    // The task that owns the connection notices a failure here.
     if redis::cmd("SET").arg(&own).arg(1).arg("PX").arg(lives).exec_async(&mut connection).await.is_ok() {
         shared.clock.pause(BEAT_TOUCHED_AFTER).await;
         unheard.fetch_add(1, Ordering::AcqRel);

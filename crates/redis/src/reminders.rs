@@ -15,7 +15,7 @@ use super::keys::{self, FILLED, FILLING, MARKER};
 use super::write::{self, Op};
 use super::{Builder, Expired, TimerError, Timers};
 
-/// What reminders' keys begin with.
+/// The keys of reminders begin with this.
 pub(crate) const PREFIX: &str = "reminder";
 /// The most rings that wait for the engine; more are dropped, because its own timer knows of them.
 const RINGS_MAX: usize = 65_536;
@@ -24,7 +24,7 @@ const RING_MAX: usize = 1024;
 /// How long a node may take between two batches before another one may begin to fill.
 const FILLING_FOR: Duration = Duration::from_secs(30);
 
-/// Takes or keeps the right to fill; returns what is filled.
+/// Takes or keeps the right to fill; returns how far everything is set.
 const BEGIN: &str = r"
     local holder = redis.call('GET', KEYS[1])
     if holder and holder ~= ARGV[1] then return false end
@@ -36,7 +36,7 @@ const RENEW: &str = r"
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
     return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 ";
-/// Writes down what is filled and gives the right back.
+/// Writes down how far everything is set, and gives the right back.
 const END: &str = r"
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
     redis.call('SET', KEYS[2], ARGV[2])
@@ -48,7 +48,7 @@ pub struct Reminders {
     timers: Timers,
     rung: Mutex<mpsc::Receiver<ReminderId>>,
     forgotten: Arc<Notify>,
-    /// The marker when this node began to fill: what is filled is filled under it.
+    /// The marker when this node began to fill, under which the fill counts.
     begun_under: std::sync::Mutex<String>,
     begin: Script,
     renew: Script,
@@ -148,7 +148,7 @@ impl Alarm for Reminders {
             .arg(FILLING_FOR.as_millis() as u64)
             .invoke_async(&mut connection)
             .await;
-        // What fails is said by the task that owns the connection.
+        // The task that owns the connection reports a failure.
         let (marker, filled) = begun.ok()??;
         let filled = read_filled(&filled, &marker);
         *self.begun_under.lock().unwrap_or_else(PoisonError::into_inner) = marker;
@@ -186,12 +186,12 @@ impl Alarm for Reminders {
     }
 }
 
-/// What is kept about a fill: `{until} {marker}`.
+/// The text that a fill leaves in Redis: `{until} {marker}`.
 fn filled(marker: &str, until: Timestamp) -> String {
     format!("{} {marker}", until.as_millisecond())
 }
 
-/// Reads it again. What was filled under another marker has been lost since.
+/// Reads that text. Keys that were set under another marker have been lost since.
 fn read_filled(kept: &str, marker: &str) -> Filled {
     let until = kept.split_once(' ').filter(|(_, under)| *under == marker).and_then(|(until, _)| until.parse().ok());
     Filled { until: until.and_then(|millis| Timestamp::from_millisecond(millis).ok()) }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_filled_is_known_under_the_same_marker_only() {
+    fn a_fill_counts_under_its_own_marker_only() {
         let at = Timestamp::from_second(70).unwrap();
         let kept = filled("run 1", at);
         assert_eq!(read_filled(&kept, "run 1"), Filled { until: Some(at) });

@@ -1,4 +1,4 @@
-//! Making what is due expire.
+//! Makes due keys expire.
 //!
 //! This task owns the connection for commands: it connects, sleeps until the first of the index is due, and touches what is
 //! due by Redis's own clock, which makes Redis expire it and say so. Several nodes may do it at once; each finds what the
@@ -25,14 +25,14 @@ const LOOK_EVERY_EMPTY: Duration = Duration::from_secs(5);
 /// How long after the first is due the index is looked at, and the shortest time between two such looks. What is due close
 /// together is touched together, and not at the very instant at which the engine's own timer sends: on a small machine
 /// Redis and everybody who hears of it would then take the sender's place.
-const GATHER: SignedDuration = SignedDuration::from_millis(10);
+const TOUCH_AFTER: SignedDuration = SignedDuration::from_millis(10);
 /// How long connecting, and any one answer, may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 /// How often a new connection is asked for the time, so that what is set first is set well.
 const FIRST_QUESTIONS: usize = 5;
 
-/// Touches what is due and says what is next.
+/// Touches the keys that are due, and returns when the next one is.
 ///
 /// `PTTL` finds that a key has expired, removes it and tells everybody. A key that has time left was set again meanwhile, or
 /// Redis's clock stepped back: it goes back into the index. A marker is made where there is none, or where the one there is
@@ -64,10 +64,10 @@ static TOUCH: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// What a look at the index found. A Lua table ends at the first nothing, so no head is an empty text.
+/// The result of a look at the index. A Lua table ends at the first nil, so an empty text stands for no head.
 type Look = (i64, String, i64, i64, u64, String);
 
-/// Connects, and touches what is due, for as long as anybody uses the timers.
+/// Connects, and touches due keys, for as long as anybody uses the timers.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut backoff = Backoff::new();
     loop {
@@ -129,7 +129,7 @@ async fn touch(shared: &Shared, mut connected: Connected) -> RedisResult<std::co
         }
         let now = shared.clock.now();
         let next =
-            look.next_at.filter(|_| listening).map(|at| at.max(now).checked_add(GATHER).unwrap_or(Timestamp::MAX));
+            look.next_at.filter(|_| listening).map(|at| at.max(now).checked_add(TOUCH_AFTER).unwrap_or(Timestamp::MAX));
         let look_again = if look.next_at.is_some() { LOOK_EVERY } else { LOOK_EVERY_EMPTY };
         tokio::select! { biased;
             () = shared.look.notified() => {}
@@ -144,7 +144,7 @@ struct Seen {
     next_at: Option<Timestamp>,
 }
 
-/// Touches up to `limit` that are due, and takes down what was seen.
+/// Touches up to `limit` keys that are due, and remembers what it saw.
 async fn look(shared: &Shared, connected: &mut Connected, limit: i64) -> RedisResult<Seen> {
     let asked_at = shared.clock.now();
     let look: Look = TOUCH

@@ -1,6 +1,6 @@
 //! Setting and clearing.
 //!
-//! What the engine asks for is queued and written in batches, so that nobody waits for Redis. The queue is bounded: when Redis
+//! The engine's requests are queued and written in batches, so that nobody waits for Redis. The queue is bounded: when Redis
 //! is away for long, what does not fit is dropped and counted, and when it is back everybody is told to set all again.
 
 use std::collections::{HashMap, VecDeque};
@@ -22,17 +22,17 @@ pub(super) const BATCH_MAX: usize = 500;
 const QUEUE_MAX: usize = 131_072;
 /// How long to wait after a write failed.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
-/// What has passed, or nearly, rings this much later: a key that has expired before it is set would never ring.
+/// A timer whose time has passed, or nearly, rings this much later: a key that has expired before it is set would never ring.
 const AHEAD_MIN: SignedDuration = SignedDuration::from_millis(2);
 
-/// What is done to one key.
+/// A change of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Op {
     Set { value: String, at: Timestamp },
     Clear,
 }
 
-/// What waits to be written.
+/// The changes that wait to be written.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
@@ -93,7 +93,7 @@ impl Queue {
     }
 }
 
-/// Writes what is queued, for as long as anybody uses the timers.
+/// Writes the queued changes, for as long as anybody uses the timers.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut connected = shared.connected.subscribe();
     loop {
@@ -176,7 +176,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Whether the connection is to blame, and not what was asked.
+/// Whether the connection is to blame, and not the command.
 pub(super) fn may_work_later(error: &RedisError) -> bool {
     error.is_io_error()
         || error.is_timeout()

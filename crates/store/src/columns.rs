@@ -87,20 +87,7 @@ impl<T> Table<T> {
         sets.join(", ")
     }
 
-    /// What an INSERT over a row that is there sets.
-    pub(crate) fn sets_excluded(&self) -> String {
-        let sets: Vec<String> =
-            self.columns[self.n_keys..].iter().map(|column| format!("{0} = excluded.{0}", column.name)).collect();
-        sets.join(", ")
-    }
-
-    /// The names of the columns that name a row.
-    pub(crate) fn keys(&self) -> String {
-        let keys: Vec<&str> = self.columns[..self.n_keys].iter().map(|column| column.name).collect();
-        keys.join(", ")
-    }
-
-    /// That the old row `t` is the one named by the new row `v`.
+    /// The condition that the old row `t` is the one named by the new row `v`.
     pub(crate) fn same(&self) -> String {
         let same = |column: &Column<T>| format!("t.{0} = v.{0}", column.name);
         let keys: Vec<String> = self.columns[..self.n_keys].iter().map(same).collect();

@@ -1,6 +1,6 @@
 //! Tables of other systems, read and never written.
 //!
-//! Values come as text, as people would write them: what a column means is for whoever imports it to say. Pages are taken in
+//! Values come as text, as people would write them: the importer says what a column means. Pages are taken in
 //! the order of one column, the key, so that reading can go on after a lost connection where it ended.
 
 use punctual_core::clock::Machine;

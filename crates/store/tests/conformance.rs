@@ -14,7 +14,7 @@ use punctual_core::store::Store;
 use punctual_engine::machine;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{Options, SqliteStore};
-use punctual_testkit::conformance::{Rule, every_rule, exercise_poison};
+use punctual_testkit::conformance::{Rule, Sql, TableRule, every_rule, every_rule_on_tables};
 use punctual_testkit::memory::MemoryStore;
 use punctual_testkit::servers::{PgBouncer, Postgres};
 
@@ -25,7 +25,8 @@ fn main() -> ExitCode {
     }
     let folder = tempfile::tempdir().expect("a place for temporary files");
     let servers = Shared::default();
-    let mut trials = vec![unreadable_on_sqlite(), unreadable_on_postgres(&servers)];
+    let mut trials = each_rule_on_sqlite_tables();
+    trials.extend(each_rule_on_postgres_tables(&servers));
     let mut on = |store: &str, open: Open| trials.extend(each_rule(store, &open));
 
     on("memory", Arc::new(|| Some(Box::pin(async { MemoryStore::empty() }))));
@@ -118,37 +119,56 @@ impl Servers {
     }
 }
 
-fn unreadable_on_sqlite() -> Trial {
-    test("sqlite::what_cannot_be_read_stops_nobody".into(), || {
-        let folder = tempfile::tempdir().expect("a place for temporary files");
-        let path = folder.path().join("p.db");
-        let store = SqliteStore::open(&path, Options::default()).expect("a new file opens");
-        Some(Box::pin(async move {
-            let _folder = folder;
-            exercise_poison(Arc::new(store), |table, set| {
+/// Every rule that needs the tables, as a test of its own, on SQLite.
+fn each_rule_on_sqlite_tables() -> Vec<Trial> {
+    let trial = |(name, rule): (String, TableRule)| {
+        test(format!("sqlite::{name}"), move || {
+            let folder = tempfile::tempdir().expect("a place for temporary files");
+            let path = folder.path().join("tables.db");
+            let store = SqliteStore::open(&path, Options::default()).expect("a new file opens");
+            let sql: Sql = Arc::new(move |sql| {
                 let db = rusqlite::Connection::open(&path).expect("the file can be opened twice");
-                let sql = format!("UPDATE {table} SET {}", set.replace("{reminder}", "reminder"));
-                assert!(db.execute(&sql, []).expect("the table is there") > 0, "{sql}");
-            })
-            .await;
-        }))
-    })
+                let mut statement = db.prepare(&named(sql, "user", "")).expect("SQLite reads it");
+                let rows = statement.query_map([], |row| row.get::<_, i64>(0)).expect("the tables are there");
+                rows.map(|row| row.expect("a number").to_string()).collect()
+            });
+            Some(Box::pin(async move {
+                let _folder = folder;
+                rule.show(Arc::new(store), sql).await;
+            }))
+        })
+    };
+    every_rule_on_tables().map(trial).collect()
 }
 
-fn unreadable_on_postgres(servers: &Shared) -> Trial {
-    let servers = Arc::clone(servers);
-    test("postgres::what_cannot_be_read_stops_nobody".into(), move || {
-        let database = running(&servers)?.postgres.new_database(None);
-        Some(Box::pin(async move {
-            let server = &running(&servers).expect("it has just made a database").postgres;
-            let store =
-                PostgresStore::open(&server.url(&database), &machine()).await.expect("a new database can be used");
-            exercise_poison(Arc::new(store), |table, set| {
-                let table = if table == "user" { "app_user" } else { table };
-                let set = set.replace("{reminder}", "punctual.reminder");
-                server.sql(&database, &format!("update punctual.{table} set {set}"));
-            })
-            .await;
-        }))
-    })
+/// The same on PostgreSQL.
+fn each_rule_on_postgres_tables(servers: &Shared) -> Vec<Trial> {
+    let trial = |(name, rule): (String, TableRule)| {
+        let servers = Arc::clone(servers);
+        test(format!("postgres::{name}"), move || {
+            let Servers { postgres, template, .. } = running(&servers)?;
+            let database = postgres.new_database(Some(template));
+            let url = postgres.url(&database);
+            let servers = Arc::clone(&servers);
+            let sql: Sql = Arc::new(move |sql| {
+                let server = &running(&servers).expect("it has just made a database").postgres;
+                let rows = server.sql(&database, &named(sql, "app_user", "punctual."));
+                rows.lines().map(str::to_owned).collect()
+            });
+            Some(Box::pin(async move {
+                let store = PostgresStore::open(&url, &machine()).await.expect("a copy can be used");
+                rule.show(Arc::new(store), sql).await;
+            }))
+        })
+    };
+    every_rule_on_tables().map(trial).collect()
+}
+
+/// A statement with the names that a store has for its tables.
+fn named(sql: &str, user: &str, schema: &str) -> String {
+    let mut named = sql.replace("{user}", &format!("{schema}{user}"));
+    for table in ["reminder", "occurrence"] {
+        named = named.replace(&format!("{{{table}}}"), &format!("{schema}{table}"));
+    }
+    named
 }

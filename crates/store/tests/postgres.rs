@@ -289,7 +289,7 @@ async fn a_caller_that_goes_away_leaves_nothing_half_done() {
         drop(writing);
         store.probe().await.unwrap();
     }
-    // What was sent before the caller went away may still be under way.
+    // A statement that was sent before the caller went away may still be under way.
     let running = "select count(*) from pg_stat_activity where application_name = 'punctual' and state <> 'idle'";
     until_blocking("nothing is under way", || server.sql(&database, running) == "0");
     let halves = "select count(*) from punctual.reminder r full join punctual.occurrence o on o.reminder_id = r.id \
@@ -449,6 +449,31 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_that_should_not_be_there_stops_no_settle() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = open(&server.url(&database)).await;
+    store.create(create(&due(2))).await.unwrap();
+    let claims = store.claim(claim("a", 10)).await.unwrap();
+    let settlements: Vec<_> = claims.to_send.iter().map(delivered).collect();
+    let (id, end) = (settlements[0].id(), settlements[0].attempt.as_ref().unwrap());
+    let key = end.attempt_key.as_ref().unwrap();
+    server.sql(
+        &database,
+        &format!(
+            "insert into punctual.attempt (reminder_id, run, number, channel, address, attempt_key, status, started_at) \
+             values ('{}', {}, 99, 'console', '', '{key}', 'sent', now())",
+            id.reminder, id.run
+        ),
+    );
+    assert_eq!(store.settle(settlements, now()).await.unwrap().lost, []);
+    for claimed in &claims.to_send {
+        let trail = store.occurrences(claimed.reminder.id, None, 1).await.unwrap().remove(0);
+        assert!(trail.occurrence.state.is_final(), "{trail:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tls_is_used_and_checked_as_the_url_asks() {
     let Some(server) = Postgres::start_with(PostgresOptions { tls: true, ..PostgresOptions::default() }) else {
         return;
@@ -512,7 +537,7 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
     session.run("commit", &[]).await.unwrap();
     assert_eq!(store.claim(claim("a", 10)).await.unwrap().to_send.len(), 1);
 
-    // The other way round: whoever changes the person waits for the claim, and then sees what it has put off.
+    // The other way round: a change of the person waits for the claim, and then sees the run that the claim has put off.
     store.create(create(&[once(2, now(), now())])).await.unwrap();
     store.put_user(paused.clone()).await.unwrap();
     assert!(store.claim(claim("a", 10)).await.unwrap().to_send.is_empty());

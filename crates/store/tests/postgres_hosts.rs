@@ -12,7 +12,7 @@ use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Postgres;
 use punctual_testkit::wait::until;
 
-/// What `future` leads to; fails the test when it takes longer.
+/// The result of `future`; fails the test when it takes longer.
 #[expect(clippy::disallowed_methods, reason = "how long it may take is what is tested")]
 async fn within<T>(span: Duration, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(span, future).await.unwrap_or_else(|_| panic!("it took longer than {span:?}"))
@@ -68,7 +68,7 @@ async fn a_host_that_falls_silent_is_left_for_the_next() {
         shards: punctual_core::shard::Shards::ALL,
         limit: 1,
     };
-    // What is under way is given up after five seconds of silence; then the next host answers.
+    // A query under way is given up after five seconds of silence; then the next host answers.
     let going_on = until("the next host answers", async || store.upcoming(window).await.is_ok());
     within(Duration::from_secs(12), going_on).await;
     assert!(second.connections() > 0);

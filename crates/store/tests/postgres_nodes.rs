@@ -159,7 +159,7 @@ async fn a_node_is_told_what_others_plan_for_it_and_nothing_else() {
     let of = |due: Vec<(Reminder, Timestamp)>, own: bool| -> Vec<_> {
         due.into_iter().filter(|(reminder, _)| of_a.shards.contains(shard_of(&reminder.user)) == own).collect()
     };
-    // What is its own, or far away, is nobody else's business.
+    // A run that is its own, or far away, is not told to other nodes.
     a.create(&of(reminders(200, soon), true), of_a.now).await;
     a.create(&of(reminders(200, far), false), of_a.now).await;
     let foreign = of(reminders(200, soon), false);
@@ -206,7 +206,7 @@ async fn nodes_take_no_more_turns_together_than_a_limit_has() {
         assert!(waits.iter().all(|wait| *wait <= per), "{waits:?}");
     }
     assert_eq!(n_taken, 7, "as many as the smaller limit has");
-    // What could not be taken under both was taken under neither.
+    // A turn that could not be taken under both limits was taken under neither.
     let y = || vec![("y".to_owned(), Rate { n: 9, per })];
     let mut n_left = 0;
     while nodes[0].store.take_turns(y()).await.unwrap()[0].is_zero() {

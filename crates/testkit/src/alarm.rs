@@ -26,7 +26,7 @@ struct Kept {
 }
 
 impl FakeAlarm {
-    /// What is set for a reminder.
+    /// The run that is set for a reminder.
     pub fn entry(&self, id: ReminderId) -> Option<NextRun> {
         self.lock().set.get(&id).cloned()
     }

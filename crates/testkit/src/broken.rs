@@ -1,6 +1,6 @@
 //! Guarantees, broken on purpose, to prove that every checker notices.
 //!
-//! Nothing of this is a switch in the product: each saboteur stands between the engine and what it is handed.
+//! The product has no switch for these breaks: each saboteur stands between the engine and the parts it is handed.
 
 /// Breaks that one node is enough for.
 mod alone;

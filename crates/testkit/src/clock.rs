@@ -20,9 +20,9 @@ struct Hands {
     now: Timestamp,
     /// Time that has passed by advancing. Setting the clock does not change it.
     elapsed: SignedDuration,
-    /// Who sleeps until the clock shows an instant.
+    /// The sleepers until the clock shows an instant.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
-    /// Who waits for a span to pass, by when it will have.
+    /// The tasks that wait for a span to pass, by when it will have passed.
     waiters: BTreeMap<(SignedDuration, u64), Waker>,
     last_number: u64,
 }
@@ -40,7 +40,7 @@ impl ManualClock {
         Self { hands: Arc::new(Mutex::new(hands)) }
     }
 
-    /// Lets `span` pass in one step, and wakes whoever is due.
+    /// Lets `span` pass in one step, and wakes the sleepers that are due.
     pub fn advance(&self, span: SignedDuration) {
         let mut hands = self.lock();
         hands.elapsed += span;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_time_to_pass_does_not_care_what_the_clock_shows() {
+    fn a_wait_for_a_span_does_not_depend_on_what_the_clock_shows() {
         let clock = ManualClock::at(at(100));
         let mut pause = clock.pause(Duration::from_secs(5));
         clock.set(at(5000));

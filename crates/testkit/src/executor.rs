@@ -64,7 +64,7 @@ impl Executor {
         let (id, mut task) = {
             let mut tasks = lock(&self.tasks);
             let mut ready = lock(&self.ready.0);
-            // What ended, or was killed, may still have been woken.
+            // A task that ended, or was killed, may still have been woken.
             ready.retain(|id| tasks.waiting.contains_key(id));
             let candidates: Vec<_> = ready.iter().filter(|id| !tasks.frozen.contains(&id.0)).copied().collect();
             if candidates.is_empty() {

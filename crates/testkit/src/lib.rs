@@ -40,7 +40,7 @@ pub mod broken;
 /// The simulator and its checkers.
 pub mod sim;
 
-/// What a run of the tests looked at beyond the repository, and what it left out.
+/// Reports which files beyond the repository a test run looked at, and what it left out.
 pub mod report;
 
 /// Waiting for what nobody announces, with a deadline.

@@ -1,7 +1,7 @@
 //! A network that fails when a test says so: a TCP proxy on the loopback that can delay, hold back, swallow, cut and refuse.
 //!
-//! What it does can be changed at any moment, for all connections or for those that a test picks out. *Holding* is a partition
-//! that heals: what was on its way comes in the end. *Swallowing* is a connection that is dead without anybody saying so, as a
+//! A test can change what the proxy does at any moment, for all connections or for those that it picks out. *Withholding* is a partition
+//! that heals: bytes on their way arrive in the end. *Swallowing* is a connection that is dead without anybody saying so, as a
 //! router that forgot it leaves it: bytes are taken and go nowhere, an end is not passed on, and it stays dead for good;
 //! [`Proxy::resume`] lets only new ones through. Neither side's TCP notices, because the proxy acknowledges what it takes.
 //!
@@ -39,7 +39,7 @@ enum Fault {
     #[default]
     None,
     /// They wait until this is over.
-    Hold,
+    Withhold,
     /// They are gone, and with them the connection in this direction.
     Swallow,
 }
@@ -68,11 +68,11 @@ impl Ways {
         }
     }
 
-    /// What is over is over, but a connection that has lost bytes stays dead.
+    /// Ends the faults, but a connection that has lost bytes stays dead.
     fn resume(&mut self) {
         for way in [&mut self.to_server, &mut self.to_client] {
             way.delay = Duration::ZERO;
-            if way.fault == Fault::Hold {
+            if way.fault == Fault::Withhold {
                 way.fault = Fault::None;
             }
         }
@@ -97,7 +97,7 @@ struct State {
     /// For connections that are still to come.
     ways: Ways,
     refusing: bool,
-    /// Whoever says these words is swallowed from then on.
+    /// A connection that says these words is swallowed from then on.
     unheard: Option<String>,
     /// How many connections were ever made to it.
     n_accepted: usize,
@@ -113,7 +113,7 @@ struct Connection {
     pumps: [AbortHandle; 2],
 }
 
-/// What the client of a connection said first.
+/// The first bytes of a connection's client.
 struct Said {
     bytes: Mutex<Vec<u8>>,
     ways: watch::Sender<Ways>,
@@ -205,8 +205,8 @@ impl Proxy {
     }
 
     /// Nothing that goes `toward` arrives before [`Proxy::resume`].
-    pub fn hold(&self, toward: Toward) {
-        self.change(|ways| ways.change(toward, |way| way.fault = Fault::Hold));
+    pub fn withhold(&self, toward: Toward) {
+        self.change(|ways| ways.change(toward, |way| way.fault = Fault::Withhold));
     }
 
     /// Nothing that goes `toward` arrives any more, nor an end, and nobody is told: on connections that are there and on
@@ -226,7 +226,7 @@ impl Proxy {
         picked.map(swallow).count()
     }
 
-    /// From now until [`Proxy::resume`], whoever says `words` is swallowed from that moment on, both ways.
+    /// From now until [`Proxy::resume`], a connection that says `words` is swallowed from that moment on, both ways.
     pub fn swallow_whoever_says(&self, words: &str) {
         self.shared.lock().unheard = Some(words.to_owned());
     }
@@ -241,7 +241,7 @@ impl Proxy {
         self.shared.lock().refusing = refusing;
     }
 
-    /// Everything passes again. What was held back arrives; connections that were swallowed stay dead.
+    /// All bytes pass again. Those that were withheld arrive; connections that were swallowed stay dead.
     pub fn resume(&self) {
         let mut state = self.shared.lock();
         state.refusing = false;
@@ -295,7 +295,7 @@ impl Shared {
 /// Takes connections for as long as the proxy lives.
 async fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
     loop {
-        // What fails here is one connection, not the listener.
+        // A failure here is one connection's, not the listener's.
         let Ok((client, _)) = listener.accept().await else { continue };
         shared.lock().n_accepted += 1;
         tokio::spawn(connect(Arc::clone(shared), client));

@@ -1,4 +1,4 @@
-//! What a run of the tests looked at beyond the repository, and what it had to leave out.
+//! Reports which files beyond the repository a test run looked at, and what it had to leave out.
 //!
 //! The platforms' public files lie beside the checkout, in `../shared/data`, and are not part of it. A test that reads one is
 //! the second, deeper check of a fact that the repository states itself. Each such test says here what it ran or left out, and

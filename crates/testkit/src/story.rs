@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -35,16 +35,19 @@ pub struct Story {
     settings: Settings,
     alarm: Option<Arc<dyn Alarm>>,
     is_down: Arc<AtomicBool>,
-    n_claims: Arc<AtomicUsize>,
+    n_calls: Arc<Calls>,
     path: PathBuf,
     _folder: tempfile::TempDir,
     process: Option<(Engine, Running)>,
 }
 
-/// A store that fails while a test says so, and counts the claims that reach it.
+/// How often each method of a store was called.
+type Calls = Mutex<BTreeMap<&'static str, usize>>;
+
+/// A store that fails while a test says so, and counts the calls that reach it.
 struct Down {
     is_down: Arc<AtomicBool>,
-    n_claims: Arc<AtomicUsize>,
+    n_calls: Arc<Calls>,
 }
 
 #[async_trait]
@@ -53,7 +56,7 @@ impl Tap for Down {
         if self.is_down.load(Ordering::Acquire) {
             return Err(StoreError::Unavailable("it is down".into()));
         }
-        self.n_claims.fetch_add(usize::from(call == "claim"), Ordering::AcqRel);
+        *self.n_calls.lock().unwrap_or_else(PoisonError::into_inner).entry(call).or_default() += 1;
         Ok(())
     }
 }
@@ -94,7 +97,7 @@ impl Story {
             settings,
             alarm,
             is_down: Arc::default(),
-            n_claims: Arc::default(),
+            n_calls: Arc::default(),
             path: folder.path().join("story.db"),
             _folder: folder,
             process: None,
@@ -111,7 +114,7 @@ impl Story {
         let store = SqliteStore::open(&self.path, Options { inline: true, durable: false });
         let store: Arc<dyn Store> = Arc::new(store.unwrap_or_else(|error| panic!("{error}")));
         let store =
-            Tapped::before(store, Down { is_down: Arc::clone(&self.is_down), n_claims: Arc::clone(&self.n_claims) });
+            Tapped::before(store, Down { is_down: Arc::clone(&self.is_down), n_calls: Arc::clone(&self.n_calls) });
         let channels: [(String, Arc<dyn Channel>); 2] =
             [("phone".into(), Arc::new(self.phone.clone())), ("mail".into(), Arc::new(self.mail.clone()))];
         let engine = Engine::new(Parts {
@@ -133,9 +136,9 @@ impl Story {
         self.is_down.store(is_down, Ordering::Release);
     }
 
-    /// How many claims have reached the store.
-    pub fn n_claims(&self) -> usize {
-        self.n_claims.load(Ordering::Acquire)
+    /// How many calls of a method have reached the store.
+    pub fn n_calls(&self, method: &str) -> usize {
+        self.n_calls.lock().unwrap_or_else(PoisonError::into_inner).get(method).copied().unwrap_or(0)
     }
 
     /// Ends the process in the middle of whatever it does.

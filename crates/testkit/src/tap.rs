@@ -20,7 +20,7 @@ use punctual_core::store::{
 };
 use punctual_core::user::{ApiKey, User};
 
-/// What happens between a caller and a store. Everything passes unless a method says otherwise.
+/// Stands between a caller and a store. Every call passes unless a method says otherwise.
 #[async_trait]
 #[expect(unused_variables, reason = "the defaults pass everything")]
 pub trait Tap: Send + Sync + 'static {
@@ -110,7 +110,7 @@ pub trait Tap: Send + Sync + 'static {
 
 /// A store behind a [`Tap`].
 pub struct Tapped<T> {
-    /// What is in between.
+    /// The tap in between.
     pub tap: T,
     /// The store behind.
     pub store: Arc<dyn Store>,

@@ -11,7 +11,7 @@ use punctual_testkit::proxy::{Proxy, Toward};
 
 /// Long enough for bytes that are not swallowed, and what a test waits for those that are.
 const A_MOMENT: Duration = Duration::from_millis(150);
-/// Nothing waits this long when all is well.
+/// No step takes this long when all is well.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// A server that accepts when asked, behind a proxy.
@@ -51,7 +51,7 @@ fn expect(end: &mut TcpStream, words: &str) {
     assert_eq!(buffer, words.as_bytes());
 }
 
-/// Nothing comes, and the connection is not closed either.
+/// No bytes come, and the connection is not closed either.
 #[track_caller]
 fn expect_silence(end: &mut TcpStream) {
     end.set_read_timeout(Some(A_MOMENT)).unwrap();
@@ -134,10 +134,10 @@ fn a_delay_is_for_one_direction_and_does_not_add_up() {
 }
 
 #[test]
-fn what_is_held_arrives_in_the_end() {
+fn bytes_that_are_withheld_arrive_in_the_end() {
     let stage = Stage::new();
     let (mut client, mut server) = stage.connect();
-    stage.proxy.hold(Toward::Both);
+    stage.proxy.withhold(Toward::Both);
     client.write_all(b"ping").unwrap();
     server.write_all(b"pong").unwrap();
     expect_silence(&mut server);
@@ -148,7 +148,7 @@ fn what_is_held_arrives_in_the_end() {
 }
 
 #[test]
-fn what_is_swallowed_is_gone_for_good_and_nobody_is_told() {
+fn swallowed_bytes_are_gone_for_good_and_neither_side_is_told() {
     let stage = Stage::new();
     let (mut client, mut server) = stage.connect();
     stage.proxy.swallow(Toward::Server);
@@ -158,7 +158,7 @@ fn what_is_swallowed_is_gone_for_good_and_nobody_is_told() {
     server.write_all(b"news").unwrap();
     expect(&mut client, "news");
 
-    // Who comes meanwhile is taken and heard by nobody.
+    // A connection that comes meanwhile is accepted, and nobody hears it.
     let (mut later_client, mut later_server) = stage.connect();
     later_client.write_all(b"hello").unwrap();
     expect_silence(&mut later_server);
@@ -196,7 +196,7 @@ fn only_those_that_said_the_words_are_swallowed() {
 }
 
 #[test]
-fn whoever_says_the_words_is_not_heard_from_then_on() {
+fn a_connection_that_says_the_words_is_not_heard_from_then_on() {
     let stage = Stage::new();
     stage.proxy.swallow_whoever_says("listen");
     let (mut client, mut server) = stage.connect();

@@ -1,7 +1,7 @@
 //! How much work somebody may ask for.
 //!
 //! A schedule of a few kilobytes can name rules that take millions of looks at the calendar, and a phrase can be read in many
-//! ways. So this work is counted, in steps and not in seconds: what is refused on a slow machine is refused on a fast one. One
+//! ways. So this work is counted, in steps and not in seconds: a schedule that is refused on a slow machine is refused on a fast one. One
 //! step is about one look at a month.
 //!
 //! A request has one count for all its parts, so that a batch cannot ask for a thousand times as much as a single request.
@@ -20,7 +20,7 @@ pub(crate) const TOO_MUCH: &str = "takes too long to work out; use fewer or simp
 
 /// Steps that may still be taken.
 ///
-/// Once they are spent they stay spent, and every search gives up. Whoever gave them asks [`Steps::are_spent`] before it
+/// Once they are spent they stay spent, and every search gives up. The caller that gave them asks [`Steps::are_spent`] before it
 /// believes a search that found nothing.
 #[derive(Debug)]
 pub struct Steps {

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use punctual_time::invalid::Invalid;
+use punctual_time::phrase::{self, Lang, Meaning};
 use punctual_time::schedule::Schedule;
 use punctual_time::steps::Steps;
 use punctual_time::zone::Zone;
@@ -90,6 +91,24 @@ fn ten_thousand_honest_reminders_fit_in_a_batch() {
     ] {
         assert!(cost(&input) < share, "{input}: {} of {share}", cost(&input));
     }
+}
+
+#[test]
+fn a_phrase_pays_for_the_calendar_that_is_searched_for_it() {
+    let cost = |text: &str| {
+        let steps = Steps::new(PLENTY);
+        let parsed = phrase::parse_within(text, Some(Lang::En), &zone(), now(), &steps);
+        assert!(matches!(parsed.meaning, Meaning::Recurring(_)), "{text}");
+        PLENTY - steps.left()
+    };
+    // The same words; the one day is found in the first month that is looked at, and the other two years later, three times.
+    let (near, far) = (cost("every 2 march at 9"), cost("every 29 february at 9"));
+    assert!(far >= near + 6, "{near} {far}");
+    // A request that has no steps left for that search is told so.
+    let steps = Steps::new(near);
+    let parsed = phrase::parse_within("every 29 february at 9", Some(Lang::En), &zone(), now(), &steps);
+    assert!(matches!(&parsed.meaning, Meaning::None { reason } if reason.contains("takes too long")), "{parsed:?}");
+    assert!(steps.are_spent());
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
     let stream = context.create_stream(config).await.context("a stream cannot be made")?;
     let measured = measure(args, &context).await;
     let n_stored = stream.get_info().await.map(|info| info.state.messages);
-    // Whatever became of the measuring, nothing is left behind.
+    // The stream is removed, whether the measuring worked or not.
     context.delete_stream(STREAM).await?;
     let (ours, plain) = measured?;
     let n_sent = 2 * u64::from(args.count) + 1;

@@ -24,7 +24,7 @@ pub(in super::super) async fn run(args: &Args) -> anyhow::Result<Report> {
     let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
     channel.queue_declare(QUEUE.into(), options, FieldTable::default()).await?;
     let measured = measure(args, channel).await;
-    // Whatever became of the measuring, nothing is left behind.
+    // The queue is removed, whether the measuring worked or not.
     let cleaner = connection.create_channel().await?;
     let n_left = cleaner.queue_delete(QUEUE.into(), QueueDeleteOptions::default()).await?;
     let (ours, plain) = measured?;

@@ -16,7 +16,7 @@ const SQLITE_THREADS: [&str; 3] = ["writer", "checkpoint", "reader"];
 /// The one of them that writes the log.
 const SQLITE_WRITER: &str = "writer";
 
-/// What has been counted so far.
+/// The counters at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub(super) commits: u64,
@@ -28,7 +28,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// What was counted since `before`.
+    /// The counts since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         let span = |now: Option<SignedDuration>, then: Option<SignedDuration>| Some(now? - then?);
         Self {
@@ -92,7 +92,7 @@ impl Meter {
                 let database = threads.map(|threads| threads.cpu);
                 Ok(Reading {
                     commits,
-                    // Nothing is deleted while this runs, so a row that is not new was changed.
+                    // No row is deleted while this runs, so a row that is not new was changed.
                     updates: changes.saturating_sub(inserts),
                     inserts,
                     log_bytes: threads.map(|threads| threads.written),
@@ -188,7 +188,7 @@ impl Server {
     fn cpu(&self) -> anyhow::Result<SignedDuration> {
         let mut sum = Stat::read(Path::new(&format!("/proc/{}", self.first)))?.cpu_with_children();
         for entry in std::fs::read_dir("/proc")? {
-            // Whatever is no process, or has ended meanwhile, has no such file.
+            // An entry that is no process, or has ended meanwhile, has no such file.
             if let Ok(stat) = Stat::read(&entry?.path())
                 && stat.parent == self.first
             {

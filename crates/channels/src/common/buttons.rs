@@ -40,11 +40,11 @@ impl FromStr for Verb {
 /// One button.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Button {
-    /// What it answers.
+    /// The answer that it gives.
     pub verb: Verb,
-    /// What stands on it, at most 20 characters.
+    /// Its label, at most 20 characters.
     pub label: &'static str,
-    /// What the platform sends back when it is pressed, at most 64 bytes.
+    /// The value that the platform sends back when it is pressed, at most 64 bytes.
     pub data: String,
 }
 
@@ -67,12 +67,12 @@ pub fn question(message: &Message) -> Option<String> {
     Some(ack.prompt.clone().unwrap_or_else(|| texts(message.language).done_question.to_owned()))
 }
 
-/// What a button sends back. Telegram takes 64 bytes and no more.
+/// The value that a button sends back. Telegram takes 64 bytes and no more.
 pub fn data(verb: Verb, occurrence: OccurrenceId) -> String {
     format!("punctual:{}:{occurrence}", verb.as_str())
 }
 
-/// What was pressed, if `data` is of a button of ours.
+/// The button that was pressed, if `data` is of a button of ours.
 pub fn pressed(data: &str) -> Option<(Verb, OccurrenceId)> {
     let (verb, occurrence) = data.strip_prefix("punctual:")?.split_once(':')?;
     Some((verb.parse().ok()?, occurrence.parse().ok()?))
@@ -84,7 +84,7 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn what_a_button_sends_back_is_understood_and_fits() {
+    fn a_buttons_value_is_understood_and_fits() {
         let mut occurrence = sample::message("").occurrence;
         occurrence.run = u32::MAX;
         for verb in [Verb::Ack, Verb::Snooze, Verb::Dismiss] {

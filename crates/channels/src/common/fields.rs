@@ -18,7 +18,7 @@ const SEND_MAX: Duration = Duration::from_secs(25);
 
 /// The settings of one channel, by name. Each value is the text that a person wrote.
 ///
-/// A channel reads what it knows; [`Fields::finish`] then refuses what nobody read.
+/// A channel reads the settings that it knows; [`Fields::finish`] then refuses the others.
 #[derive(Default)]
 pub struct Fields {
     values: BTreeMap<String, String>,
@@ -156,7 +156,7 @@ impl Fields {
         }
     }
 
-    /// Refuses what was given and not read.
+    /// Refuses settings that were given and not read.
     pub fn finish(self) -> Result<(), Invalid> {
         match self.values.keys().find(|name| !self.read.contains(*name)) {
             None => Ok(()),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_read_is_refused_with_what_is_known() {
+    fn an_unknown_setting_is_refused_with_the_known_ones() {
         let mut fields = fields(&[("tokn", "x"), ("concurrency", "7"), ("rate", "30/s"), ("address_rate", "none")]);
         let defaults = Limits { address_rate: Some(Rate::per_second(1)), ..Limits::default() };
         let limits = fields.limits(defaults).unwrap();

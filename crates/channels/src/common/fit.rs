@@ -4,7 +4,7 @@ use punctual_core::phrase::Lang;
 
 use super::texts::texts;
 
-/// What a platform counts.
+/// The unit in which a platform counts a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Unicode characters.
@@ -65,12 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn a_text_that_fits_is_left_alone() {
         assert_eq!(fit("short", 5, Unit::Chars, Lang::En, str::to_owned), "short");
     }
 
     #[test]
-    fn what_is_cut_says_how_much_is_missing() {
+    fn a_text_that_is_cut_says_how_much_is_missing() {
         let text = "take the blue pills from the upper shelf ".repeat(100);
         for (unit, lang) in [(Unit::Chars, Lang::En), (Unit::Utf16, Lang::De), (Unit::Bytes, Lang::SrCyrl)] {
             let said = fit(&text, 300, unit, lang, |text| format!("<b>{text}</b>"));

@@ -94,7 +94,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 
-    /// What was answered, on one short line and without the `secrets`.
+    /// The answer on one short line, without the `secrets`.
     pub(crate) fn said(&self, secrets: &[&Token]) -> String {
         match told(&String::from_utf8_lossy(&self.body), secrets) {
             quote if quote.is_empty() => format!("answered {}", self.status),
@@ -107,7 +107,7 @@ impl Answer {
         retry_after(&self.headers, sent_at)
     }
 
-    /// What the status alone means, where a platform says no more: 429 and 503 with a wait are throttled, other 5xx and 408
+    /// The meaning of the status alone, where a platform says no more: 429 and 503 with a wait are throttled, other 5xx and 408
     /// unavailable, other 4xx refused.
     pub(crate) fn failure(&self, said: String, whom: Whom, sent_at: Timestamp) -> SendError {
         let wait = self.retry_after(sent_at);

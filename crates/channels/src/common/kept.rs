@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Remembers up to `max` entries; the one that was put in first goes first. For what can be asked for again.
+/// Remembers up to `max` entries; the one that was put in first goes first. It is for values that can be asked for again.
 #[derive(Debug)]
 pub(crate) struct Kept<K, V> {
     max: usize,
@@ -20,7 +20,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Kept<K, V> {
         self.lock().0.get(key).cloned()
     }
 
-    /// What is remembered for `key`; if nothing is, then what `make` makes, from now on.
+    /// The value that is remembered for `key`. If there is none, `make` makes one, which is remembered from now on.
     pub(crate) fn get_or(&self, key: K, make: impl FnOnce() -> V) -> V {
         let entries = &mut *self.lock();
         if let Some(value) = entries.0.get(&key) {

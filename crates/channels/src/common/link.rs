@@ -1,7 +1,7 @@
 //! A connection that is made when it is needed, and made again when it has ended; or whatever else is made by asking a platform.
 //!
-//! Nothing happens between sends. Those who need a connection at the same time share one attempt, and its failure: a thousand
-//! messages for a broker that is down cost one attempt, not a thousand. Whoever comes later tries again. There is no pause between attempts, because each
+//! A link does nothing between sends. Sends that need a connection at the same time share one attempt, and its failure: a thousand
+//! messages for a broker that is down cost one attempt, not a thousand. A later send tries again. There is no pause between attempts, because each
 //! belongs to a message that is due now and would be late for nothing; how often messages come is the engine's affair.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use punctual_core::channel::SendError;
 /// A connection of type `T`, if there is one.
 pub(crate) struct Link<T> {
     state: Mutex<State<T>>,
-    /// Whose turn it is to connect.
+    /// Taken by the one send that connects.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -71,7 +71,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// Lets go of `ended`, so that the next who needs a connection makes a new one. Returns whether it was the one in use.
+    /// Lets go of `ended`, so that the next send that needs a connection makes a new one. Returns whether it was the one in use.
     pub(crate) fn forget(&self, ended: &Arc<T>) -> bool {
         let mut state = self.lock();
         let is_it = state.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, ended));
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_who_wait_share_an_attempt_and_the_next_tries_again() {
+    async fn sends_that_wait_share_an_attempt_and_the_next_tries_again() {
         let link = Link::<u32>::new();
         let n_attempts = AtomicUsize::new(0);
         let failing = || async {

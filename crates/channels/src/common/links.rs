@@ -1,6 +1,6 @@
 //! Links that answer a reminder with one click.
 //!
-//! Whoever has the link may give that one answer to that one run, and nothing else: it carries its own proof.
+//! A person who has the link may give that one answer to that one run, and nothing else: the link carries its own proof.
 
 use std::fmt;
 
@@ -34,14 +34,14 @@ impl Links {
         format!("{}/a/{}", self.base, self.token(verb, occurrence))
     }
 
-    /// What stands in the link.
+    /// The token that stands in the link.
     pub fn token(&self, verb: Verb, occurrence: OccurrenceId) -> String {
         let said = format!("{}.{occurrence}", verb.as_str());
         let proof = self.prove(&said).finalize().into_bytes();
         format!("{said}.{}", BASE64_URL_SAFE_NO_PAD.encode(&proof[..PROOF_BYTES]))
     }
 
-    /// What a token answers, if it is one of ours.
+    /// The run and the answer of a token, if it is one of ours.
     pub fn read(&self, token: &str) -> Option<(Verb, OccurrenceId)> {
         let (said, proof) = token.rsplit_once('.')?;
         let proof = BASE64_URL_SAFE_NO_PAD.decode(proof).ok().filter(|proof| proof.len() == PROOF_BYTES)?;

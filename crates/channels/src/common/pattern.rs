@@ -50,7 +50,7 @@ pub(crate) fn below(limit: &str) -> String {
     format!("({})", ways.join("|"))
 }
 
-/// What stands between brackets for the characters beyond ASCII of which `is_meant` is true.
+/// A character class, without its brackets, of the characters beyond ASCII of which `is_meant` is true.
 pub(crate) fn beyond_ascii(is_meant: impl Fn(char) -> bool) -> String {
     let (mut ranges, mut began): (String, Option<u32>) = (String::new(), None);
     for code in 0x80..=0x0011_0000 {

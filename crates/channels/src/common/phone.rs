@@ -3,7 +3,7 @@
 use punctual_core::channel::AddressRule;
 use punctual_core::invalid::Invalid;
 
-/// Refuses what is no phone number as E.164 writes it: a plus, the country's code, and no more than 15 digits in all.
+/// Refuses a text that is no phone number as E.164 writes it: a plus, the country's code, and no more than 15 digits in all.
 ///
 /// There is one way to write a number, so that one number is one address.
 pub(crate) fn check(field: &str, number: &str) -> Result<(), Invalid> {

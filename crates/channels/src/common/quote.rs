@@ -1,4 +1,4 @@
-//! What a platform said, fit to be told.
+//! A platform's words, made short and safe enough to be shown.
 
 use super::token::Token;
 

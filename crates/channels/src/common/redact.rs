@@ -1,4 +1,4 @@
-//! Taking secrets out of what is told.
+//! Takes secrets out of texts before they are shown.
 //!
 //! A platform may repeat what it was called with, as it stands or in Base64: `Authorization: Basic …` is a login in
 //! Base64, and mail servers show the lines of a login. Base64 writes three bytes as four characters, so a secret

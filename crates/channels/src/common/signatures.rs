@@ -118,7 +118,7 @@ fn ed25519(key: &[u8], signed: &[u8], tag: &[u8]) -> bool {
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    // Signatures and keys are short; what is longer is nobody's.
+    // Signatures and keys are short; a longer text is neither.
     if text.len() > 128 || !text.len().is_multiple_of(2) {
         return None;
     }

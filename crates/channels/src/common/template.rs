@@ -48,11 +48,11 @@ enum Part {
 /// One part of a template for one message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Piece {
-    /// What the template itself says.
+    /// Text of the template itself.
     Text(String),
     /// Where the person is called.
     Mention,
-    /// What a field says.
+    /// The value of a field.
     Value(String),
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_when_it_is_read() {
+    fn a_wrong_template_is_refused_when_it_is_read() {
         let wrong = |text: &str| Template::parse(text, plain).unwrap_err();
         assert!(wrong("{mesage}").starts_with("has the unknown field {mesage}; known are word, message, "));
         assert!(wrong("{metadata.}").starts_with("has the unknown field"));

@@ -5,7 +5,7 @@ use punctual_core::phrase::Lang;
 /// The words of one language.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Texts {
-    /// What stands before a message.
+    /// The word that stands before a message.
     pub reminder: &'static str,
     /// Asks for an answer where there is no prompt.
     pub done_question: &'static str,
@@ -15,7 +15,7 @@ pub struct Texts {
     pub snooze: &'static str,
     /// The button for "not needed".
     pub dismiss: &'static str,
-    /// What stands where a text was cut; `{n}` is how many characters are missing.
+    /// The mark where a text was cut; `{n}` is how many characters are missing.
     pub more: &'static str,
 }
 

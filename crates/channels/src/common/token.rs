@@ -14,7 +14,7 @@ impl Token {
         Self(text.into())
     }
 
-    /// The secret itself, for whoever it is meant for.
+    /// The secret itself, for the platform that it is meant for.
     pub fn expose(&self) -> &str {
         &self.0
     }

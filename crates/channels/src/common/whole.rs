@@ -6,12 +6,12 @@ use super::buttons::question;
 use super::fit::fit_with;
 use super::template::Template;
 
-/// The part of a message that its question may take: the rest is for what is to be remembered.
+/// The part of a message that its question may take: the rest is for the reminder's own text.
 const QUESTION_SHARE: usize = 4;
 
-/// What `message` says, at most `max` long as `count` counts: the template, and below it the question where an answer is wanted.
+/// The text of `message`, at most `max` long as `count` counts: the template, and below it the question where an answer is wanted.
 ///
-/// What is too long is shortened visibly. Where all but the text is too long already, the text goes without the template.
+/// A text that is too long is shortened visibly. Where the template around it is too long already, the text goes without it.
 pub(crate) fn whole(
     template: &Template,
     message: &Message,
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_long_it_fits() {
+    fn a_text_fits_whichever_part_of_it_is_long() {
         let mut message = sample::message("");
         sample::change(&mut message, |reminder| {
             reminder.ack = Some(sample::ack(&"really? ".repeat(100)));

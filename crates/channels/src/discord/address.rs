@@ -24,7 +24,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What Discord counts together: a channel, whoever is called there, and a webhook, however its URL is written.
+    /// The limit that addresses share in Discord: a channel, whichever user is called there, or a webhook, however its URL is written.
     pub(super) fn bucket(&self) -> String {
         match self {
             Self::Channel { channel, .. } => channel.to_string(),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_is_refused_and_not_repeated() {
+    fn a_wrong_address_is_refused_and_not_repeated() {
         for wrong in [
             "",
             "general",

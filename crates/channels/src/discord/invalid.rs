@@ -11,10 +11,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::common::http::{Answer, origin};
 
-/// Where to stop, unless the settings say otherwise: a good way before 10,000, since what is under way still counts.
+/// Where to stop, unless the settings say otherwise: a good way before 10,000, since requests under way still count.
 pub(super) const INVALID_MAX: u64 = 8_000;
 /// The ten minutes, and one more: a request is counted from when its send began, and was answered a little later.
-pub(super) const WINDOW: SignedDuration = SignedDuration::from_mins(11);
+pub(super) const COUNTED_FOR: SignedDuration = SignedDuration::from_mins(11);
 /// More is never remembered; it is past every limit.
 const REMEMBERED_MAX: usize = 10_000;
 
@@ -31,19 +31,19 @@ impl Invalids {
         ALL.lock().unwrap_or_else(PoisonError::into_inner).entry(origin(api_url)).or_default().clone()
     }
 
-    /// How long to wait until there are fewer than `max` in the window; `None` if there are.
+    /// How long to wait until fewer than `max` are counted; `None` if there are fewer.
     pub(super) fn wait(&self, now: Timestamp, max: usize) -> Option<Duration> {
         let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        while at.front().is_some_and(|first| now.duration_since(*first) >= WINDOW) {
+        while at.front().is_some_and(|first| now.duration_since(*first) >= COUNTED_FOR) {
             at.pop_front();
         }
         let has_to_go = at.len().checked_sub(max)?;
-        let wait = WINDOW - now.duration_since(at[has_to_go]);
+        let wait = COUNTED_FOR - now.duration_since(at[has_to_go]);
         Some(wait.unsigned_abs().max(Duration::from_millis(1)))
     }
 
     /// Counts `answer` if it is invalid.
-    pub(super) fn note(&self, answer: &Answer, sent_at: Timestamp) {
+    pub(super) fn count_if_invalid(&self, answer: &Answer, sent_at: Timestamp) {
         if is_invalid(answer) {
             self.count(sent_at);
         }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_at_the_limit_and_goes_on_when_the_window_has_room() {
+    fn it_stops_at_the_limit_and_goes_on_when_the_count_has_fallen() {
         let invalids = Invalids::default();
         for n in 0..7_999 {
             assert_eq!(invalids.wait(at(n / 100), 8_000), None);
@@ -86,7 +86,7 @@ mod tests {
         }
         assert_eq!(invalids.wait(at(79), 8_000), None, "7,999 are one less");
         invalids.count(at(79));
-        // The first 100 were counted at second 0, and leave the window 11 minutes later.
+        // The first 100 were counted at second 0, and are forgotten 11 minutes later.
         assert_eq!(invalids.wait(at(79), 8_000), Some(Duration::from_secs(660 - 79)));
         assert_eq!(invalids.wait(at(659), 8_000), Some(Duration::from_secs(1)));
         assert_eq!(invalids.wait(at(660), 8_000), None);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_under_way_beyond_the_limit_is_waited_for_too() {
+    fn requests_under_way_beyond_the_limit_are_waited_for_too() {
         let invalids = Invalids::default();
         for second in 0..13 {
             invalids.count(at(second));
@@ -105,7 +105,7 @@ mod tests {
             invalids.count(at(0));
         }
         assert_eq!(invalids.at.lock().unwrap().len(), REMEMBERED_MAX);
-        assert!(invalids.wait(at(30), 10).is_some_and(|wait| wait <= WINDOW.unsigned_abs()));
+        assert!(invalids.wait(at(30), 10).is_some_and(|wait| wait <= COUNTED_FOR.unsigned_abs()));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Making a text harmless in Discord's markdown.
 
-/// What begins or ends markup, a mention or a masked link wherever it stands.
+/// Characters that begin or end markup, a mention or a masked link wherever they stand.
 const SPECIAL: &[char] = &['\\', '*', '_', '~', '`', '|', '<', '['];
-/// What begins a heading, a list or a quote, at the start of a line.
+/// Characters that begin a heading, a list or a quote at the start of a line.
 const SPECIAL_AT_START: &[char] = &['#', '-', '>'];
 
 /// `text` as Discord shows it letter by letter. Links stay as they are: a backslash in one would become part of it.
 ///
-/// That nobody is called is not left to this: `allowed_mentions` says so. Here it is made to look that way too.
+/// `allowed_mentions` is what keeps Discord from calling anybody. The escapes here only make the text look that way too.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let (mut rest, mut before) = (text, '\n');

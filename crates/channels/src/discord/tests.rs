@@ -28,7 +28,7 @@ fn discord_with(more: &[(&str, &str)], base: &str, server: &Server) -> Discord {
 
 async fn start() -> (Platform, Discord) {
     let (platform, base) = taking().await;
-    // Nothing is to wait for real time.
+    // No test waits for real time.
     (platform, discord_with(&[("rate", "none")], &base, &links()))
 }
 
@@ -229,7 +229,7 @@ async fn a_persons_channel_that_cannot_be_opened() {
         assert_eq!(class(&discord.send(&sample::message(DM)).await), expect);
     }
     platform.take();
-    // Nobody else's is opened either before that time, and nothing is asked.
+    // No other person's channel is opened before that time, and Discord is not asked.
     let mut other = sample::message("dm:999999999999999999");
     other.sent_at += Duration::from_secs(7);
     assert_eq!(class(&discord.send(&other).await), "throttled 500ms, address");

@@ -16,7 +16,7 @@ const LOCAL_MAX: usize = 64;
 
 /// Reads an address, with its domain in ASCII, or says that it is none.
 ///
-/// What is accepted can be written to a server as it is: no comments, no folding, no control characters.
+/// An accepted address can be written to a server as it is: it has no comments, no folding, no control characters.
 pub(super) fn check(field: &str, text: &str) -> Result<Address, Invalid> {
     read(text).ok_or_else(|| Invalid::new(field, NO_ADDRESS))
 }

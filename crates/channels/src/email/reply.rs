@@ -66,7 +66,7 @@ pub(super) fn name(error: &Error, step: Step, receiver: &str, secrets: &[&Token]
     class(code, &why, step, format!("{receiver} answered {} {code} {}", step.words(), quote(&why)))
 }
 
-/// What a reply means; `said` is how it is told.
+/// The meaning of a reply; `said` is its text in errors.
 fn class(code: u16, text: &str, step: Step, said: String) -> SendError {
     let enhanced = enhanced(text);
     let mailbox = matches!(step, Step::Recipient | Step::Begin | Step::Mail);
@@ -76,7 +76,7 @@ fn class(code: u16, text: &str, step: Step, said: String) -> SendError {
             let whom = if enhanced == Some((4, 2, 1)) { Whom::Address } else { Whom::Receiver };
             SendError::Throttled { wait: WAIT, whom }
         }
-        // The server's own state, whoever the mail is for.
+        // The server's own state, which concerns every mail.
         (421, _) | (452, None) | (400..=499, Some((4, 3, _))) => SendError::Unavailable(said),
         (400..=499, _) if step == Step::Recipient => SendError::Throttled { wait: WAIT, whom: Whom::Address },
         (500..=599, Some((5, 1, 1 | 6 | 10) | (5, 2, 1))) if mailbox => SendError::Gone(said),
@@ -100,7 +100,7 @@ fn is_rate(text: &str) -> bool {
         .any(|word| text.match_indices(word).any(|(at, _)| *word != "rate" || is_word(&text, at, word.len())))
 }
 
-/// Whether what stands there is a word of its own: "rate", and not "generated".
+/// Whether the text at this place is a word of its own: "rate", and not "generated".
 fn is_word(text: &str, at: usize, len: usize) -> bool {
     let letter = |character: Option<char>| character.is_some_and(char::is_alphabetic);
     !letter(text[..at].chars().next_back()) && !letter(text[at + len..].chars().next())

@@ -33,7 +33,7 @@ pub(super) struct Smtp {
     pub(super) port: u16,
     pub(super) security: Security,
     pub(super) login: Option<(String, Token)>,
-    /// What we call ourselves.
+    /// The name that we give in EHLO.
     pub(super) hello: String,
     /// How long a send may take.
     pub(super) timeout: Duration,
@@ -186,7 +186,7 @@ impl Smtp {
         self.idle.put(connection, now, self.idle_max);
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     fn receiver(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }

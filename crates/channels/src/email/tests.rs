@@ -116,7 +116,7 @@ async fn a_mail_has_text_html_links_and_the_keys() {
     assert_eq!(mails[0].text, mails[1].text);
 }
 
-/// What Python's mail library shows of these headers of a mail.
+/// These headers of a mail, as Python's mail library shows them.
 fn shown(mail: &str, names: &[&str]) -> Vec<String> {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
@@ -239,7 +239,7 @@ async fn a_long_subject_is_cut_visibly_and_the_mail_is_whole() {
 }
 
 #[tokio::test]
-async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_said() {
+async fn with_any_template_the_question_is_asked_once_and_a_text_is_said() {
     let receiver = Receiver::start().await;
     let mut message = sample::message(TO);
     sample::change(&mut message, |reminder| reminder.ack = Some(sample::ack("Did you?")));
@@ -351,7 +351,7 @@ async fn every_step_names_what_went_wrong() {
 }
 
 #[tokio::test]
-async fn what_the_server_said_counts_even_if_it_then_falls_silent() {
+async fn a_servers_reply_counts_even_if_it_then_falls_silent() {
     let receiver = Receiver::start().await;
     receiver.instead(".", Instead::Say("550 5.7.1 spam"));
     receiver.instead("RSET", Instead::Hang);

@@ -11,12 +11,12 @@ use base64::prelude::BASE64_STANDARD;
 use lettre::message::header::{self, Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Mailboxes};
 
-/// What every encoded word begins with (RFC 2047).
+/// Every encoded word begins with this (RFC 2047).
 const ENCODED: &str = "=?";
 /// So many bytes of text fill a line with the longest name of these headers, `Reply-To`, before it.
 const BYTES_MAX: usize = 36;
 
-/// What a mail is about.
+/// The subject of a mail.
 #[derive(Clone)]
 pub(super) struct Subject(pub(super) String);
 

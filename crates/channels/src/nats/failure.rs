@@ -30,7 +30,7 @@ pub(super) fn connecting(error: &ConnectError, target: &Target) -> SendError {
     })
 }
 
-/// Nobody answers.
+/// The server was silent until the timeout.
 pub(super) fn silent(target: &Target, limit: Duration) -> SendError {
     SendError::Unavailable(format!("{target} does not answer within {limit:?}"))
 }
@@ -55,7 +55,7 @@ pub(super) fn is_no_stream(error: &PublishError) -> bool {
     error.kind() == PublishErrorKind::StreamNotFound
 }
 
-/// Nobody listens on the subject; `asked` is what the server says about its streams, `None` if nothing in time.
+/// No stream listens on the subject; `asked` is the server's answer about its streams, `None` if it gave none in time.
 ///
 /// A stream that is being started, or whose cluster has no leader at the moment, does not listen either, and will in a moment.
 pub(super) fn no_stream(
@@ -91,7 +91,7 @@ fn is_for_later(said: &jetstream::Error) -> bool {
     said.code() >= SERVER_FAULT || NOT_NOW.contains(&said.code()) || FULL.contains(&said.error_code())
 }
 
-/// What JetStream itself answered, if it did.
+/// The error of JetStream itself, if it answered with one.
 fn said(error: &PublishError) -> Option<&jetstream::Error> {
     error.source()?.downcast_ref()
 }

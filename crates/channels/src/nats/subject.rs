@@ -9,7 +9,7 @@ const BYTES_MAX: usize = 255;
 
 /// Says what is wrong with `subject`, if anything is.
 ///
-/// What begins with `$` or `_` is the server's own: a message to `$JS.API.STREAM.DELETE.ORDERS` deletes a stream, so whoever may
+/// Subjects that begin with `$` or `_` are the server's own: a message to `$JS.API.STREAM.DELETE.ORDERS` deletes a stream, so a caller who may
 /// choose an address must not be able to choose that.
 pub(super) fn check(subject: &str) -> Result<(), String> {
     if subject.is_empty() {

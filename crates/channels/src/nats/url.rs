@@ -8,7 +8,7 @@ use punctual_core::invalid::Invalid;
 
 use crate::common::token::Token;
 
-/// What a URL says, or several with commas between; shown without user and password.
+/// The parts of a URL, or of several with commas between; shown without user and password.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) servers: Vec<ServerAddr>,
@@ -24,7 +24,7 @@ pub(super) enum Login {
 
 impl Target {
     pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
-        // What was written is never repeated: there is a password in it.
+        // An error never repeats the URL: there is a password in it.
         let invalid = || {
             let right = "write one such as nats://user:password@host:4222, or tls:// with TLS";
             Invalid::new("url", format!("is no URL of a NATS server; {right}"))
@@ -42,7 +42,7 @@ impl Target {
     }
 }
 
-/// What stands before the `@`, an error if it is no text.
+/// The text before the `@`; an error if it is no UTF-8.
 fn login(server: &ServerAddr) -> Option<Result<Login, ()>> {
     let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(|text| text.into_owned()).map_err(drop);
     let user = decoded(server.username()?);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn who_signs_in_stands_in_the_url() {
+    fn a_url_has_user_and_password_or_a_token() {
         let login = |url: &str| Target::parse(url).unwrap().login;
         let password = |user: &str, password: &str| Login::Password { user: user.into(), password: password.into() };
         assert!(login("nats://h").is_none());

@@ -141,7 +141,7 @@ async fn long_messages_fit_and_say_what_is_missing() {
     assert_eq!(sent(exact.clone()).await, exact);
     let cut = sent(format!("{exact}!")).await;
     assert!(cut.len() <= MESSAGE_BYTES_MAX && cut.contains("… (+"), "{}", cut.len());
-    // What JSON has to escape takes more room in the body than in the message.
+    // Characters that JSON has to escape take more room in the body than in the message.
     let cut = sent("\u{1}".repeat(MESSAGE_BYTES_MAX)).await;
     assert!(cut.ends_with(" characters)"), "{cut:?}");
     let mut message = asking();
@@ -156,7 +156,7 @@ async fn long_messages_fit_and_say_what_is_missing() {
 }
 
 #[tokio::test]
-async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_said() {
+async fn with_any_template_the_question_is_asked_once_and_a_text_is_said() {
     let (platform, url) = Platform::start().await;
     for (template, expect) in [
         ("{message} {prompt}", "Take your \"medicine\" Did you take it?"),

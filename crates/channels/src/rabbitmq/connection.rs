@@ -19,9 +19,9 @@ const IDLE_MAX: usize = 4;
 
 /// Why there is no connection.
 pub(super) enum OpenError {
-    /// What the client or the broker said.
+    /// The error of the client or the broker.
     Failed(lapin::Error),
-    /// Nothing was said in time.
+    /// The broker did not answer in time.
     TimedOut(Duration),
 }
 

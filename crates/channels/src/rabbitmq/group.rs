@@ -5,7 +5,7 @@
 //! channel over one message; a group has one exchange only, so an exchange that is not there is the same answer for all of it, and
 //! after anything else that one message may have caused, each is tried by itself.
 //!
-//! Whoever waits may give up, and may then send the message another way. So a message goes out only after its sender was told that
+//! A sender that waits may give up, and may then send the message another way. So a message goes out only after its sender was told that
 //! its turn has come: one that was given up before is never sent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -43,7 +43,7 @@ pub(super) struct Job {
 
 impl Job {
     fn answer(self, said: Result<Receipt, SendError>) {
-        // Whoever waited may have given up.
+        // The sender may have given up.
         let _ = self.tell.send(said);
     }
 }
@@ -190,6 +190,13 @@ impl Groups {
                 Some(Ok((_, false))) => Err(SendError::Unknown(format!("{target} does not confirm"))),
                 Some(Ok((true, true))) => Ok(Receipt::default()),
                 Some(Ok((false, true))) => Err(SendError::Unavailable(format!("{target} could not take it (nack)"))),
+                Some(Err(error)) if is_unsent(&error) => {
+                    if !is_alone {
+                        alone.push(job);
+                        continue;
+                    }
+                    Err(failure::before(&error, target))
+                }
                 Some(Err(error)) if !is_alone && is_of_one_message(&error) => {
                     if !job.holds {
                         alone.push(job);
@@ -229,6 +236,11 @@ async fn publish(channel: &Channel, job: &Job) -> lapin::Result<Confirmation> {
     channel.basic_publish(exchange, routing_key, options, &job.body, job.properties.clone()).await?.await
 }
 
+/// Whether the channel had been closed before the message went out: the client looks before it sends.
+fn is_unsent(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidChannelState(_, "basic.publish"))
+}
+
 /// Whether the channel was closed over one message, and not over the exchange that all have in common.
 fn is_of_one_message(error: &Error) -> bool {
     match error.kind() {
@@ -243,6 +255,8 @@ fn is_of_one_message(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use lapin::ChannelState;
+
     use super::*;
     use crate::sample;
 
@@ -250,6 +264,19 @@ mod tests {
         let place = Place { exchange: exchange.into(), routing_key: "x".into() };
         let (tell, _) = oneshot::channel();
         Job { place, key: key.into(), properties: BasicProperties::default(), body: Vec::new(), holds: false, tell }
+    }
+
+    #[test]
+    fn a_message_that_came_after_the_channel_was_closed_is_tried_by_itself() {
+        let config = Config::default();
+        let target = Target::parse(config.url.expose()).unwrap();
+        let groups = Groups::new(config, target);
+        let closed = || Some(Err(Error::from(ErrorKind::InvalidChannelState(ChannelState::Closed, "basic.publish"))));
+        let left = groups.tell(vec![job("a", "0"), Job { holds: true, ..job("a", "1") }], vec![closed(), closed()]);
+        assert_eq!(left.iter().map(|job| job.key.as_str()).collect::<Vec<_>>(), ["0", "1"], "neither was sent");
+        let (tell, mut told) = oneshot::channel();
+        assert!(groups.tell(vec![Job { tell, ..job("a", "2") }], vec![closed()]).is_empty());
+        assert!(matches!(told.try_recv(), Ok(Err(SendError::Unavailable(_)))), "it may be sent again");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use reqwest::Url;
 /// How often, in seconds, either side must be heard of; a connection is given up after twice that.
 const HEARTBEAT_SECONDS: u16 = 10;
 
-/// What a URL says; shown without user and password.
+/// The parts of a URL; shown without user and password.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) uri: AMQPUri,
@@ -17,7 +17,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
-        // What was written is never repeated: there is a password in it.
+        // An error never repeats the URL: there is a password in it.
         let invalid = |problem: &str| {
             let right = "write one such as amqp://user:password@host:5672/vhost, or amqps:// with TLS";
             Invalid::new("url", format!("{problem}; {right}"))

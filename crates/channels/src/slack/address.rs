@@ -23,7 +23,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What Slack counts together: a channel, whoever is called there, and a webhook.
+    /// The limit that addresses share in Slack: a channel, whichever user is called there, or a webhook.
     pub(super) fn bucket(&self) -> &str {
         match self {
             Self::Channel { channel, .. } => channel,
@@ -41,7 +41,7 @@ impl Place {
             Some((channel, user)) => (channel, Some(user)),
             None => (address, None),
         };
-        // Nobody else is in a person's own messages, so nobody is called there.
+        // A person is alone in their own messages, so no user is called there.
         let places: &[char] = if user.is_some() { &['C', 'G'] } else { &['C', 'G', 'D', 'U', 'W'] };
         if !is_id(channel, places) && !is_name(channel) {
             return Err(wrong("is no place in Slack"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_is_refused_and_not_repeated() {
+    fn a_wrong_address_is_refused_and_not_repeated() {
         for wrong in [
             "",
             "general",

@@ -5,18 +5,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use punctual_core::channel::{Receipt, SendError, Whom};
 
-use crate::common::crowd::Crowd;
 use crate::common::http::Answer;
 use crate::common::quote::{quote, told};
 use crate::common::token::Token;
+use crate::common::waiting::WaitingAddresses;
 
 /// How long to wait where Slack does not say.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// What is known beside the answer.
+/// The facts about a send that an answer is read with.
 pub(super) struct Reading<'a> {
-    pub(super) crowd: &'a Crowd,
-    /// What Slack counts together with it.
+    pub(super) waiting: &'a WaitingAddresses,
+    /// The limit that it shares with other addresses.
     pub(super) bucket: &'a str,
     pub(super) sent_at: Timestamp,
     pub(super) secret: &'a Token,
@@ -95,7 +95,7 @@ impl Reading<'_> {
 
     fn throttled(&self, answer: &Answer) -> SendError {
         let wait = answer.retry_after(self.sent_at).unwrap_or(WAIT);
-        SendError::Throttled { wait, whom: self.crowd.whom(self.bucket, self.sent_at, wait) }
+        SendError::Throttled { wait, whom: self.waiting.whom(self.bucket, self.sent_at, wait) }
     }
 
     fn said(&self, answer: &Answer) -> String {

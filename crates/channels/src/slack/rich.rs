@@ -14,7 +14,7 @@ pub(super) const TEXT_UNITS_MAX: usize = 3000;
 /// The part of it that the question may take.
 const QUESTION_UNITS_MAX: usize = TEXT_UNITS_MAX / 4;
 
-/// What `message` says, shortened visibly where it is too long.
+/// The text of `message`, shortened visibly where it is too long.
 pub(super) fn said(template: &Template, message: &Message) -> Vec<Piece> {
     let fits = |pieces: &Vec<Piece>| n_units(pieces) <= TEXT_UNITS_MAX;
     let question = question_under(template, message).map(|question| {
@@ -45,7 +45,7 @@ pub(super) fn block(pieces: &[Piece], called: Option<&str>) -> Value {
             Piece::Text(text) => {
                 for (n, part) in text.split('*').enumerate() {
                     bold ^= n > 0;
-                    // What an empty field at the beginning leaves behind.
+                    // An empty field at the beginning leaves a space behind, which is dropped.
                     let part = if elements.is_empty() { part.trim_start() } else { part };
                     push_text(&mut elements, part, bold);
                 }

@@ -264,7 +264,7 @@ async fn every_documented_error_has_its_meaning() {
 }
 
 #[tokio::test]
-async fn what_a_webhook_answers_has_its_meaning() {
+async fn every_answer_of_a_webhook_has_its_meaning() {
     let (platform, slack, hook) = start().await;
     for (status, body, expect) in [
         (404, "no_service", "gone"),

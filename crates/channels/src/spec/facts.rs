@@ -47,7 +47,7 @@ impl Facts {
         self.validator(shape, true).is_valid(instance)
     }
 
-    /// What the file says at `pointer`, such as `/values/statuses/is`.
+    /// The value in the file at `pointer`, such as `/values/statuses/is`.
     #[track_caller]
     pub(crate) fn at(&self, pointer: &str) -> &Value {
         self.document.pointer(pointer).unwrap_or_else(|| panic!("{} has no {pointer}", self.name))

@@ -87,7 +87,7 @@ pub(crate) fn close(value: &mut Value) {
     }
 }
 
-/// What to do next, in a word, such as `gone` or `throttled 5s, address`.
+/// The outcome of a send in a word, such as `gone` or `throttled 5s, address`.
 pub(crate) fn class(sent: &Result<Receipt, SendError>) -> String {
     match sent {
         Ok(_) => "sent".into(),
@@ -169,7 +169,7 @@ impl Platform {
         (runtime, address)
     }
 
-    /// What it says, with 200, when it was told nothing else.
+    /// The body that it answers with 200, unless it was told another answer.
     pub(crate) fn usually(&self, body: Value) {
         *self.usual.lock().unwrap() = Some(body);
     }
@@ -184,7 +184,7 @@ impl Platform {
         self
     }
 
-    /// What has come so far; forgets it.
+    /// Takes the requests that have come so far.
     pub(crate) fn take(&self) -> Vec<Request> {
         std::mem::take(&mut *self.requests.lock().unwrap())
     }

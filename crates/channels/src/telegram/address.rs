@@ -31,7 +31,7 @@ impl Chat {
         }
     }
 
-    /// What Telegram counts together: all topics of a group, and a name in whatever case it is written.
+    /// The limit that addresses share in Telegram: all topics of a group, and a name in whatever case it is written.
     pub(super) fn bucket(&self) -> String {
         self.to_string().to_lowercase()
     }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_is_refused() {
+    fn a_wrong_address_is_refused() {
         for wrong in [
             "",
             "0",

@@ -18,7 +18,7 @@ pub(super) enum Said {
     Failed(SendError),
 }
 
-/// Reads an answer. `held` says who has to wait, because Telegram does not.
+/// Reads an answer. `whom` says who has to wait, because Telegram does not.
 ///
 /// Telegram's codes are those of HTTP and little is told apart by them, so its words are read too.
 pub(super) fn read(

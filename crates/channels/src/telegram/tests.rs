@@ -105,7 +105,7 @@ async fn a_request_in_full() {
 #[tokio::test]
 async fn a_length_at_the_limit_is_left_alone_and_one_more_is_cut_visibly() {
     let (platform, telegram) = start().await;
-    // What is counted is what is seen: an escaped & is one, an emoji two.
+    // Telegram counts the characters that are seen: an escaped & is one, an emoji two.
     let frame = markup::units("⏰ <b>Reminder:</b> ");
     for (text, is_cut) in [
         ("&".repeat(4096 - frame), false),

@@ -31,7 +31,7 @@ pub(super) fn class(code: Option<u64>, status: u16) -> Class {
         // More than a second's worth, or the sender's queue is full.
         14_107 | 20_429 | 21_611 | 30_001 => Class::Throttled,
 
-        // Who we are: keys, account, and a sender that is not ours or not for this.
+        // Our own identity: keys, account, and a sender that is not ours or not for this.
         20_001..=20_008 | 20_403 | 20_404 | 21_210 | 21_212 | 21_213 | 21_267 | 21_601 | 21_603 | 21_606 | 21_607 => {
             Class::Unavailable
         }

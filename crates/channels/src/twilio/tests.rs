@@ -134,7 +134,7 @@ async fn long_texts_fit_and_say_what_is_missing() {
 }
 
 #[tokio::test]
-async fn whatever_the_template_is_the_question_is_asked_once_and_fits() {
+async fn with_any_template_the_question_is_asked_once_and_fits() {
     let (platform, url) = Platform::start().await;
     let sent = async |template: &str, text: &str, prompt: &str| {
         let mut message = sample::message(TO);
@@ -232,7 +232,7 @@ fn check_class(failed: &SendError, expect: &str, code: u64) {
 }
 
 #[tokio::test]
-async fn what_became_of_an_sms_is_asked_for() {
+async fn twilio_is_asked_what_became_of_an_sms() {
     let (platform, url) = Platform::start().await;
     let channel = channel(&url, &[("from", "+14155552345")]);
     let facts = facts();
@@ -264,7 +264,7 @@ async fn what_became_of_an_sms_is_asked_for() {
         platform.then(200, json!({"sid": SID, "status": "undelivered", "error_code": code, "error_message": "s3cret"}));
         check_class(&channel.follow(SID).await.unwrap_err(), expect, code);
     }
-    // That the question fails says nothing about the message.
+    // The question failed, which says nothing about the message.
     for status in [401, 403, 404, 408, 410, 429, 500, 502, 503] {
         platform.then(status, json!({"code": 20404, "message": "not found", "status": status}));
         assert_eq!(channel.follow(SID).await, Ok(Followed::AskAgain(WAIT)), "{status}");

@@ -3,7 +3,7 @@
 //! Vapi has some six hundred reasons. Most of them are one of a provider's errors, and are told by how they begin; what a person
 //! did is told by its whole name.
 
-/// What a reason says about the person.
+/// The person's part in a call, as its end reason tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// They picked up, and the reminder was said.
@@ -16,7 +16,7 @@ pub(super) enum Ended {
     Never,
 }
 
-/// What `reason` means; `None` if nobody has decided yet.
+/// The meaning of `reason`; `None` for one that is new to us.
 pub(super) fn ended(reason: &str) -> Option<Ended> {
     let by_name = match reason {
         // The conversation came to its end, by whichever side.

@@ -106,7 +106,7 @@ async fn every_shape_of_call_is_what_vapi_publishes() {
 }
 
 #[tokio::test]
-async fn whatever_the_template_is_the_question_is_asked_once_and_something_is_said() {
+async fn with_any_template_the_question_is_asked_once_and_a_text_is_said() {
     let (platform, url) = Platform::start().await;
     let said = async |template: &str, prompt: &str| {
         let mut message = sample::message(TO);
@@ -215,7 +215,7 @@ async fn a_call_is_followed_to_its_end() {
     let said = "the call ended: twilio-reported-customer-misdialed (no such number)";
     assert_eq!(refused, SendError::Refused(said.into()));
     assert_eq!(class(&follow(200, ended("brand-new")).await.unwrap_err()), "unknown");
-    // That the question fails says nothing about the call.
+    // The question failed, which says nothing about the call.
     for status in [401, 403, 404, 408, 429, 500, 502, 503] {
         assert_eq!(
             follow(status, json!({"message": "no s3cret call"})).await,
@@ -254,7 +254,7 @@ fn every_reason_is_decided_on_purpose() {
     assert_eq!(reasons.len(), 595);
     let decide = |reason| reason::ended(reason).unwrap_or_else(|| panic!("{reason} is new: decide what it means"));
     let decided: Vec<_> = reasons.into_iter().map(|reason| (decide(reason), reason)).collect();
-    // Nothing that says error counts as heard, but for transfers, which come after the first words.
+    // A reason with `error` in it does not count as heard, except in a transfer, which comes after the first words.
     for (ended, reason) in &decided {
         assert!(*ended != Ended::Heard || !reason.contains("error") || reason.contains("transfer"), "{reason}");
     }

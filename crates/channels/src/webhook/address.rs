@@ -46,7 +46,7 @@ pub(super) fn check(address: &str, guard: Guard) -> Result<(), Invalid> {
     guard.check_new_url(&url).map_err(|private| Invalid::new("address", private.to_string()))
 }
 
-/// Who is called: scheme, host and port. All that errors and logs say of a URL, because a token may stand
+/// The receiver: scheme, host and port. Errors and logs say no more of a URL, because a token may stand
 /// anywhere else in it.
 pub(super) fn receiver(url: &Url) -> String {
     let port = url.port_or_known_default().unwrap_or_default();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_owner_should_know_is_blotted_out() {
+    fn a_token_in_a_url_is_blotted_out() {
         let check = |url: &str, text: &str, expect: &str| {
             assert_eq!(redact(text, &Url::parse(url).unwrap()), expect, "{url}");
         };

@@ -62,7 +62,7 @@ async fn read_body(response: &mut Response) -> Vec<u8> {
     kept
 }
 
-/// Who is to be called now. No more is shown: the rest of a URL may be a secret.
+/// The host that a redirect names. No more is shown: the rest of a URL may be a secret.
 fn moved_to(response: &Response) -> Option<String> {
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
     Some(address::receiver(&response.url().join(location).ok()?))

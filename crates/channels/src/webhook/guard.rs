@@ -1,6 +1,6 @@
 //! Keeps webhooks out of the network that punctual itself stands in.
 //!
-//! Whoever may create a reminder chooses a URL, and punctual calls it from inside: the cloud's metadata
+//! A caller who may create a reminder chooses a URL, and punctual calls it from inside: the cloud's metadata
 //! service, a database's admin page, a router. So only public addresses are called unless the operator
 //! allows others. A name says nothing about where it leads, and may lead elsewhere a moment later. That is
 //! why the resolver itself does the filtering: what it did not let through, nobody can connect to. An address written in
@@ -17,7 +17,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 pub(super) struct Guard {
     /// Whether all of them may be.
     pub(super) allow_private: bool,
-    /// What a person sets to allow it.
+    /// The setting that allows it.
     pub(super) setting: &'static str,
 }
 

@@ -9,14 +9,14 @@ use hmac::{Hmac, KeyInit, Mac};
 use punctual_core::invalid::Invalid;
 use sha2::Sha256;
 
-/// What a written secret begins with.
+/// A written secret begins with this.
 const PREFIX: &str = "whsec_";
 /// The shortest secret in bytes. The standard recommends 24. Anything shorter could be guessed from a single signed request.
 pub const BYTES_MIN: usize = 16;
 /// The longest secret in bytes, after the standard. A longer one is a mistake, such as a whole key file.
 pub const BYTES_MAX: usize = 64;
 
-/// What punctual and a receiver both know, to sign and to verify with.
+/// The secret by which punctual signs and a receiver verifies.
 ///
 /// It is written as `whsec_` and base64, such as `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`. It can be used but
 /// not read: nothing here prints it.

@@ -18,7 +18,7 @@ use crate::sample;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// What a receiver got.
+/// A request that the receiver got.
 #[derive(Debug, Clone)]
 struct Got {
     from: SocketAddr,
@@ -47,7 +47,7 @@ impl Receiver {
     }
 }
 
-async fn note(
+async fn record(
     State(receiver): State<Receiver>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: Headers,
@@ -84,7 +84,7 @@ async fn send(address: &str) -> Result<Receipt, SendError> {
 #[tokio::test]
 async fn a_receiver_gets_a_signed_standard_webhook() {
     let receiver = Receiver::default();
-    let base = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let base = receiver.serve(Router::new().route("/hook", post(record))).await;
     let message = sample::message(&format!("{base}/hook?token=t"));
     let webhook = webhook(|config| {
         config.secret = Some(SECRET.parse().unwrap());
@@ -110,7 +110,7 @@ async fn a_receiver_gets_a_signed_standard_webhook() {
 #[tokio::test]
 async fn without_a_secret_nothing_is_signed() {
     let receiver = Receiver::default();
-    let base = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let base = receiver.serve(Router::new().route("/hook", post(record))).await;
     send(&format!("{base}/hook")).await.unwrap();
     assert!(!receiver.got()[0].headers.contains_key("webhook-signature"));
 }
@@ -118,7 +118,7 @@ async fn without_a_secret_nothing_is_signed() {
 #[tokio::test]
 async fn every_attempt_of_an_occurrence_has_the_same_key() {
     let receiver = Receiver::default();
-    let base = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let base = receiver.serve(Router::new().route("/hook", post(record))).await;
     let mut message = sample::message(&format!("{base}/hook"));
     let webhook = webhook(|_| {});
     webhook.send(&message).await.unwrap();
@@ -131,12 +131,12 @@ async fn every_attempt_of_an_occurrence_has_the_same_key() {
 #[tokio::test]
 async fn a_user_and_password_in_the_url_are_sent_as_basic_authentication() {
     let receiver = Receiver::default();
-    let base = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let base = receiver.serve(Router::new().route("/hook", post(record))).await;
     send(&format!("{}/hook", base.replace("//", "//anna:word@"))).await.unwrap();
     assert_eq!(receiver.got()[0].headers["authorization"], "Basic YW5uYTp3b3Jk");
 }
 
-/// What to do next, without the words.
+/// The outcome of a send, without its text.
 fn kind(sent: &Result<Receipt, SendError>) -> &'static str {
     match sent {
         Ok(_) => "sent",
@@ -215,7 +215,7 @@ async fn no_part_of_a_path_that_may_be_a_secret_is_shown() {
 #[tokio::test]
 async fn a_temporary_redirect_is_followed_with_the_same_body() {
     let receiver = Receiver::default();
-    let target = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let target = receiver.serve(Router::new().route("/hook", post(record))).await;
     for status in [307, 308] {
         let base = answering(status, &[(header::LOCATION, &format!("{target}/hook"))], "").await;
         let message = sample::message(&format!("{base}/old?token=t"));
@@ -230,7 +230,7 @@ async fn a_temporary_redirect_is_followed_with_the_same_body() {
 #[tokio::test]
 async fn other_redirects_are_named_and_not_followed() {
     let receiver = Receiver::default();
-    let target = receiver.serve(Router::new().route("/hook", post(note).get(note))).await;
+    let target = receiver.serve(Router::new().route("/hook", post(record).get(record))).await;
     for status in [301, 302, 303] {
         let base = answering(status, &[(header::LOCATION, &format!("{target}/hooks/s3cret?key=k"))], "").await;
         let Err(SendError::Unavailable(text)) = send(&format!("{base}/x")).await else { panic!("not unavailable") };
@@ -333,7 +333,7 @@ async fn https_to_a_server_without_tls_is_unavailable_and_says_so() {
 async fn a_connection_is_used_again() {
     let receiver = Receiver::default();
     async fn chatty(state: State<Receiver>, from: ConnectInfo<SocketAddr>, headers: Headers, body: Bytes) -> String {
-        note(state, from, headers, body).await;
+        record(state, from, headers, body).await;
         "x".repeat(20_000)
     }
     let base = receiver.serve(Router::new().route("/hook", post(chatty))).await;
@@ -348,7 +348,7 @@ async fn a_connection_is_used_again() {
 #[tokio::test]
 async fn private_targets_are_refused_by_address_and_by_name() {
     let receiver = Receiver::default();
-    let base = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let base = receiver.serve(Router::new().route("/hook", post(record))).await;
     let port = base.rsplit(':').next().unwrap();
     let webhook = webhook(|config| config.allow_private = false);
     for host in ["127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "[::1]", "localhost"] {
@@ -375,7 +375,7 @@ fn a_channel_of_ones_own_names_its_own_setting() {
 #[tokio::test]
 async fn a_redirect_home_is_refused_by_address_and_by_name() {
     let receiver = Receiver::default();
-    let target = receiver.serve(Router::new().route("/hook", post(note))).await;
+    let target = receiver.serve(Router::new().route("/hook", post(record))).await;
     let named = |base: &str| base.replace("127.0.0.1", "localhost");
     let (open, closed) = (Guard::test(true), Guard::test(false));
     let config = Config::default();

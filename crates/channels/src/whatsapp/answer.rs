@@ -14,7 +14,7 @@ use crate::common::token::Token;
 #[derive(Debug)]
 pub(super) enum Said {
     /// Free text is not taken now: the person has not written for 24 hours.
-    WindowClosed(String),
+    SessionOver(String),
     Failed(SendError),
 }
 
@@ -26,20 +26,20 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
     if answer.status.is_success() && error.is_null() {
         return taken(&body["messages"][0], said).map_err(Said::Failed);
     }
-    // Meta seldom says how long; what is here is what it publishes, or a guess that costs little.
+    // Meta seldom says how long; these spans are those it publishes, or guesses that cost little.
     let throttled = |seconds, whom| {
         let wait = answer.retry_after(sent_at).unwrap_or(Duration::from_secs(seconds));
         SendError::Throttled { wait, whom }
     };
     Err(Said::Failed(match error["code"].as_u64() {
-        Some(131_047) => return Err(Said::WindowClosed(said)),
+        Some(131_047) => return Err(Said::SessionOver(said)),
         // Too many from this number to this person: one in six seconds.
         Some(131_056) => throttled(6, Whom::Address),
         // Too many at once from this number; too many calls in this hour; too many of ours were reported as unwanted.
         Some(130_429) => throttled(5, Whom::Receiver),
         Some(4 | 80_007) => throttled(60, Whom::Receiver),
         Some(131_048) => throttled(900, Whom::Receiver),
-        // What is wrong with the account is the operator's to mend, and no fault of the address: the message is kept.
+        // A problem with the account is the operator's to mend, and no fault of the address: the message is kept.
         Some(0 | 190) => {
             SendError::Unavailable(format!("the token is not accepted; check the channel's token: {said}"))
         }
@@ -51,7 +51,7 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
         )),
         // Trouble on their side; a template that is paused and comes back.
         Some(1 | 2 | 131_000 | 131_016 | 131_057 | 132_015) => SendError::Unavailable(said),
-        // What this message or this person will never be taken for, among them 131026 (cannot be reached by WhatsApp), 131030 (not
+        // Meta will never take this message, or none to this person: among these codes are 131026 (cannot be reached by WhatsApp), 131030 (not
         // on the test number's list), 100, 131008 and 131009 (parameters) and 1320.. (the template).
         Some(100 | 130_400..=131_999 | 132_000..=132_999 | 135_000) => SendError::Refused(said),
         _ => answer.failure(said, Whom::Receiver, sent_at),

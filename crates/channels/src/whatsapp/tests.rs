@@ -181,7 +181,7 @@ async fn requests_in_full() {
 }
 
 #[tokio::test]
-async fn when_the_window_is_closed_the_template_goes_at_once() {
+async fn when_the_session_is_over_the_template_goes_at_once() {
     let closed = || {
         error(131_047, "Message failed to send because more than 24 hours have passed since the customer last replied")
     };

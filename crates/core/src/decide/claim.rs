@@ -11,15 +11,16 @@ use jiff::{SignedDuration, Timestamp};
 use crate::alarm::NextRun;
 use crate::alert::{News, Unreadable, is_alarming};
 use crate::id::{OccurrenceId, ReminderId};
-use crate::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, Sending, State, StateKind};
+use crate::occurrence::{Lease, Occurrence, Sending, State, StateKind};
 use crate::reach::route;
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
+use crate::rules::cut_off::cut_off;
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::store::{Claim, Claimed, Claims};
 use crate::user::Person;
-use crate::wake::{CUT_OFF, Moment, Wake, on_wake, unreachable};
+use crate::wake::{Moment, Wake, on_wake, unreachable};
 use crate::writes::{Deed, EndedAttempt, Writes};
 
 /// How soon to look again at a run that cannot be decided because its person is just being changed.
@@ -28,9 +29,9 @@ const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
 /// The runs whose moment has come, locked.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Those that can be read, most urgent first.
+    /// The runs that can be read, most urgent first.
     pub due: Vec<Due>,
-    /// Those that cannot, each with why.
+    /// The runs that cannot be read, each with why.
     pub unreadable: Vec<(OccurrenceId, String)>,
 }
 
@@ -45,7 +46,7 @@ pub struct Due {
     pub wake_at: Timestamp,
 }
 
-/// What a claim found before its time.
+/// Whether a claim found runs before their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Early {
     /// Nothing.
@@ -186,7 +187,7 @@ impl Seen {
 }
 
 impl Look<'_> {
-    /// What must not change before the claim is written. Empty for what is only sent.
+    /// The reminders and people that must not change before the claim is written. Empty where runs are only sent.
     pub fn to_lock(&self) -> ToLock {
         let mut lock = ToLock::default();
         for seen in self.seen.iter().filter(|seen| !seen.is_sent()) {
@@ -441,23 +442,4 @@ fn course<'c>(courses: &'c mut HashMap<ReminderId, Course>, reminder: &Reminder,
         progress: locked.known.progress,
         n_open: locked.n_open,
     })
-}
-
-/// The attempt of a run whose node died, or whose lease was ended by an answer: nobody knows what became of it.
-pub(crate) fn cut_off(occurrence: &Occurrence, now: Timestamp) -> Option<EndedAttempt> {
-    let sending = occurrence.state.sending()?;
-    let number = occurrence.tries.attempts;
-    let attempt = Attempt {
-        number,
-        channel: sending.to.channel.clone(),
-        address: sending.to.address.clone(),
-        status: AttemptStatus::Unknown,
-        started_at: sending.since,
-        ended_at: Some(now),
-        error: Some(CUT_OFF.to_owned()),
-        message_id: sending.message_id.clone(),
-        key: None,
-        attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
-    };
-    Some(EndedAttempt { occurrence: occurrence.id, attempt })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::decide::later;
+use crate::clock::later;
 use crate::occurrence::{Occurrence, State};
 use crate::shard::shard_of;
 use crate::user::User;
@@ -27,7 +27,7 @@ pub struct OpenRun {
 /// A person as they were.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Before {
-    /// Nothing was known of them.
+    /// They had no entry.
     Unknown,
     /// They cannot be read, so anything may have been different.
     Unreadable,

@@ -182,3 +182,6 @@ impl Course {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,34 @@
 //! Small rules, each written once.
 
-/// How far a reminder has come: which run comes next, and when it is over.
-pub mod course;
-
 /// When a reminder that was written in SQL is first due.
 pub mod first;
 
+/// What happens when an occurrence's moment comes, or has passed unnoticed.
+pub mod wake;
+
+/// Which runs were missed while nothing ran, and which of them are delivered late.
+pub mod misfire;
+
+/// When a person must not be disturbed.
+pub mod quiet;
+
+/// Where a reminder goes, and whether anybody can receive it.
+pub mod reach;
+
 /// Wait, go another way, or fail: how a run goes on that was not delivered.
 pub mod route;
+
+/// How long to wait before trying again.
+pub mod retry;
+
+/// An attempt that was cut off.
+pub mod cut_off;
+
+/// How far a reminder has come: which run comes next, and when it is over.
+pub mod course;
+
+/// Telling the admins what a critical reminder did not lead to.
+pub mod alert;
+
+/// Puts runs that waited through quiet hours into one message.
+pub mod digest;

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::alert::is_told_of;
 use crate::channel::{SendError, WAIT_MAX};
-use crate::decide::later;
+use crate::clock::later;
 use crate::occurrence::Tries;
 use crate::reminder::{OnUnknown, Reminder};
 use crate::retry::RetryPolicy;
@@ -115,7 +115,7 @@ pub fn way_on(run: &Claimed, trouble: Trouble, policy: &RetryPolicy, jitter: f64
         Some(position) if rounds < run.reminder.retries_max => {
             let at = later(now, policy.delay(run.reminder.priority, rounds + 1, jitter));
             let at = match trouble {
-                // Nothing can come of a retry while the receiver is left alone.
+                // A retry cannot work while the receiver is left alone.
                 Trouble::OnlyFails { until, .. } => at.max(until),
                 _ => at,
             };

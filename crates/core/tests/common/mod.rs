@@ -1,5 +1,10 @@
 //! What the tests of the pure code share: one reminder, one instant, and short ways to say them.
 
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+/// What a decision led to, in lines.
+pub(crate) mod said;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +14,7 @@ use punctual_core::occurrence::{Lease, Occurrence, Sending, State};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::store::Claimed;
+use punctual_core::user::User;
 use punctual_core::zone::Zone;
 
 /// `second` seconds into the test's world.
@@ -20,12 +26,10 @@ pub(crate) fn once() -> Schedule {
     Schedule::new(Rule::Once { at: at(0) })
 }
 
-#[allow(dead_code, reason = "not every test file has a series")]
 pub(crate) fn every(seconds: u64) -> Schedule {
     every_from(seconds, Anchor::Start)
 }
 
-#[allow(dead_code, reason = "not every test file has a series")]
 pub(crate) fn every_from(seconds: u64, anchor: Anchor) -> Schedule {
     Schedule::new(Rule::Interval { every: Duration::from_secs(seconds), anchor, origin: at(0) })
 }
@@ -60,7 +64,6 @@ pub(crate) fn occurrence(reminder: &Reminder, run: u32, due_at: Timestamp) -> Oc
 }
 
 /// A claim of run 1, due at second 0, on its first address.
-#[allow(dead_code, reason = "not every test file claims")]
 pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
     let route = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
     Claimed {
@@ -78,7 +81,6 @@ pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
 }
 
 /// A run that a node is sending: lease `number`, until `until`, to `to`.
-#[allow(dead_code, reason = "not every test file has one")]
 pub(crate) fn processing(number: u64, until: Timestamp, to: &Address) -> State {
     State::Processing {
         lease: Lease { number, until, node: "node".into() },
@@ -87,13 +89,26 @@ pub(crate) fn processing(number: u64, until: Timestamp, to: &Address) -> State {
 }
 
 /// A retry.
-#[allow(dead_code, reason = "not every test file has one")]
 pub(crate) fn retrying(retry_at: Timestamp, error: &str) -> State {
     State::PendingRetry { retry_at, error: error.to_owned(), waits_for: None }
 }
 
 /// A question that has been asked.
-#[allow(dead_code, reason = "not every test file has one")]
 pub(crate) fn asked(delivered_at: Timestamp, ask_again_at: Timestamp) -> State {
     State::AwaitingAck { delivered_at, ask_again_at, waits_for: None }
+}
+
+/// A person of whom nothing is known but the name.
+pub(crate) fn user(id: &str) -> User {
+    User {
+        id: id.into(),
+        timezone: None,
+        language: None,
+        addresses: vec![],
+        quiet_hours: None,
+        paused_until: None,
+        admin: false,
+        created_at: at(0),
+        updated_at: at(0),
+    }
 }

@@ -1,7 +1,7 @@
 //! Taking the right to deliver, a little ahead of time.
 //!
 //! A claim costs a commit. So a batch is claimed before it is due, by as much as recent claims took, and then waits for its
-//! instant. One claim covers twice that lead, so that a steady stream of instants is claimed in batches and not one by
+//! instant. One claim covers more than that lead, so that a steady stream of instants is claimed in batches and not one by
 //! one.
 
 use std::collections::BTreeSet;
@@ -33,6 +33,9 @@ mod rung;
 
 /// How often a part of the backlog is taken.
 const BACKLOG_EVERY: Duration = Duration::from_millis(100);
+/// One claim covers this much beyond the lead, or the lead once more if that is longer. A command still reaches a claimed run until
+/// its send begins; but a longer stretch would leave more runs in doubt when a process dies.
+const STRETCH: Duration = Duration::from_millis(100);
 /// Runs that are due this close together are claimed together.
 const TOGETHER: SignedDuration = SignedDuration::from_millis(20);
 /// This close to a claim, nobody looks again whether more has been created for its moment.
@@ -134,7 +137,7 @@ impl Claimer {
         let Self { node, timer, peers, .. } = self;
         let mut now = node.now();
         if now < pass.looked_at {
-            // The clock was set back: what had passed may be to come.
+            // The clock was set back: moments that had passed may be to come.
             timer.reset();
         }
         pass.looked_at = now;
@@ -215,7 +218,7 @@ impl Claimer {
         if first > plus(now, signed(lead)) {
             return Ok(Next { at: earliest(not_before, Some(look_at(first, lead, now))), after });
         }
-        let until = plus(now, signed(lead * 2));
+        let until = plus(now, signed(lead + lead.max(STRETCH)));
         self.take(pass, Scope { from: boundary, until, shards: own, via: "timer" }, limit).await?;
         // There may be more within the lead.
         Ok(Next::NOW)

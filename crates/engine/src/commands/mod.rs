@@ -34,7 +34,7 @@ impl Engine {
     {
         let (sender, receiver) = oneshot::channel();
         self.parts.runtime.spawn(Box::pin(async move {
-            // Nobody waits any more when the caller was dropped; the work is done all the same.
+            // The caller may have been dropped; the work is done all the same.
             let _ = sender.send(work.await);
         }));
         receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into()).into()))

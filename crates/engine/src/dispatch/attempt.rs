@@ -45,7 +45,7 @@ impl Dispatcher {
         let channel = match self.channels.get(&to.channel) {
             // Asking about a message that the platform has calls nobody.
             Some(channel) if self.dead.get(to).is_none() || claimed.noted.is_some() => channel,
-            // Nobody is called, so nothing is learnt about the receiver.
+            // The channel is not called, so the gate learns nothing about the receiver.
             known => {
                 let error = match self.dead.get(to).filter(|_| known.is_some()) {
                     Some(dead) => not_called(&dead),

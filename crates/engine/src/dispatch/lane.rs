@@ -16,8 +16,6 @@ use crate::instant::plus;
 
 /// A lane is slow when nothing has landed from it for this long.
 const SLOW_AFTER: SignedDuration = SignedDuration::from_secs(1);
-/// A lane moves when something has landed from it within this.
-const MOVING: SignedDuration = SignedDuration::from_millis(100);
 /// How long a lane that fails is remembered, so that it need not be learnt anew with every message.
 const REMEMBERED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
@@ -56,12 +54,6 @@ impl Lane {
             look_at: None,
             is_stranded: false,
         }
-    }
-
-    /// Whether more is due than can be sent at once. A receiver that hangs makes no burst.
-    pub(super) fn is_burst(&self, now: Timestamp) -> bool {
-        let is_full = self.n_running >= self.limits.concurrency && !self.queue.is_empty();
-        is_full && now.duration_since(self.landed_at) < MOVING
     }
 
     /// Takes half of the flights that wait, if the receiver is slow.

@@ -314,7 +314,7 @@ impl Lanes {
             }
             _ => {
                 if let Some(gate) = self.addresses.known(&self.channels, to) {
-                    // Whatever else it was, it was not about this address.
+                    // Any other answer was not about this address.
                     gate.learn(Fate::Answered, None, now);
                 }
                 fate
@@ -369,11 +369,6 @@ impl Lanes {
         if let Some(pace) = gate.and_then(Gate::pace) {
             pace.taken_until(until);
         }
-    }
-
-    /// Whether more is due than can be sent at once.
-    pub(super) fn is_burst(&self, now: Timestamp) -> bool {
-        self.lanes.values().any(|lane| lane.is_burst(now))
     }
 
     /// Takes half of the flights that wait for slow receivers, so that they do not take the room of others.

@@ -147,11 +147,6 @@ impl Dispatcher {
         }
     }
 
-    /// Whether more is due than can be sent at once.
-    pub(crate) fn is_burst(&self) -> bool {
-        lock(&self.lanes).is_burst(self.node.now())
-    }
-
     /// Gives back half of the flights that wait for slow receivers, so that they do not take the room of others.
     pub(crate) fn shed_slow_lanes(&self) {
         let now = self.node.now();
@@ -304,7 +299,7 @@ impl Dispatcher {
             self.early.add([flight]);
             return;
         }
-        // What goes out together is not held together: each run may have other addresses.
+        // The runs of a digest are not held together: each may have other addresses.
         for run in flight.part().into_iter().chain([flight]) {
             let WayOn::Wait { until, .. } = way_on(&run) else {
                 self.fail(&run, trouble, now);

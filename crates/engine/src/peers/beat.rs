@@ -42,7 +42,7 @@ pub(crate) struct Heartbeat {
 impl Heartbeat {
     /// The first beat, before anything else is done: from then on the clock is the store's.
     pub(crate) async fn begin(&self) -> Result<(), StoreError> {
-        // Nobody listens yet.
+        // This node does not listen yet.
         self.once(None).await
     }
 
@@ -62,7 +62,7 @@ impl Heartbeat {
             let wants_echo = !peers.hears() || n_beats % ECHO_EVERY == 0;
             let beaten = self.once(wants_echo.then(|| self.new_echo())).await;
             if beaten.is_ok() && !peers.hears() && peers.count() > 1 {
-                // Nobody tells this node of a wait that another was asked for.
+                // No notification tells this node of a wait that another was asked for.
                 self.dispatcher.hear_waits();
             }
             match &beaten {

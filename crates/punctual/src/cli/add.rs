@@ -123,9 +123,10 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     print(&confirmation("added", &reminder, context))
 }
 
-/// What is wrong with a sentence, if that is why there is no reminder.
+/// The problem with the sentence, if that is why there is no reminder.
 fn misunderstood(failure: &Failure, text: &str, lang: Option<Lang>) -> Option<Usage> {
     let problem = match failure {
+        Failure::Refused(refused) if refused.is_of_many() => return None,
         Failure::Refused(refused) => {
             refused.problem.as_ref().filter(|problem| problem.field.as_deref() == Some("text"))?
         }
@@ -175,7 +176,8 @@ pub(super) fn confirmation(done: &str, reminder: &Reminder<'_>, context: &Contex
     let rule = rule(reminder).map(|rule| paint.with(Style::Dim, &format!("   {}", neutral(&rule)))).unwrap_or_default();
     match reminder.next_run_at {
         Some(at) => text.push_str(&format!("  {}{rule}\n", when::both(at, &when::zone_of(reminder), now))),
-        None => text.push_str(&format!("  {}\n", reminder.status)),
+        None if reminder.status.as_str() == done => {}
+        None => text.push_str(&format!("  {}\n", neutral(reminder.status.as_str()))),
     }
     text
 }

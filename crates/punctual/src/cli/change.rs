@@ -56,7 +56,7 @@ pub(super) struct SnoozeArgs {
     user: User,
 }
 
-/// What is done.
+/// The command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Verb {
     Cancel,

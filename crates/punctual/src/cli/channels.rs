@@ -84,7 +84,8 @@ fn gate_line(gate: &Gate, zone: &Zone) -> String {
     let why = match &*gate.why {
         "throttled" => "asked to wait",
         "broken" => "only fails",
-        _ => "is being tried again",
+        "trying" => "is being tried again",
+        why => &neutral(why),
     };
     let until = gate.until.map(|at| when::both(at, zone, SystemClock::read()));
     let until = until.map(|until| format!(" until {until}")).unwrap_or_default();

@@ -64,7 +64,7 @@ fn choose(candidates: Vec<Reminder<'static>>, text: &str) -> anyhow::Result<Remi
             Err(Ambiguous::new(text, left).into())
         }
         (_, None) => Err(anyhow!(
-            "no reminder is named `{text}`, says so, or has an id that ends so; `punctual list` shows them"
+            "no reminder has `{text}` as its name, its message or the end of its id; `punctual list` shows them"
         )),
     }
 }
@@ -124,6 +124,6 @@ mod tests {
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("`m` means 2 reminders; name one by its id:\nID "), "{error}");
         assert!(error.contains("00000001") && error.contains("00000002") && !error.contains("00000003"), "{error}");
-        assert!(choose(vec![], "m").unwrap_err().to_string().contains("no reminder is named `m`"));
+        assert!(choose(vec![], "m").unwrap_err().to_string().contains("no reminder has `m` as its name"));
     }
 }

@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 
     let page = match args.status.is_some() || args.all {
         true => read(context, query).await?,
-        // What is still to come is what is active or paused.
+        // Reminders that are still to come are active or paused.
         false => {
             let of = |status: &str| ReminderQuery { status: Some(status.to_owned()), ..query.clone() };
             let mut page = read(context, of("active")).await?;
@@ -97,7 +97,7 @@ fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
             false => "Nothing to come. Ask for something:  punctual add \"drink a glass of water\" --in 1m\n".into(),
         };
     }
-    // What comes first stands first; what comes no more stands last.
+    // The reminder that comes first stands first; those that come no more stand last.
     reminders.sort_by_key(|reminder| (reminder.next_run_at.is_none(), reminder.next_run_at));
     let n_more = reminders.len().saturating_sub(usize::from(args.limit));
     reminders.truncate(usize::from(args.limit));

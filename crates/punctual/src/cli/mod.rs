@@ -47,8 +47,9 @@ use punctual_bench as bench;
 use punctual_core::zone::Zone;
 
 use self::style::Paint;
-use crate::client::{BadUrl, Client};
+use crate::client::{BadUrl, Client, Failure};
 use crate::config::{Config, ConfigError, Flags, process_env};
+use crate::wire::FieldProblem;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -152,7 +153,7 @@ enum Command {
 #[error("{0}")]
 struct Usage(String);
 
-/// What is wrong was said already.
+/// An error that was printed already.
 #[derive(Debug, thiserror::Error)]
 #[error("failed")]
 struct Said;
@@ -162,7 +163,7 @@ pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // What cannot be printed cannot be reported either.
+            // A failure to print cannot be printed either.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -224,7 +225,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-/// What the commands that talk to a server share.
+/// The options and the connection that all commands which talk to a server share.
 struct Context {
     client: Client,
     json: bool,
@@ -300,13 +301,26 @@ fn own_zone(asked: Option<&str>, global: &Global) -> anyhow::Result<Zone> {
     }
 }
 
-/// What went wrong, safe for a terminal.
+/// The most fields that a complaint names, each in a line of its own.
+const FIELDS_MAX: usize = 20;
+
+/// An error's text, safe for a terminal.
 fn complaint(error: &anyhow::Error) -> String {
-    match error.downcast_ref::<find::Ambiguous>() {
+    if let Some(ambiguous) = error.downcast_ref::<find::Ambiguous>() {
         // It has lines, and each text in them is safe already.
-        Some(ambiguous) => ambiguous.to_string(),
-        None => style::neutral(&format!("{error:#}")),
+        return ambiguous.to_string();
     }
+    let mut complaint = style::neutral(&format!("{error:#}"));
+    let refused = error.downcast_ref::<Failure>().and_then(Failure::refused);
+    let problem = refused.filter(|refused| refused.is_of_many()).and_then(|refused| refused.problem.as_ref());
+    let errors = problem.map_or(&[][..], |problem| &problem.errors);
+    for FieldProblem { field, detail } in errors.iter().take(FIELDS_MAX) {
+        complaint.push_str(&format!("\n  {}: {}", style::neutral(field), style::neutral(detail)));
+    }
+    if errors.len() > FIELDS_MAX {
+        complaint.push_str(&format!("\n  and {} more", errors.len() - FIELDS_MAX));
+    }
+    complaint
 }
 
 /// Writes to standard output.

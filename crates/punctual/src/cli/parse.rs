@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use jiff::Timestamp;
 use punctual_core::phrase::{self, Meaning, Parsed};
+use punctual_core::steps::Steps;
 
 use super::style::{neutral, neutral_json};
 use super::texts::{Speaker, Texts};
@@ -28,7 +29,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let parse = |text: &str, speaker: &Speaker| phrase::parse(text, speaker.lang, &speaker.zone, speaker.now);
-    let understood = |text: &str, speaker: &Speaker| Understood::of(parse(text, speaker), &speaker.zone, speaker.now);
+    let understood = |text: &str, speaker: &Speaker| {
+        Understood::of(parse(text, speaker), &speaker.zone, speaker.now, &Steps::of_request(1))
+    };
     if let Some(file) = &args.texts.batch {
         return args.texts.answer_each(file, global, understood);
     }
@@ -49,7 +52,7 @@ fn shown(parsed: &Parsed, speaker: &Speaker) -> String {
     let instants: Vec<Timestamp> = match &parsed.meaning {
         Meaning::Instant { at, .. } | Meaning::Duration { at, .. } => vec![*at],
         Meaning::Interval { from, to, .. } => vec![*from, *to],
-        Meaning::Recurring(schedule) => runs(schedule, &speaker.zone, speaker.now).collect(),
+        Meaning::Recurring(schedule) => runs(schedule, &speaker.zone, speaker.now, &Steps::of_request(1)).collect(),
         Meaning::None { .. } => Vec::new(),
     };
     let mut text = format!("{}\n", parsed.summary(&speaker.zone));
@@ -73,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_understood_is_shown_with_when_and_what() {
+    fn a_phrase_is_shown_with_its_time_and_its_rest() {
         let zone = Zone::named("Europe/Berlin").unwrap();
         let speaker = Speaker { lang: Some(Lang::En), zone, now: "2026-03-01T10:00:00+01:00".parse().unwrap() };
         for (text, expect) in [

@@ -9,7 +9,7 @@ use crate::wire::Schedule;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct When {
     /// Once, after a span such as 5m, 2h or 1d
-    #[arg(long = "in", value_name = "SPAN", group = "when")]
+    #[arg(long = "in", value_name = "SPAN", group = "when", allow_hyphen_values = true)]
     after: Option<String>,
     /// Once, at a time such as 08:00 or 2026-03-02T08:00
     #[arg(long, value_name = "TIME", group = "when")]
@@ -49,7 +49,7 @@ pub(super) struct When {
     except: Vec<String>,
 }
 
-/// What to say when nothing says when.
+/// The error when no option says when.
 pub(super) const NO_TIME: &str = "say when: --in 5m, --at 08:00, --every 2h, --daily --time 08:00, \
      --weekly weekdays --time 09:55, --cron \"0 8 * * 1-5\" or --smart \"workdays at 8\"; or end the text with \"in 5 minutes\"";
 

@@ -109,12 +109,13 @@ fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: 
         let (state, number) = (run.state.as_str(), run.run_number);
         let due = when::both(run.due_at, zone, now);
         let why = match run.why.as_ref().map(|why| why.as_str()) {
-            Some("quiet") => " for the end of quiet hours",
-            Some("paused") => " for the end of a pause",
-            _ => "",
+            Some("quiet") => " for the end of quiet hours".to_owned(),
+            Some("paused") => " for the end of a pause".to_owned(),
+            Some(why) => format!(", {}", neutral(why)),
+            None => String::new(),
         };
         let due = if state == "snoozed" { format!(" until {due}") } else { format!("{why}  due {due}") };
-        let _ = writeln!(out, "\nrun {number}  {}{due}", paint.with(of_status(state), state));
+        let _ = writeln!(out, "\nrun {number}  {}{due}", paint.with(of_status(state), &neutral(state)));
         for line in story(run, zone, context.paint, now) {
             let _ = writeln!(out, "  {line}");
         }
@@ -136,7 +137,7 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
         lines.push((entry.at, format!("{}{}", neutral(&entry.action), after_colon(entry.detail.as_deref()))));
     }
     if let Some(at) = run.retry_at {
-        // What an attempt has said is there already.
+        // An error that an attempt shows is there already.
         let said = run.attempts.iter().any(|attempt| attempt.error == run.error);
         let why = after_colon(run.error.as_deref().filter(|_| !said));
         lines.push((at, paint.with(Style::Dim, &format!("to be tried again{why}"))));
@@ -147,7 +148,7 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
 
 fn attempt_line(attempt: &Attempt, paint: Paint) -> String {
     let status = attempt.status.as_str();
-    let status = paint.with(of_status(status), status);
+    let status = paint.with(of_status(status), &neutral(status));
     let id = attempt.message_id.as_deref().map(|id| format!(", as {}", neutral(id))).unwrap_or_default();
     let together = if attempt.digest { " in one message with others" } else { "" };
     let error = after_colon(attempt.error.as_deref());

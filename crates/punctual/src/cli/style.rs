@@ -88,7 +88,7 @@ pub(super) fn neutral_json(text: &str) -> Cow<'_, str> {
 pub(super) fn width(text: &str) -> usize {
     let mut is_joined = false;
     let columns = text.chars().map(|c| {
-        // What a joiner ties to the character before is drawn with it.
+        // A joiner ties the next character to the one before: they are drawn as one.
         let columns = if is_joined { 0 } else { char_width(c) };
         is_joined = c == JOINER;
         columns
@@ -178,7 +178,7 @@ pub(super) fn wrap(text: &str, max: usize, lines_max: usize) -> Vec<String> {
     lines
 }
 
-/// What of `line` is beyond `max` columns; it is taken off.
+/// Cuts `line` after `max` columns and returns the rest.
 fn split_off(line: &mut String, max: usize) -> Option<String> {
     let mut columns = 0;
     let mut cut = None;

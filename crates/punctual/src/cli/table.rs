@@ -21,7 +21,7 @@ pub(super) struct Table {
 pub(super) struct Cell {
     text: String,
     style: Style,
-    /// What stands on a line of its own below, in the last column.
+    /// A text that stands on a line of its own below, in the last column.
     below: Option<String>,
 }
 

@@ -22,7 +22,7 @@ const KNOWN: [&str; 4] = ["text", "lang", "now", "tz"];
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A text, or a file of them, and what is known about whoever wrote it.
+/// A text, or a file of them, and the facts about the person who wrote it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Texts {
     /// The text
@@ -44,7 +44,7 @@ pub(super) struct Texts {
     pub(super) batch: Option<String>,
 }
 
-/// Who says it, where and when.
+/// The language, zone and time in which a text is meant.
 #[derive(Debug, Clone)]
 pub(super) struct Speaker {
     pub(super) lang: Option<Lang>,
@@ -57,7 +57,7 @@ impl Texts {
         self.text.join(" ")
     }
 
-    /// Whom the options describe.
+    /// The person that the options describe.
     pub(super) fn speaker(&self, global: &Global) -> anyhow::Result<Speaker> {
         let zone = match (&self.tz, &self.batch) {
             // A file means the same on every machine.
@@ -86,7 +86,7 @@ impl Texts {
         let mut out = BufWriter::with_capacity(READ_BYTES, io::stdout().lock());
         let mut line = Vec::new();
         loop {
-            // Whoever sends one line and waits for its answer gets it.
+            // A program that sends one line and waits for its answer gets it.
             if reader.buffer().is_empty() {
                 out.flush()?;
             }
@@ -118,7 +118,7 @@ fn write_line<T: Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// What is the same for all lines.
+/// The options that are the same for all lines.
 struct Lines {
     /// For what a line does not say.
     speaker: Speaker,

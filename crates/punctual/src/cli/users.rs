@@ -1,7 +1,6 @@
 //! The people reminders are for.
 
 use punctual_core::reminder::Address;
-use punctual_core::user::Except;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use reqwest::StatusCode;
@@ -71,7 +70,7 @@ struct Set {
     /// What may disturb them all the same: critical alone, or high as well
     #[arg(long, value_name = "critical|high")]
     quiet_except: Option<String>,
-    /// Whether what waited during quiet hours is told in one message
+    /// Whether reminders that waited during quiet hours come in one message
     #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     digest: Option<bool>,
     /// Whether they are told when a critical reminder fails
@@ -117,7 +116,7 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
     }
 }
 
-/// What a user is now, as the API takes it; empty for one who is not known.
+/// A user's entry, as the API takes it; empty for a user without one.
 async fn known(user: &str, context: &Context) -> anyhow::Result<UserInput> {
     match context.client.user(user).await {
         Ok(user) => Ok(user.into()),
@@ -221,7 +220,10 @@ async fn table(users: &[wire::User], context: &Context) -> anyhow::Result<Table>
 
 /// `22:00-07:00 but high, digest`.
 fn quiet_words(hours: &QuietHours) -> String {
-    let except = if hours.except == Except::High { " but high" } else { "" };
+    let except = match hours.except.as_str() {
+        "critical" => String::new(),
+        except => format!(" but {except}"),
+    };
     let digest = if hours.digest { ", digest" } else { "" };
     format!("{}-{}{except}{digest}", hours.from, hours.to)
 }

@@ -39,7 +39,7 @@ impl Client {
         let local = is_loopback(&parsed);
         let key = match (process_env("PUNCTUAL_API_KEY"), announced) {
             (Some(key), _) => Key::Given(Secret::new(key)),
-            // It is for the server that made it, and nobody else's business.
+            // The key is for the server that made it, and for no other.
             (None, Some(server)) if is_same(&parsed, &server.url) => {
                 Key::Made { data_dir: config.data_dir.clone(), now: Mutex::new(server.key) }
             }
@@ -163,7 +163,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 fn http(local: bool, tls: bool) -> anyhow::Result<reqwest::Client> {
-    // Whoever installed a provider before has made the same choice.
+    // A provider that was installed before is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder().timeout(TIMEOUT);
     if local {

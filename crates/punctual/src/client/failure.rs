@@ -1,4 +1,4 @@
-//! What goes wrong between a client and its server.
+//! The failures between a client and its server.
 
 use reqwest::StatusCode;
 
@@ -54,6 +54,11 @@ impl Failure {
 }
 
 impl Refused {
+    /// Whether several fields are to blame.
+    pub(crate) fn is_of_many(&self) -> bool {
+        self.problem.as_ref().is_some_and(|problem| problem.errors.len() > 1)
+    }
+
     /// The field that is to blame, if it is one.
     pub(crate) fn field(&self) -> Option<&str> {
         self.problem.as_ref()?.field.as_deref()

@@ -1,4 +1,4 @@
-//! What opens the server.
+//! The key that a client shows to its server.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub(super) enum Key {
     None,
     /// It was given to us.
     Given(Secret),
-    /// The server of this data directory made it for whoever sits at this machine. Another start makes another.
+    /// The server of this data directory made it for users of this machine. Another start makes another.
     Made {
         data_dir: PathBuf,
         now: Mutex<Secret>,

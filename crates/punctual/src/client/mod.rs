@@ -3,7 +3,7 @@
 /// One request and its answer.
 mod call;
 
-/// What opens the server.
+/// The key that a client shows to its server.
 mod key;
 
 /// What goes wrong.
@@ -142,7 +142,7 @@ impl Client {
         self.call(Method::POST, "/v1/import", NONE, Some(import)).await
     }
 
-    /// A page of what was imported, and what was sent of it.
+    /// A page of imported reminders, with their sends.
     pub(crate) async fn sends(&self, query: &SendsQuery) -> Answered<Sends> {
         self.get("/v1/import/sends", query).await
     }

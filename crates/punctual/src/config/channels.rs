@@ -16,7 +16,7 @@ use toml::Value;
 use super::ConfigError;
 use super::layers::kind;
 
-/// What the variables of channels begin with.
+/// Every variable of a channel begins with this.
 pub(super) const PREFIX: &str = "PUNCTUAL_CHANNEL_";
 /// Names that there are without any setting.
 const BUILT_IN: [&str; 2] = ["console", "webhook"];
@@ -24,11 +24,11 @@ const BUILT_IN: [&str; 2] = ["console", "webhook"];
 /// A channel as it was asked for.
 #[derive(Clone)]
 pub(crate) struct ChannelConfig {
-    /// What reminders call it.
+    /// The name that reminders call it by.
     pub(crate) name: String,
-    /// What it is.
+    /// Its kind, such as `telegram`.
     pub(crate) kind: String,
-    /// What that kind wants to know, secrets among it.
+    /// The settings of that kind, secrets among them.
     pub(crate) fields: BTreeMap<String, String>,
 }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_would_be_right() {
+    fn a_wrong_setting_is_refused_with_what_would_be_right() {
         let wrong = |file: &str, variables: &[(&str, &str)]| from(file, variables).unwrap_err();
         assert!(wrong("[channels.bot]", &[]).starts_with("channels.bot.kind: is missing; write one of "));
         assert!(wrong("[channels.Bot]\nkind='x'", &[]).starts_with("channels.Bot: a name has up to 32 small letters"));

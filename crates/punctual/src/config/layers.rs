@@ -162,7 +162,7 @@ pub(super) fn duration(value: &Value) -> Result<Duration, String> {
     }
 }
 
-/// What a value is, in words.
+/// The kind of a value, in words.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",

@@ -33,7 +33,7 @@ use self::layers::Layers;
 /// Flags that were given, by the name of the setting they set.
 pub(crate) type Flags = BTreeMap<&'static str, String>;
 
-/// What the environment says; a function, so that tests need not change the process.
+/// Reads a variable of the environment. It is a function, so that tests need not change the process.
 pub(crate) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A setting that cannot be used, and what would be right.
@@ -71,9 +71,9 @@ pub(crate) struct Config {
     pub(crate) webhook: WebhookConfig,
     /// Channels beside those that are always there.
     pub(crate) channels: Vec<ChannelConfig>,
-    /// The language of those who have none.
+    /// The language of users who have none.
     pub(crate) language: Lang,
-    /// What is told that everything works, for as long as it does.
+    /// The monitor that is called for as long as everything works.
     pub(crate) heartbeat: Option<HeartbeatConfig>,
     /// Where to send when neither the reminder nor its user says.
     pub(crate) default_channel: Fallback,
@@ -101,7 +101,7 @@ pub(crate) struct RedisConfig {
 /// An outside monitor that notices silence.
 #[derive(Debug, Clone)]
 pub(crate) struct HeartbeatConfig {
-    /// What is called; it may have a token in it.
+    /// The URL of the monitor; it may have a token in it.
     pub(crate) url: Secret,
     /// How often.
     pub(crate) every: Duration,
@@ -151,7 +151,7 @@ impl Config {
             log: read::log(&layers)?,
             fallback_interval: match layers.seconds("reminder_fallback_interval")? {
                 Some(interval) => interval,
-                // Nothing polls here; what looks now and then regardless is the safety sweep.
+                // punctual does not poll; the safety sweep is what comes nearest to it.
                 None => layers.seconds("scheduler_poll_interval_seconds")?.unwrap_or(Duration::from_secs(300)),
             },
             fallback_grace: layers.seconds("reminder_fallback_grace")?.unwrap_or(Duration::from_secs(120)),

@@ -31,7 +31,7 @@ pub(super) fn default_config_file(env: Env<'_>) -> Option<PathBuf> {
     Some(dir.join("punctual/config.toml"))
 }
 
-/// Makes `dir` and its parents; what is made is its owner's alone.
+/// Makes `dir` and its parents, readable by their owner alone.
 pub(crate) fn make_private_dir(dir: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -36,7 +36,7 @@ pub(super) fn redis(layers: &Layers<'_>, warnings: &mut Vec<String>) -> Result<O
     Ok(Some(config).filter(|_| enabled != Some(false)))
 }
 
-/// The language of those who have none.
+/// The language of users who have none.
 pub(super) fn language(layers: &Layers<'_>) -> Result<Lang, ConfigError> {
     let Some(found) = layers.text("language")? else { return Ok(Lang::En) };
     found.value.parse().map_err(|_| found.wrong(format!("`{}` is no language that is spoken here", found.value)))
@@ -47,7 +47,7 @@ pub(super) fn heartbeat(layers: &Layers<'_>) -> Result<Option<HeartbeatConfig>, 
     let every = layers.seconds("heartbeat_interval")?.unwrap_or(Duration::from_secs(60));
     let Some(found) = layers.text("heartbeat_url")? else { return Ok(None) };
     match reqwest::Url::parse(&found.value) {
-        // The URL itself is not repeated: whoever has it can speak for this server.
+        // The error does not repeat the URL: a person who has it can speak for this server.
         Ok(url) if matches!(url.scheme(), "http" | "https") => {
             Ok(Some(HeartbeatConfig { url: Secret::new(found.value), every }))
         }
@@ -160,7 +160,7 @@ fn unknown_priority(found: &Found<Value>, name: &str) -> ConfigError {
 pub(super) fn link_secret(layers: &Layers<'_>) -> Result<Option<Secret>, ConfigError> {
     let secret = secret(layers, "link_secret", "link_secret_file")?;
     match (&secret, layers.text("link_secret")?.or(layers.text("link_secret_file")?)) {
-        // Whoever guesses it can answer for everybody.
+        // A stranger who guesses the secret can answer for everybody.
         (Some(secret), Some(found)) if secret.expose().len() < 16 => Err(found.wrong("is too short")),
         _ => Ok(secret),
     }

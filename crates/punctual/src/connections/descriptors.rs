@@ -1,6 +1,6 @@
 //! How many descriptors there are, and what they are for.
 //!
-//! Every connection, every send and every file takes one, and when there are none left nothing can be sent. So those who connect get
+//! Every connection, every send and every file takes one, and when there are none left nothing can be sent. So clients get
 //! at most half, whatever they do.
 
 /// Descriptors for the database, files, logs and what else is open all the time.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_who_connect_get_at_most_half() {
+    fn clients_get_at_most_half_of_the_descriptors() {
         for (nofile, connections_max, sends_max) in [
             (64, 16, 16),
             (256, 96, 96),

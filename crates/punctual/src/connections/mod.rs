@@ -1,7 +1,7 @@
 //! Who is connected over HTTP, and for how long.
 //!
-//! A connection costs a descriptor and memory, and whoever reaches the port can open as many as it likes. So each part of a request
-//! has its time, there is a number of connections that is never exceeded, and those who have shown a key are the last to go.
+//! A connection costs a descriptor and memory, and a client that reaches the port can open as many as it likes. So each part of a request
+//! has its time, there is a number of connections that is never exceeded, and connections that have shown a key are the last to go.
 //!
 //! Time is counted in ticks of a second, by one task for all connections: a request then costs no timer, and a server that nobody
 //! is connected to does nothing.
@@ -33,9 +33,9 @@ const HEAD_TICKS: u64 = 10;
 const IDLE_TICKS: u64 = 75;
 /// How long an answer may wait for its reader, unless [`PROGRESS_BYTES`] are taken meanwhile. Then the connection is closed.
 const WRITE_TICKS: u64 = 20;
-/// What counts as going on. Less would let a reader that takes a byte now and then keep an answer for days.
+/// A reader that takes so many bytes goes on. Less would let one that takes a byte now and then keep an answer for days.
 const PROGRESS_BYTES: u64 = 32 * 1024;
-/// The most bytes of answers that wait for their readers, in all. When there are more, those who have kept theirs waiting longest
+/// The most bytes of answers that wait for their readers, in all. When there are more, the readers that have kept theirs waiting longest
 /// are closed.
 const ANSWERS_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// An answer of less is not looked at one by one.
@@ -57,7 +57,7 @@ struct Open {
     last_number: u64,
 }
 
-/// One connection, as those see it who may have to close it.
+/// One connection, as the code that may have to close it sees it.
 pub(crate) struct Connection {
     number: u64,
     all: Arc<Connections>,
@@ -95,7 +95,7 @@ impl Connections {
         Arc::new(Self { tick: AtomicU64::new(0), open: Mutex::default(), came: Notify::new(), freed: Notify::new() })
     }
 
-    /// Ends what takes too long. Runs for ever.
+    /// Ends connections that take too long. Runs for ever.
     async fn watch(&self, clock: &dyn Clock) {
         loop {
             if self.lock().by_number.is_empty() {
@@ -147,8 +147,8 @@ impl Connections {
         self.lock().by_number.values().filter(|connection| !connection.lock().closing).count()
     }
 
-    /// Closes the connection that has been idle longest, one that has shown no key before one that has. A request of somebody who has
-    /// shown one is never ended. Says whether there was one to close.
+    /// Closes the connection that has been idle longest, one that has shown no key before one that has. A request that has
+    /// shown a key is never ended. Returns whether there was a connection to close.
     fn close_idlest(&self) -> bool {
         let open = self.lock();
         let rank = |connection: &Arc<Connection>| {
@@ -163,7 +163,7 @@ impl Connections {
         true
     }
 
-    /// Closes those who have kept their answers waiting longest, until the others have room.
+    /// Closes the readers that have kept their answers waiting longest, until the others have room.
     fn bound_answers(&self) {
         let owing = |connection: &Arc<Connection>| {
             let state = connection.lock();
@@ -182,7 +182,7 @@ impl Connections {
         }
     }
 
-    /// Ends those of which a head is awaited. Those that are idle after an answer are ended by hyper, which sends the answer first.
+    /// Ends connections whose request head has not come whole. hyper ends those that are idle after an answer, and sends the answer first.
     fn end_without_request(&self) {
         let open: Vec<_> = self.lock().by_number.values().cloned().collect();
         for connection in open {
@@ -207,7 +207,7 @@ impl Connection {
         self.lock().authenticated = true;
     }
 
-    /// A request has come whole, but for its body. It ends when what is returned is dropped.
+    /// A request has come whole, but for its body. It ends when the returned value is dropped.
     fn begin(self: &Arc<Self>) -> InRequest {
         self.now_does(Doing::Request);
         InRequest(Arc::clone(self))

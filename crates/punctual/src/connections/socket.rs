@@ -17,7 +17,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    fn note(&self, written: &Poll<io::Result<usize>>) {
+    fn count_written(&self, written: &Poll<io::Result<usize>>) {
         match written {
             Poll::Ready(Ok(n)) => self.connection.wrote(u64::try_from(*n).unwrap_or(u64::MAX)),
             Poll::Ready(Err(_)) => {}
@@ -40,7 +40,7 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.note(&written);
+        self.count_written(&written);
         written
     }
 
@@ -50,7 +50,7 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.note(&written);
+        self.count_written(&written);
         written
     }
 
@@ -70,7 +70,7 @@ impl AsyncWrite for Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.connection.is_unread() {
-            // Whoever did not read is not going to: the system forgets what it keeps for it. A socket that is gone already is gone.
+            // A reader that did not read is not going to: the system forgets the bytes it keeps for it. The socket may be gone already.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -1,10 +1,10 @@
 //! Links that answer a reminder, such as those in a mail.
 //!
-//! The link carries its own proof and needs no key: whoever has it may give that one answer to that one run. Fetching it changes
+//! The link carries its own proof and needs no key: a person who has it may give that one answer to that one run. Fetching it changes
 //! nothing and the page has no script, because mail scanners fetch every link they see and some of them run what they fetch. The answer is
 //! given by a click on the page's button.
 
-/// What a person sees.
+/// The page that a person sees.
 mod page;
 
 use std::sync::Arc;
@@ -28,12 +28,12 @@ use super::problem::Problem;
 use super::shown;
 use crate::wire::LinkAnswer;
 
-/// What a link's "later" means; its label says so, too.
+/// The span that a link's "later" means; its label says so, too.
 const SNOOZE_MINUTES: u64 = 10;
 /// Who answers, in the audit trail.
 const ACTOR: &str = "link";
 
-/// What one link is about.
+/// The run and the answer that one link stands for.
 struct Asked {
     verb: Verb,
     occurrence: OccurrenceId,
@@ -119,7 +119,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
 async fn find(app: &App, token: &str) -> Result<Asked, Said<'static>> {
     let (verb, occurrence) = app.links.as_ref().and_then(|links| links.read(token)).ok_or(Said::Unknown)?;
     let trouble = |error| {
-        app.note(&error);
+        app.remember_refusal(&error);
         Said::Trouble
     };
     let view = app.engine.store().reminder(occurrence.reminder).await.map_err(trouble)?.ok_or(Said::Unknown)?;

@@ -72,7 +72,7 @@ impl Auth {
     }
 }
 
-/// What is kept of a key.
+/// The part of a key that is kept.
 pub(crate) fn hash(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
@@ -189,7 +189,7 @@ impl FromRequestParts<Arc<App>> for Caller {
         let params = Params::from_request_parts(parts, app).await?;
         match params.get("user") {
             Some(user) => caller.acting_for(user),
-            // Whoever meant to act for somebody must not act for everybody.
+            // A caller who meant to act for one user must not act for everybody.
             None if params.has("user") => {
                 Err(Problem::bad_request("user: is empty; name the user, or leave it out").at_field("user"))
             }

@@ -35,7 +35,7 @@ pub(super) async fn create(
     Repeated(repeatable): Repeated,
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
-    let _turn = app.batch_turn(body.weight()).await;
+    let _permit = app.batch_permit(body.batch_weight()).await;
     let items = read::list(body.json()?, "reminders")?;
     drop(body);
     if items.len() > BATCH_MAX {

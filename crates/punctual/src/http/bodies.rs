@@ -16,7 +16,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::problem::Problem;
 
-/// What is taken and given back at a time.
+/// The budget is taken and given back in pages of this size.
 const PAGE_BYTES: usize = 1024;
 /// How much of each body comes out of the first purse.
 const SMALL_BYTES: usize = 1024 * 1024;
@@ -31,7 +31,7 @@ const STOPPED_AFTER: Duration = Duration::from_secs(2);
 /// How many times [`STOPPED_AFTER`] a sender has to bring [`PROGRESS_BYTES`] or the end. Then it is told that it took too long.
 const STOPPED_MAX: u32 = 8;
 const PROGRESS_BYTES: usize = 64 * 1024;
-/// When one that found no room should come back, in seconds.
+/// When a sender that found no room should come back, in seconds.
 const COME_BACK_SECONDS: u32 = 5;
 
 /// Senders that are gone are forgotten when so many are known.
@@ -45,7 +45,7 @@ pub(super) struct Bodies {
     coming: Mutex<Vec<Weak<Sender>>>,
 }
 
-/// A body that is coming in, as others see it who need its part.
+/// A body that is coming in, as other bodies that need its part see it.
 #[derive(Default)]
 struct Sender {
     bytes: AtomicUsize,
@@ -53,7 +53,7 @@ struct Sender {
     evicted: Notify,
 }
 
-/// What one body has of the budget. Dropping it gives it back.
+/// The part of the budget that one body has. Dropping it gives it back.
 #[derive(Default)]
 pub(super) struct Part {
     small: Option<OwnedSemaphorePermit>,
@@ -116,7 +116,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// Takes their parts from those who have stopped sending.
+    /// Takes back the parts of senders that have stopped sending.
     fn evict_stopped(&self) {
         let mut coming = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
         coming.retain(|sender| sender.strong_count() > 0);
@@ -151,7 +151,7 @@ pub(super) struct Coming<'a> {
 }
 
 impl Coming<'_> {
-    /// What `next` leads to, unless the sender stops for too long, or for long enough that others get its part.
+    /// The result of `next`, unless the sender stops for too long, or for so long that others get its part.
     pub(super) async fn wait<T>(&mut self, next: impl Future<Output = T>) -> Result<T, Problem> {
         let mut next = std::pin::pin!(next);
         let at_once = std::future::poll_fn(|context| std::task::Poll::Ready(next.as_mut().poll(context)));

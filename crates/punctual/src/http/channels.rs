@@ -18,7 +18,7 @@ use super::shown;
 use crate::wire::read;
 use crate::wire::{self, Channels, DeadAddresses, PageQuery, Revive, Revived, Test, Tested};
 
-/// What a test says, if nothing else was asked for.
+/// The message of a test that names none.
 const TEST_TEXT: &str = "This is a test from punctual.";
 
 /// Lists channels, how much each may send, and what is held back.

@@ -51,7 +51,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// Remembers that the store did not do it.
-    pub(super) fn note(&self, now: Timestamp, why: String) {
+    pub(super) fn remember(&self, now: Timestamp, why: String) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, why));
         self.is_there.store(true, Ordering::Release);
     }
@@ -110,7 +110,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
         shadow: app.shadow,
         nodes: standing.map(|standing| standing.nodes),
         shards: standing.map(|standing| standing.shards),
-        // Nothing is lost without it; what others plan may be noticed up to a second or two late.
+        // No run is lost without it; a run that another node plans may be noticed up to a second or two late.
         wake_ups: standing.map(|standing| if standing.hears { "listen" } else { "poll" }.into()),
         // Everything is sent; what receives it may not believe it.
         disagrees: standing.map(|standing| &standing.disagrees).filter(|names| !names.is_empty()).cloned(),

@@ -41,7 +41,7 @@ pub(super) struct Repeatable {
 /// The request's `Idempotency-Key`, if it has one.
 pub(super) struct Repeated(pub(super) Option<Repeatable>);
 
-/// Put on a response that must not be kept: what is answered when the request comes again.
+/// Put on a response that must not be kept: the answer to the request when it comes again.
 #[derive(Clone)]
 pub(super) struct Instead(pub(super) Answer);
 
@@ -63,7 +63,7 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
     let is_link = path == LINK;
     if is_link && !is_ours(&app, parts.uri.path()) {
-        // Nobody has shown anything: no body is read for it, and nothing is written.
+        // A link that no server of ours has made: the body is not read, and nothing is written.
         return Ok(next.run(Request::from_parts(parts, body)).await);
     }
     let caller = match is_link {
@@ -124,7 +124,7 @@ fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
-/// What makes a request the same: where it goes and what it says.
+/// The fingerprint of a request: of its path and its body.
 fn digest(parts: &Parts, body: &[u8]) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(parts.uri.path_and_query().map_or("", |whole| whole.as_str()).as_bytes());
@@ -180,13 +180,13 @@ impl Repeatable {
         Response::from_parts(parts, Body::from(body))
     }
 
-    /// What to keep with reminders that are created.
+    /// The answer to keep with reminders that are created.
     pub(super) fn with(&self, status: StatusCode, body: &str) -> (String, Answered) {
         let answer = Some(Answer { status: status.as_u16(), body: body.to_owned() });
         (self.key.clone(), Answered { request: self.request, answer })
     }
 
-    /// What to keep with a reminder that is changed.
+    /// The answer to keep with a reminder that is changed.
     pub(super) fn of_change(self, show: impl Fn(&ReminderView) -> String + Send + Sync + 'static) -> Repeat {
         let answer = move |view: &ReminderView| Answer { status: StatusCode::OK.as_u16(), body: show(view) };
         Repeat { key: self.key, request: self.request, answer: Arc::new(answer) }

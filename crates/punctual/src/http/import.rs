@@ -1,7 +1,7 @@
 //! Taking over what another system was asked for.
 //!
 //! Every item has the key under which the other system knows it. A reminder's id is made of the source and the key, so an item
-//! that is sent again is found there and not created twice: whoever imports needs no memory, and may stop and begin anew at
+//! that is sent again is found there and not created twice: an importer needs no memory, and may stop and begin anew at
 //! any moment.
 
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ use punctual_engine::CreateError;
 use serde_json::{Map, Value, json};
 
 use super::App;
-use super::asked::{Asked, NewReminder};
+use super::asked::{Asked, Unsaid};
 use super::auth::{Caller, Writer};
 use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
@@ -32,19 +32,19 @@ use crate::wire::{Import, ImportInput, ImportItem, ImportOutcome as Outcome, Imp
 
 /// The most items in one request.
 const ITEMS_MAX: usize = 1000;
-/// What each item may take to work out. They do not share it: one that takes too much stops no other.
+/// The steps that each item may take. Items do not share them: one that takes too many stops no other.
 const ITEM_STEPS: u64 = 50_000;
 /// The longest name of a source, and the longest key.
 const NAME_BYTES_MAX: usize = 256;
 
 fn done(key: String, outcome: Outcome, id: ReminderId) -> Done {
     let id = Some(id.to_string());
-    Done { key, outcome, id, status: None, differs: Vec::new(), field: None, detail: None }
+    Done { key, outcome: outcome.into(), id, status: None, differs: Vec::new(), field: None, detail: None }
 }
 
 fn refused(key: String, invalid: Invalid) -> Done {
     let (field, detail) = (Some(invalid.field), Some(invalid.problem));
-    Done { key, outcome: Outcome::Refused, id: None, status: None, differs: Vec::new(), field, detail }
+    Done { key, outcome: Outcome::Refused.into(), id: None, status: None, differs: Vec::new(), field, detail }
 }
 
 /// One item, as far as it could be understood.
@@ -68,7 +68,7 @@ pub(super) async fn take(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     caller.must_be_unbound()?;
-    let _turn = app.batch_turn(body.weight()).await;
+    let _permit = app.batch_permit(body.batch_weight()).await;
     // One bad item stops no other, so each is looked at by itself.
     let asked: Import<Value> = read::read(body.json_with_nul()?, WHOLE, &[])?;
     drop(body);
@@ -153,7 +153,7 @@ async fn item(
         };
     }
     let created_at = check!(created_at(given.created_at));
-    // What has no beginning is as old as can be; it must be the same every time.
+    // An item without `created_at` is as old as can be, so that its id is the same every time.
     let known_since = created_at.unwrap_or(Timestamp::UNIX_EPOCH);
     let id = ReminderId::imported(source, key, known_since);
     let paused = given.paused.unwrap_or(false);
@@ -178,10 +178,10 @@ async fn item(
         None => app.zone_of(&user, now).await?,
     };
     let steps = Arc::clone(steps);
-    let new = NewReminder { id, user, timezone, retries_max: app.retries_max, now: read_at, steps };
+    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now: read_at, steps };
     let read = match asked.is_heavy() {
-        true => app.aside(move || asked.reminder(new)).await?,
-        false => asked.reminder(new),
+        true => app.aside(move || asked.reminder(unsaid)).await?,
+        false => asked.reminder(unsaid),
     };
     let mut reminder = check!(read).reminder;
     reminder.created_at = created_at.filter(|at| *at <= now).unwrap_or(now);
@@ -234,7 +234,7 @@ fn with_origin(metadata: &Metadata, source: &str, key: &str, now: Timestamp) -> 
     metadata.clone()
 }
 
-/// Creates what is not there yet, and says of each what became of it.
+/// Creates the reminders that are not there yet, and says what became of each item.
 async fn write(
     app: &App,
     caller: &Caller,

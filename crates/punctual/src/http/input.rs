@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::App;
 use super::bodies::{Bodies, Part};
 use super::problem::Problem;
-use super::weight::weight;
+use super::weight::{Weight, weight};
 use crate::config::keys::nearest;
 use crate::wire::read::{self, WHOLE};
 
@@ -31,10 +31,10 @@ const WEIGHT_FACTOR: usize = 8;
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The whole body, at most `MAX` bytes of JSON, and what it has of the budget for bodies.
-pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes, Held);
+pub(super) struct Input<const MAX: usize = SINGLE_BYTES_MAX>(pub(super) Bytes, Weighed);
 
-struct Held {
-    weight: usize,
+struct Weighed {
+    weight: Weight,
     #[expect(dead_code, reason = "it is given back when the body is dropped")]
     part: Part,
 }
@@ -68,21 +68,21 @@ impl<const MAX: usize> FromRequest<Arc<App>> for Input<MAX> {
             must_be_json(&parts.headers)?;
         }
         let weight = weight(&bytes);
-        if weight > MAX * WEIGHT_FACTOR {
+        if weight.json > MAX * WEIGHT_FACTOR {
             let detail = "the body has too many values to be understood at once; send it in parts";
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
         }
         if MAX == SINGLE_BYTES_MAX {
-            app.bodies.grow(&mut part, weight).await?;
+            app.bodies.grow(&mut part, weight.json).await?;
         }
-        Ok(Self(bytes, Held { weight, part }))
+        Ok(Self(bytes, Weighed { weight, part }))
     }
 }
 
 impl<const MAX: usize> Input<MAX> {
-    /// About how many bytes it takes once it is understood. A batch waits for its turn with it, because it takes longer.
-    pub(super) fn weight(&self) -> usize {
-        self.1.weight
+    /// About how many bytes it takes as a batch. A batch waits for its turn with it, because it takes longer.
+    pub(super) fn batch_weight(&self) -> usize {
+        self.1.weight.batch
     }
 
     /// The body as JSON.
@@ -104,7 +104,7 @@ impl<const MAX: usize> Input<MAX> {
         Ok(read::read(self.json()?, WHOLE, made_here)?)
     }
 
-    /// The same, for whoever looks for NUL characters itself.
+    /// The same, for a caller that looks for NUL characters itself.
     pub(super) fn json_with_nul(&self) -> Result<Value, Problem> {
         serde_json::from_slice(&self.0).map_err(|error| {
             let (line, column) = (error.line(), error.column());
@@ -218,7 +218,7 @@ fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
     ))
 }
 
-/// What stands in the path where the route has a name.
+/// The part of a path for which the route has a name, such as `{id}`.
 pub(super) struct InPath<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for InPath<T> {

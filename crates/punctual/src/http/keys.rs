@@ -61,7 +61,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
     app.engine.store().put_key(key.clone()).await?;
     app.auth.forget();
     let mut response = shown::answer(StatusCode::CREATED, &shown_key(&key, Some(secret)));
-    // What is kept so that a repeat is answered the same would keep the key.
+    // An answer that is kept for a repeat would keep the key with it.
     let again = Problem::conflict(
         "shown_once",
         format!("this request made the key `{}`, which was shown once; delete it and make another", key.id),

@@ -12,7 +12,7 @@ mod input;
 /// Memory for the bodies of requests.
 mod bodies;
 
-/// What a JSON text takes once it is understood.
+/// How much memory a JSON text takes once it is parsed.
 mod weight;
 
 /// Pages of a list, bounded in bytes.
@@ -21,7 +21,7 @@ mod pages;
 /// Requests turned into what they ask for.
 mod asked;
 
-/// What the store knows turned into what is shown.
+/// Turns the store's values into answers.
 mod shown;
 
 /// The API's description of itself.
@@ -33,7 +33,7 @@ mod problem;
 /// The same request answered the same.
 mod idempotency;
 
-/// What was looked up a moment ago.
+/// A cache of what was looked up a moment ago.
 mod recent;
 
 mod answer_link;
@@ -107,10 +107,10 @@ pub(crate) struct App {
     retries_max: u32,
     auth: Auth,
     /// Users' zones and languages, because most creates ask for them.
-    people: Recent<String, Person>,
-    /// Turns for understanding batches, in kilobytes.
+    locales: Recent<String, Locale>,
+    /// Permits for understanding batches, in kilobytes.
     batches: Semaphore,
-    /// Turns for what takes long to work out: half of the processors.
+    /// Permits for work that takes long: half of the processors.
     thinking: Arc<Semaphore>,
     bodies: Bodies,
     stats: stats::Cached,
@@ -142,7 +142,7 @@ pub(crate) struct Parts {
     pub(crate) links: Option<Links>,
     /// Whether links lead nowhere but to this machine.
     pub(crate) local_links: Option<LocalLinks>,
-    /// What was kept from being sent; there is nothing to count when everything is sent.
+    /// Counts the messages that shadow mode kept; none where everything is sent.
     pub(crate) shadow: Option<ShadowSends>,
 }
 
@@ -164,7 +164,7 @@ impl App {
             zone: parts.zone,
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key, &parts.local_key),
-            people: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
+            locales: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             batches: Semaphore::new(BATCHES_KB_MAX),
             thinking: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2)))),
             stats: stats::Cached::default(),
@@ -179,22 +179,22 @@ impl App {
         })
     }
 
-    /// The present, to the microsecond: what is stored and shown has no finer grain, so that an
-    /// answer and what is read back later are the same.
+    /// The present, to the microsecond: instants are stored and shown no finer, so that an
+    /// answer and a later read are the same.
     fn now(&self) -> Timestamp {
         let now = self.engine.clock().now();
         Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
     }
 
-    /// Does what may take long beside the workers that all requests and the engine share. Only so much is done at once: the
-    /// machine is there for what is due, too.
+    /// Does work that may take long on other threads than those that all requests and the engine share. Only so much is done at once: the
+    /// machine is there for due reminders, too.
     async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
-        let done = in_turn(&self.thinking, work).await;
+        let done = in_queue(&self.thinking, work).await;
         done.map_err(|_| Problem::internal("the request hit a mistake in punctual; the log has more"))
     }
 
-    /// Waits for the turn of a batch that takes `weight` bytes once it is understood.
-    async fn batch_turn(&self, weight: usize) -> Option<SemaphorePermit<'_>> {
+    /// Waits for the permit of a batch that takes `weight` bytes until it is answered.
+    async fn batch_permit(&self, weight: usize) -> Option<SemaphorePermit<'_>> {
         let kilobytes = (weight / 1024).clamp(BATCH_KB_MIN, BATCHES_KB_MAX);
         self.batches.acquire_many(u32::try_from(kilobytes).unwrap_or(u32::MAX)).await.ok()
     }
@@ -209,7 +209,7 @@ impl App {
         let created = self.engine.create(reminders, caller.actor(), answered).await;
         match &created {
             Ok(_) => self.refusal.forget(),
-            Err(CreateError::Store(error)) => self.note(error),
+            Err(CreateError::Store(error)) => self.remember_refusal(error),
             Err(CreateError::Invalid { .. }) => {}
         }
         created
@@ -220,15 +220,15 @@ impl App {
         let changed = self.engine.change(id, change, by).await;
         match &changed {
             Ok(_) => self.refusal.forget(),
-            Err(ChangeError::Store(error)) => self.note(error),
+            Err(ChangeError::Store(error)) => self.remember_refusal(error),
             Err(_) => {}
         }
         changed
     }
 
-    fn note(&self, error: &StoreError) {
+    fn remember_refusal(&self, error: &StoreError) {
         if !matches!(error, StoreError::KeyUsed) {
-            self.refusal.note(self.now(), error.to_string());
+            self.refusal.remember(self.now(), error.to_string());
         }
     }
 
@@ -245,12 +245,12 @@ impl App {
 
     /// The zone of `user`, else the server's.
     async fn zone_of(&self, user: &str, now: Timestamp) -> Result<Zone, StoreError> {
-        Ok(self.person(user, now).await?.zone.unwrap_or_else(|| self.zone.clone()))
+        Ok(self.locale_of(user, now).await?.zone.unwrap_or_else(|| self.zone.clone()))
     }
 
     /// The language that `user` is answered in; English for one who has none, or who cannot be read just now.
     async fn lang_of(&self, user: &str) -> Lang {
-        self.person(user, self.now()).await.ok().and_then(|person| person.lang).unwrap_or(Lang::En)
+        self.locale_of(user, self.now()).await.ok().and_then(|locale| locale.lang).unwrap_or(Lang::En)
     }
 
     /// The reminder, with the language that its user is answered in.
@@ -269,27 +269,27 @@ impl App {
         wire::Reminder { understood, ..shown::reminder(view, lang, self.engine.warnings(&view.reminder)) }
     }
 
-    /// What is needed to understand `user`; nothing is known of one without an entry.
-    async fn person(&self, user: &str, now: Timestamp) -> Result<Person, StoreError> {
-        if let Some(person) = self.people.get(user, now) {
-            return Ok(person);
+    /// The zone and language of `user`; a user without an entry has neither.
+    async fn locale_of(&self, user: &str, now: Timestamp) -> Result<Locale, StoreError> {
+        if let Some(locale) = self.locales.get(user, now) {
+            return Ok(locale);
         }
-        let generation = self.people.generation();
-        let person = self.engine.store().user(user).await?.map_or_else(Person::default, Person::from);
-        self.people.put(generation, user.to_owned(), person.clone(), now);
-        Ok(person)
+        let generation = self.locales.generation();
+        let locale = self.engine.store().user(user).await?.map_or_else(Locale::default, Locale::from);
+        self.locales.put(generation, user.to_owned(), locale.clone(), now);
+        Ok(locale)
     }
 }
 
-/// How somebody is understood.
+/// The zone and language in which a user is understood.
 #[derive(Debug, Clone, Default)]
-struct Person {
+struct Locale {
     zone: Option<Zone>,
     /// Their language, if it is one that is understood.
     lang: Option<Lang>,
 }
 
-impl From<User> for Person {
+impl From<User> for Locale {
     fn from(user: User) -> Self {
         Self { zone: user.timezone, lang: user.language.and_then(|tag| tag.parse().ok()) }
     }
@@ -337,7 +337,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// What is answered is somebody's own: no proxy or browser keeps it, and none takes it for something that it runs.
+/// Marks an answer as somebody's own: no proxy or browser may keep it, or take it for a script.
 async fn guarded(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -345,21 +345,21 @@ async fn guarded(mut response: Response) -> Response {
     response
 }
 
-/// Does `work` on a thread of its own when its turn has come. The turn ends with the work, also where the caller has gone away.
-async fn in_turn<T: Send + 'static>(
-    turns: &Arc<Semaphore>,
+/// Does `work` on a thread of its own when there is a free permit. The permit is kept until the work ends, also where the caller has gone away.
+async fn in_queue<T: Send + 'static>(
+    permits: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, tokio::task::JoinError> {
-    let turn = Arc::clone(turns).acquire_owned().await;
+    let permit = Arc::clone(permits).acquire_owned().await;
     let work = move || {
-        let _turn = turn;
+        let _permit = permit;
         work()
     };
     tokio::task::spawn_blocking(work).await
 }
 
 async fn unknown_route(uri: axum::http::Uri) -> Problem {
-    Problem::not_found(format!("there is nothing at {}; the API is under /v1", uri.path()))
+    Problem::not_found(format!("there is nothing at {}; /openapi.json says what there is", uri.path()))
 }
 
 async fn wrong_method(method: axum::http::Method, uri: axum::http::Uri) -> Problem {
@@ -384,8 +384,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     #[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
-    async fn work_keeps_its_turn_when_its_caller_has_gone_away() {
-        let turns = Arc::new(Semaphore::new(1));
+    async fn work_keeps_its_permit_when_its_caller_has_gone_away() {
+        let permits = Arc::new(Semaphore::new(1));
         let ((begun, has_begun), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
         let work = move || {
             begun.send(()).unwrap();
@@ -393,15 +393,15 @@ mod tests {
             let _ = ends.recv();
         };
         let caller = tokio::spawn({
-            let turns = Arc::clone(&turns);
-            async move { in_turn(&turns, work).await }
+            let permits = Arc::clone(&permits);
+            async move { in_queue(&permits, work).await }
         });
         has_begun.recv_timeout(Duration::from_secs(30)).expect("the work begins");
         caller.abort();
         assert!(caller.await.is_err_and(|error| error.is_cancelled()));
-        assert_eq!(turns.available_permits(), 0, "the work goes on, and has its turn");
+        assert_eq!(permits.available_permits(), 0, "the work goes on, and keeps its permit");
         end.send(()).unwrap();
-        in_turn(&turns, || ()).await.expect("the next turn comes when the work has ended");
-        assert_eq!(turns.available_permits(), 1);
+        in_queue(&permits, || ()).await.expect("the next permit comes when the work has ended");
+        assert_eq!(permits.available_permits(), 1);
     }
 }

@@ -17,7 +17,7 @@ const ITEM_BYTES: usize = 512;
 
 /// Reads up to `limit` items with `read`, which takes the cursor to begin at and how many. Returns the items, and the cursor of the next
 /// page if there is one.
-pub(super) async fn gather<T, C, Reading>(
+pub(super) async fn read_page<T, C, Reading>(
     limit: usize,
     mut at: Option<C>,
     read: impl Fn(Option<C>, usize) -> Reading,
@@ -75,7 +75,7 @@ mod tests {
                 let from = at.map_or(0, |at| at + 1);
                 std::future::ready(Ok((from..n.min(from + step)).collect()))
             };
-            let (items, next) = gather(limit, at, read, |_| bytes, |item: &usize| *item).await.unwrap();
+            let (items, next) = read_page(limit, at, read, |_| bytes, |item: &usize| *item).await.unwrap();
             assert_eq!(items, (expected..expected + items.len()).collect::<Vec<_>>());
             expected += items.len();
             sizes.push(items.len());

@@ -8,6 +8,7 @@ use axum::response::Response;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::{self, TEXT_MAX};
 use punctual_core::schedule::parse_instant;
+use punctual_core::steps::Steps;
 
 use super::App;
 use super::auth::Caller;
@@ -37,13 +38,16 @@ pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Inp
     let user = asked.user.unwrap_or_else(|| caller.default_user().to_owned());
     caller.must_be(&user)?;
     let clock = app.now();
-    let person = app.person(&user, clock).await?;
-    let lang = lang.or(person.lang);
-    let zone = zone.or(person.zone).unwrap_or_else(|| app.zone.clone());
+    let locale = app.locale_of(&user, clock).await?;
+    let lang = lang.or(locale.lang);
+    let zone = zone.or(locale.zone).unwrap_or_else(|| app.zone.clone());
     let now = asked.now.map(|now| parse_instant(&now, &zone, clock)).transpose();
     let now = now.map_err(|problem| Invalid::new("now", problem))?.unwrap_or(clock);
     let is_long = text.len() > LONG_BYTES;
-    let understand = move || Understood::of(phrase::parse(&text, lang, &zone, now), &zone, now);
+    let understand = move || {
+        let steps = Steps::of_request(1);
+        Understood::of(phrase::parse_within(&text, lang, &zone, now, &steps), &zone, now, &steps)
+    };
     let understood = if is_long { app.aside(understand).await? } else { understand() };
     Ok(shown::answer(StatusCode::OK, &understood))
 }

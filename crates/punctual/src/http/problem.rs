@@ -72,7 +72,7 @@ impl Problem {
         this
     }
 
-    /// What is answered when a request whose answer cannot be kept comes again.
+    /// The answer to a repeated request whose first answer could not be kept.
     pub(super) fn instead(&self) -> Instead {
         let body = serde_json::to_string(&self.0.document).expect("texts and numbers always become JSON");
         Instead(Answer { status: self.0.document.status, body })

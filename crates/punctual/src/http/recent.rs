@@ -1,4 +1,4 @@
-//! What was looked up a moment ago.
+//! A cache of what was looked up a moment ago.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ impl<K: Eq + Hash + AsRef<[u8]>, V: Clone> Recent<K, V> {
         Self { entries, generation: AtomicU64::new(0), believed_for_seconds, entries_max }
     }
 
-    /// What is believed about `key` at `now`.
+    /// The value that is still believed of `key` at `now`.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q, now: Timestamp) -> Option<V>
     where
         K: Borrow<Q>,
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!((recent.get("a", at(100)), recent.get("c", at(100))), (None, Some(1)));
     }
     #[test]
-    fn what_is_kept_is_bounded_in_bytes() {
+    fn the_cache_is_bounded_in_bytes() {
         let now = Timestamp::UNIX_EPOCH;
         let recent: Recent<String, u32> = Recent::new(10, usize::MAX);
         recent.put(recent.generation(), "x".repeat(1024 * 1024), 1, now);

@@ -14,14 +14,14 @@ use punctual_core::steps::Steps;
 use punctual_core::store::{self, By, ReminderView, Said};
 use serde_json::Value;
 
-use super::asked::{self, Asked, Made, NewReminder, Speaker};
+use super::asked::{self, Asked, Made, Speaker, Unsaid};
 use super::auth::{Caller, Writer};
 use super::idempotency::Repeated;
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
 use super::shown;
-use super::{App, Person};
+use super::{App, Locale};
 use crate::wire::read::{self, WHOLE};
 use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, UserQuery};
 
@@ -74,17 +74,17 @@ pub(super) async fn made_from(
     let mut asked = Asked::read(value)?;
     let user = asked.user.take().unwrap_or_else(|| caller.default_user().to_owned());
     caller.must_be(&user)?;
-    let person = match asked.timezone.is_none() || asked.is_sentence() {
-        true => app.person(&user, now).await?,
-        false => Person::default(),
+    let locale = match asked.timezone.is_none() || asked.is_sentence() {
+        true => app.locale_of(&user, now).await?,
+        false => Locale::default(),
     };
-    let timezone = asked.timezone.take().or(person.zone).unwrap_or_else(|| app.zone.clone());
+    let timezone = asked.timezone.take().or(locale.zone).unwrap_or_else(|| app.zone.clone());
     let id = ReminderId::new(now, app.engine.random().ten());
     let (is_heavy, steps) = (asked.is_heavy(), Arc::clone(steps));
-    let new = NewReminder { id, user, timezone, retries_max: app.retries_max, now, steps };
+    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now, steps };
     let make = move || {
-        asked.understand(&Speaker { lang: person.lang, zone: &new.timezone, now, steps: &new.steps })?;
-        Ok(asked.reminder(new)?)
+        asked.understand(&Speaker { lang: locale.lang, zone: &unsaid.timezone, now, steps: &unsaid.steps })?;
+        Ok(asked.reminder(unsaid)?)
     };
     if is_heavy { app.aside(make).await? } else { make() }
 }
@@ -125,7 +125,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
     let read = |before, limit| app.engine.store().reminders(store::ReminderQuery { before, limit, ..query.clone() });
     let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
-    let (views, next) = pages::gather(limit, before, read, bytes_of, |view| view.reminder.id).await?;
+    let (views, next) = pages::read_page(limit, before, read, bytes_of, |view| view.reminder.id).await?;
     let next_cursor = next.map(|id| id.to_string());
     let mut reminders = Vec::with_capacity(views.len());
     for view in &views {
@@ -279,7 +279,7 @@ async fn snooze(
         (None, Some(until)) => {
             // A local time means the reminder's own zone.
             let reminder = seen(app, caller, id).await?.reminder;
-            let lang = app.person(&reminder.user, now).await?.lang;
+            let lang = app.locale_of(&reminder.user, now).await?.lang;
             let until = parse_until(&until, lang, &reminder.timezone, now);
             Ok(until.map_err(|problem| Invalid::new("until", problem))?)
         }

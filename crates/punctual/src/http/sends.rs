@@ -1,4 +1,4 @@
-//! What was sent of what was imported, for comparing with the system it came from.
+//! The sends of imported reminders, to compare them with those of the system they came from.
 
 use std::sync::Arc;
 
@@ -41,9 +41,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     };
     let after: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
     let read = |after, limit| app.engine.store().imported(ImportedQuery { after, limit, ..query.clone() });
-    // Its runs are what is shown; the reminder is what is read.
+    // The answer shows runs; the page is read by reminders.
     let bytes_of = |one: &Imported| pages::bytes_of(&one.reminder) + one.runs.len() * 128;
-    let (found, next) = pages::gather(limit, after, read, bytes_of, |one| one.reminder.id).await?;
+    let (found, next) = pages::read_page(limit, after, read, bytes_of, |one| one.reminder.id).await?;
     let next_cursor = next.map(|id| id.to_string());
     let page = Sends { reminders: found.into_iter().map(send).collect(), next_cursor };
     Ok(shown::answer(StatusCode::OK, &page))

@@ -1,4 +1,4 @@
-//! What this server assumes where nobody says.
+//! The zone and language that this server assumes where nobody names any.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use super::problem::Problem;
 use super::{App, BELIEVED_FOR_SECONDS, shown};
 use crate::wire::Stats;
 
-/// How long whoever must not be kept waiting waits for new counts.
+/// How long a caller that must be answered soon, such as `/metrics`, waits for new counts.
 const LATEST_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// What was counted, and when.
@@ -66,7 +66,7 @@ impl Cached {
         Ok(counted)
     }
 
-    /// The newest counts there are within a second, however old. Counting goes on when it takes longer, for whoever asks next.
+    /// The newest counts there are within a second, however old. Counting goes on when it takes longer, for the next caller.
     pub(super) async fn latest(&self, app: &Arc<App>) -> Option<Arc<Counted>> {
         let counted = async {
             if self.counting.try_lock().is_err() {
@@ -75,7 +75,7 @@ impl Cached {
                 return;
             }
             let app = Arc::clone(app);
-            // Whether it worked is seen by the age of what is there afterwards.
+            // The age of the counts shows afterwards whether it worked.
             let _ = tokio::spawn(async move { app.stats.get(&app).await.map(drop) }).await;
         };
         if !self.last().is_some_and(|last| last.is_fresh(app.now())) {

@@ -29,7 +29,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
             let after = params.get("cursor").map(str::to_owned);
             let read = |after, limit| app.engine.store().users(after, limit);
             let bytes_of = |user: &user::User| user.addresses.iter().map(|to| to.address.len()).sum();
-            pages::gather(limit, after, read, bytes_of, |user| user.id.clone()).await?
+            pages::read_page(limit, after, read, bytes_of, |user| user.id.clone()).await?
         }
     };
     let now = app.now();
@@ -78,7 +78,7 @@ pub(super) async fn put(
         user.created_at = before.created_at;
     }
     app.engine.put_user(user.clone()).await?;
-    app.people.forget();
+    app.locales.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     let now = user.updated_at;
     Ok(shown::answer(status, &shown::user(user, now)))
@@ -98,7 +98,7 @@ pub(super) async fn delete(
     if !app.engine.delete_user(&id).await? {
         return Err(no_such_user());
     }
-    app.people.forget();
+    app.locales.forget();
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

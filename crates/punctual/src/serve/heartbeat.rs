@@ -1,7 +1,7 @@
 //! The dead-man's switch: a monitor outside is told that everything works, for as long as it does.
 //!
 //! Silence is the alarm. So the monitor is not called while the store fails, while something is overdue, while a receiver only
-//! fails, and after a delivery was given up: whoever watches then learns of it even if this process can tell nobody.
+//! fails, and after a delivery was given up: the person who watches then learns of it even if this process can tell nobody.
 //!
 //! All nodes of a team call one monitor, so a node that works must not speak over one that does not. What is overdue and what was
 //! given up is therefore asked of the store, where it is the same for all.

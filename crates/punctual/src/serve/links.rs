@@ -14,7 +14,7 @@ pub(crate) struct LocalLinks {
 }
 
 impl LocalLinks {
-    /// What the links of a server at `url` are, where nobody has said how others reach it.
+    /// Whether links of a server at `url` lead to its own machine only, because no `public_url` is set.
     pub(crate) fn of(config: &Config, url: &str) -> Option<Self> {
         if config.public_url.is_some() || !is_local(url) {
             return None;

@@ -12,7 +12,7 @@ mod heartbeat;
 /// Links in messages that lead nowhere but to this machine.
 pub(crate) mod links;
 
-/// What ends the server.
+/// The signals that end the server.
 mod signals;
 
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     tracing::info!("{signal}: stopping; again to stop at once");
     tokio::spawn(signals.next_exits());
     drop(place);
-    // Whoever receives it may be gone already, if the listener failed.
+    // The receiver may be gone already, if the listener failed.
     let _ = stop.send(true);
     if within(&*clock, REQUESTS_GRACE, serving).await.is_none() {
         tracing::warn!("some requests did not end in time");
@@ -158,7 +158,7 @@ async fn open_database(database: &Database, machine: &Machine) -> anyhow::Result
     Ok(Opened::Sqlite(Arc::new(SqliteStore::open(path, sqlite::Options::default())?)))
 }
 
-/// Tells whoever calls punctual's functions in SQL what this server would accept.
+/// Publishes what this server accepts, for the checks of punctual's functions in SQL.
 async fn publish(store: &PostgresStore, config: &Config, channels: &BTreeMap<String, Arc<dyn Channel>>) {
     let published = Published {
         channels: channels.iter().map(published).collect(),
@@ -278,7 +278,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
     let defaults = Settings::default();
     let node = match &config.database {
         Database::Sqlite(_) => defaults.node.clone(),
-        // Where others may lease, too, a name that no other process has had: what is leased under it is this one's alone.
+        // Where other nodes may lease, too, a name that no other process has had: leases under it are this process's alone.
         Database::Postgres { .. } => {
             let [a, b, c, d, ..] = random.ten();
             format!("{}-{a:02x}{b:02x}{c:02x}{d:02x}", std::process::id())

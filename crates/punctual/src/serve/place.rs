@@ -1,7 +1,7 @@
 //! Where the running server is found, for the command line on the same machine, and a key to it.
 //!
 //! The key is made at the start and ends with the process. So a file that a killed server left behind opens nothing, and
-//! whoever listens in its place is given nothing of worth: the admin's own key stays in the data directory.
+//! a stranger who listens in its place gets nothing of worth: the admin's own key stays in the data directory.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Drop for Place {
     }
 }
 
-/// What the server that was last started on a data directory, and did not say that it stopped, says of itself.
+/// What a server wrote about itself when it started on a data directory; it removes this when it stops.
 pub(crate) struct Announced {
     pub(crate) url: String,
     /// Opens that server, for as long as it runs.

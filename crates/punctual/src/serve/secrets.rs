@@ -34,13 +34,13 @@ const KEY_LENGTH_MIN: usize = 16;
 /// How often a node says that it still uses its admin key. The database believes it for a day.
 const KEY_SHARED_EVERY: Duration = Duration::from_secs(3600);
 
-/// What proves who somebody is.
+/// The secrets and the key that prove who somebody is.
 pub(super) struct Secrets {
     pub(super) admin: AdminKey,
     pub(super) webhook: webhook::Secret,
     /// Proves the answer links.
     pub(super) link: Secret,
-    /// What other nodes may know of the secrets, to see whether theirs are the same.
+    /// Fingerprints of the secrets, by which other nodes see whether theirs are the same.
     pub(super) shared: Shared,
 }
 
@@ -140,7 +140,7 @@ struct Wanted<'a> {
     set: Option<&'a Secret>,
     /// Where it is kept, in the data directory.
     file: &'static str,
-    /// Refuses what cannot be one, before others get it.
+    /// Refuses a text that cannot be such a secret, before other nodes get it.
     check: fn(&Secret) -> anyhow::Result<()>,
 }
 

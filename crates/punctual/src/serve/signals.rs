@@ -1,4 +1,4 @@
-//! What ends the server: the first signal asks it to stop, the second ends it at once.
+//! The signals that end the server: the first asks it to stop, the second ends it at once.
 
 use std::io;
 

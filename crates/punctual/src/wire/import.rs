@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use punctual_core::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::reminder::ReminderInput;
-use super::word::{OccurrenceState, ReminderStatus};
+use super::word::{OccurrenceState, ReminderStatus, Word};
 
 /// Items of another system that this server takes over.
 pub(crate) type ImportInput = Import<Item>;
@@ -47,8 +48,7 @@ pub(crate) struct ImportItem<R = ReminderInput> {
 }
 
 /// What became of one item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImportOutcome {
     /// It is a reminder now.
     Created,
@@ -66,11 +66,18 @@ pub(crate) enum ImportOutcome {
     Active,
 }
 
+words!(ImportOutcome as "outcome" {
+    "created" => Created, "new" => New, "exists" => Exists, "refused" => Refused, "absent" => Absent, "over" => Over, "active" => Active,
+});
+
+type Outcome = Word<ImportOutcome>;
+
 /// One item, and what became of it.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ImportedItem {
     pub(crate) key: String,
-    pub(crate) outcome: ImportOutcome,
+    /// What became of it.
+    pub(crate) outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,4 +129,21 @@ pub(crate) struct Sends {
     pub(crate) reminders: Vec<Send>,
     /// Begins the next page; null on the last.
     pub(crate) next_cursor: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_outcome_of_a_newer_server_is_kept_as_it_came() {
+        for (word, is_known) in [("exists", true), ("merged", false)] {
+            let said = json!({ "key": "7", "outcome": word });
+            let item: ImportedItem = serde_json::from_value(said.clone()).unwrap();
+            assert_eq!(item.outcome == ImportOutcome::Exists, is_known);
+            assert_eq!(serde_json::to_value(&item).unwrap(), said);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What goes over the wire: requests and answers of the API, as the server and its clients both know them.
+//! Requests and answers of the API, as types that the server and its clients share.
 //!
 //! An answer is written and read by serde. A request is read by [`read`], which names the field that is wrong. What a field means is decided
 //! behind the door, so these types hold words and instants, and nothing is checked here but its kind.

@@ -38,12 +38,14 @@ pub(crate) struct ReminderInput {
     pub(crate) name: Option<Option<String>>,
     /// When it is due.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::ScheduleInput>)]
     pub(crate) schedule: Option<Schedule>,
     /// The zone its local times are meant in, by name or offset; without it the user's, else the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timezone: Option<String>,
     /// How urgent it is; `normal` if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::PriorityInput>)]
     pub(crate) priority: Option<Priority>,
     /// Where to send it, in order of preference. The user's other addresses come after.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +77,7 @@ pub(crate) struct ReminderInput {
     pub(crate) misfire: Option<MisfireInput>,
     /// What to do when nobody knows whether a send arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::OnUnknownInput>)]
     pub(crate) on_unknown: Option<OnUnknown>,
     /// What made it, such as `cli`; `api` if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,7 +201,8 @@ pub(crate) struct Reminders<'a> {
 }
 
 /// Reminders to be made in one transaction.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the server reads each item by itself, so this only describes the body")]
 pub(crate) struct Batch {
     /// Up to 10,000.

@@ -1,37 +1,44 @@
 //! How the wire's types describe themselves where their shape does not say it.
+//!
+//! A request is described as it is read: with the words that there are and with no other field. An answer is described so that a client
+//! which was generated from the description also reads the answers of a later version, which may have more fields and more words. So
+//! an answer has no `enum`: its words are `examples` of a text, and a field that says of what kind an object is stands beside all fields
+//! that any kind has. Of `anyOf` an `enum` and a text, which JSON Schema also allows, some generators make the `enum` alone.
 
 use std::any::type_name;
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
+use punctual_core::reminder;
+use punctual_core::user::Except;
 use punctual_core::words::Words;
-use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::either::{AddressInput, MisfireInput, Span};
-use super::reminder::Schedule;
-use super::word::{MisfirePolicy, Word};
+use super::word::Word;
+
+/// Objects of several kinds.
+mod kinds;
+
+pub(super) use self::kinds::ScheduleInput;
 
 /// Where to send, in an answer: core's own type.
 pub(super) enum Address {}
 
 impl PartialSchema for Address {
     fn schema() -> RefOr<Schema> {
-        object(
-            &[
-                ("channel", text("The channel's name, such as `webhook`.")),
-                ("address", text("The person's place in it.")),
-            ],
-            &["channel", "address"],
-        )
+        address().required("channel").required("address").into()
     }
 }
 
 impl ToSchema for Address {}
 
+/// A word in an answer.
 impl<T: Words> PartialSchema for Word<T> {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(T::WORDS.iter().copied())).into()
+        word(T::WORDS).into()
     }
 }
 
@@ -39,6 +46,26 @@ impl<T: Words> ToSchema for Word<T> {
     /// The name of core's enum.
     fn name() -> Cow<'static, str> {
         type_name::<T>().rsplit("::").next().unwrap_or_default().into()
+    }
+}
+
+/// A word in a request: one of those that there are.
+pub(super) struct Choice<T>(PhantomData<T>);
+
+pub(super) type PriorityInput = Choice<reminder::Priority>;
+pub(super) type OnUnknownInput = Choice<reminder::OnUnknown>;
+pub(super) type QuietExceptInput = Choice<Except>;
+type MisfirePolicyInput = Choice<reminder::MisfirePolicy>;
+
+impl<T: Words> PartialSchema for Choice<T> {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(T::WORDS.iter().copied())).into()
+    }
+}
+
+impl<T: Words> ToSchema for Choice<T> {
+    fn name() -> Cow<'static, str> {
+        format!("{}Input", Word::<T>::name()).into()
     }
 }
 
@@ -52,12 +79,8 @@ impl ToSchema for Span {}
 
 impl PartialSchema for AddressInput {
     fn schema() -> RefOr<Schema> {
-        let fields = [
-            ("channel", text("The channel's name, such as `webhook`.")),
-            ("address", text("The person's place in it.")),
-        ];
         let either = OneOfBuilder::new().item(text("`channel:address`, such as `webhook:https://example.org/hook`."));
-        either.item(object(&fields, &["channel"])).description(Some("Where to send.")).into()
+        either.item(closed(address().required("channel"))).description(Some("Where to send.")).into()
     }
 }
 
@@ -65,81 +88,34 @@ impl ToSchema for AddressInput {}
 
 impl PartialSchema for MisfireInput {
     fn schema() -> RefOr<Schema> {
-        let policy = || Ref::from_schema_name(<MisfirePolicy as ToSchema>::name());
+        let policy = || Ref::from_schema_name(MisfirePolicyInput::name());
         let full = ObjectBuilder::new().property("policy", policy()).property("within", Span::schema());
-        OneOfBuilder::new()
-            .item(policy())
-            .item(full.additional_properties(Some(AdditionalProperties::FreeForm(false))))
-            .into()
+        OneOfBuilder::new().item(policy()).item(closed(full)).into()
     }
 }
 
 impl ToSchema for MisfireInput {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((<MisfirePolicy as ToSchema>::name().into(), MisfirePolicy::schema()));
+        schemas.push((MisfirePolicyInput::name().into(), MisfirePolicyInput::schema()));
     }
 }
 
-impl PartialSchema for Schedule {
-    fn schema() -> RefOr<Schema> {
-        let texts = || ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
-        let bounds = |kind: ObjectBuilder| {
-            let except = texts()
-                .description(Some("Not on these: `weekends`, `sat`, `july`, `2026-12-25`, `2026-12-24/2027-01-06`."));
-            kind.property("starts_at", text("Nothing before this."))
-                .property("ends_at", text("Nothing after this."))
-                .property(
-                    "count",
-                    ObjectBuilder::new().schema_type(Type::Integer).description(Some("How many times at most.")),
-                )
-                .property("except", except)
-        };
-        let time = || text("A time of day such as `08:00`.");
-        let interval = kind("interval", &[("every", text("A span such as `2h`."))])
-            .property("anchor", text("`start`, or `ack`: counted from the last answer."))
-            .property("origin", text("Since when it is counted."));
-        let smart = kind("smart", &[])
-            .property(
-                "text",
-                text("Words such as `workdays at 8, weekends at 10`; what was made of calendar rules has none."),
-            )
-            .property("rules", texts().description(Some("The same as rules of RFC 5545; the server works them out.")))
-            .property("dates", texts().description(Some("Single days beside the rules.")))
-            .property("anchor", text("The local time the rules are counted from."));
-        let weekly = kind("weekly", &[("time", time())]).property("days", texts()).required("days");
-        let once = kind(
-            "once",
-            &[("at", text("An instant, a span from now such as `5m`, or words such as `tomorrow at 8`."))],
-        );
-        [
-            interval,
-            kind("daily", &[("time", time())]),
-            weekly,
-            kind("cron", &[("expr", text("A cron expression such as `0 8 * * 1-5`."))]),
-            smart,
-            kind("rrule", &[("ical", text("The lines of a calendar entry (RFC 5545)."))]),
-        ]
-        .into_iter()
-        .fold(OneOfBuilder::new().item(once), |either, kind| either.item(bounds(kind)))
-        .description(Some("When a reminder is due."))
-        .into()
-    }
+/// An object with an address.
+fn address() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .property("channel", text("The channel's name, such as `webhook`."))
+        .property("address", text("The person's place in it."))
 }
 
-impl ToSchema for Schedule {}
-
-/// A type of schedules with the fields that it must have.
-fn kind(name: &str, fields: &[(&str, Object)]) -> ObjectBuilder {
-    let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([name]));
-    let kind = ObjectBuilder::new().property("type", word).required("type");
-    let kind = kind.additional_properties(Some(AdditionalProperties::FreeForm(false)));
-    fields.iter().fold(kind, |kind, (field, schema)| kind.property(*field, schema.clone()).required(*field))
+/// An object of a request: a field that it does not name is refused.
+fn closed(object: ObjectBuilder) -> ObjectBuilder {
+    object.additional_properties(Some(AdditionalProperties::FreeForm(false)))
 }
 
-fn object(fields: &[(&str, Object)], required: &[&str]) -> RefOr<Schema> {
-    let object = ObjectBuilder::new().additional_properties(Some(AdditionalProperties::FreeForm(false)));
-    let object = fields.iter().fold(object, |object, (field, schema)| object.property(*field, schema.clone()));
-    required.iter().fold(object, |object, field| object.required(*field)).into()
+/// A word of an answer.
+fn word(known: &[&str]) -> Object {
+    let object = ObjectBuilder::new().schema_type(Type::String).examples(known.iter().copied());
+    object.description(Some("One of the examples; a later version may know more words.")).build()
 }
 
 fn text(description: &str) -> Object {

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use punctual_core::phrase::{Meaning, Parsed};
 use punctual_core::schedule::Schedule;
+use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::reminder::Schedule as ScheduleJson;
@@ -36,7 +38,7 @@ pub(crate) struct ParseInput {
 }
 
 /// What was understood. Instants have their local offset.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(crate) enum Understood {
     /// One instant.
@@ -93,11 +95,14 @@ pub(crate) enum Understood {
         /// A sentence for the person who wrote it.
         reason: String,
     },
+    /// A kind that only a newer server knows, as it came.
+    #[serde(untagged)]
+    Other(Map<String, Value>),
 }
 
 impl Understood {
-    /// `parsed` as it is shown to somebody in `zone` at `now`.
-    pub(crate) fn of(parsed: Parsed, zone: &Zone, now: Timestamp) -> Self {
+    /// `parsed` as it is shown to somebody in `zone` at `now`. Where the request has few `steps` left, fewer runs are shown.
+    pub(crate) fn of(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &Steps) -> Self {
         let summary = parsed.summary(zone);
         let Parsed { meaning, rest, lang } = parsed;
         let (exact, lang) = (|at| exact(at, zone), lang.tag().into());
@@ -106,7 +111,7 @@ impl Understood {
                 Self::Instant { at: exact(at), grain: grain.word().into(), rest, summary, lang }
             }
             Meaning::Recurring(schedule) => Self::Recurring {
-                next: runs(&schedule, zone, now).map(exact).collect(),
+                next: runs(&schedule, zone, now, steps).map(exact).collect(),
                 schedule: ScheduleJson(schedule.to_json()),
                 rest,
                 summary,
@@ -122,9 +127,9 @@ impl Understood {
 }
 
 /// The first runs of `schedule` after `now`, as many as are shown.
-pub(crate) fn runs(schedule: &Schedule, zone: &Zone, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+pub(crate) fn runs(schedule: &Schedule, zone: &Zone, now: Timestamp, steps: &Steps) -> impl Iterator<Item = Timestamp> {
     let count = schedule.count.map_or(NEXT_MAX, |count| NEXT_MAX.min(usize::try_from(count).unwrap_or(NEXT_MAX)));
-    let next = move |after: &Timestamp| schedule.next_after(zone, *after);
+    let next = move |after: &Timestamp| schedule.next_within(zone, *after, steps);
     std::iter::successors(next(&now), next).take(count)
 }
 

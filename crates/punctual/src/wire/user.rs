@@ -50,6 +50,7 @@ pub(crate) struct QuietHoursInput {
     pub(crate) to: Option<String>,
     /// The least priority that may disturb them all the same; `critical` if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::QuietExceptInput>)]
     pub(crate) except: Option<QuietExcept>,
     /// Whether what waited is told in one message.
     #[serde(skip_serializing_if = "Option::is_none")]

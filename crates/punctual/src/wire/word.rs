@@ -1,7 +1,5 @@
 //! Words of a fixed list, as they go over the wire.
 
-use std::fmt;
-
 use punctual_core::invalid::Invalid;
 use punctual_core::occurrence::{self, StateKind, Why};
 use punctual_core::reminder;
@@ -58,12 +56,6 @@ impl<T: Words> From<T> for Word<T> {
 impl<T: PartialEq> PartialEq<T> for Word<T> {
     fn eq(&self, other: &T) -> bool {
         matches!(self, Self::Known(value) if value == other)
-    }
-}
-
-impl<T: Words> fmt::Display for Word<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -12,7 +12,7 @@ use crate::receiver::Receiver;
 use crate::sizes::{self, Dice};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_network_does_every_reminder_has_one_effect() {
+async fn every_reminder_has_one_effect_on_any_bad_network() {
     let chaos = sizes::bad_network();
     let sizes::Chaos { nodes, reminders, over } = chaos;
     let Some(mut cluster) = Cluster::new() else { return };
@@ -37,7 +37,7 @@ async fn whatever_the_network_does_every_reminder_has_one_effect() {
         let toward = [Toward::Server, Toward::Client, Toward::Both][dice.roll(3)];
         match dice.roll(6) {
             0 => proxy.delay(toward, dice.millis(1, 150)),
-            1 => proxy.hold(toward),
+            1 => proxy.withhold(toward),
             2 => proxy.swallow(toward),
             3 => proxy.cut(),
             4 => {

@@ -5,7 +5,7 @@ use punctual_testkit::servers::Postgres;
 use crate::common::Home;
 
 #[test]
-fn what_is_measured_with_several_nodes_adds_up() {
+fn the_figures_of_several_nodes_add_up() {
     let Some(postgres) = Postgres::start() else { return };
     let database = postgres.new_database(None);
     let url = postgres.url(&database);
@@ -29,7 +29,7 @@ fn what_is_measured_with_several_nodes_adds_up() {
     for way in ["told", "quiet", "later", "no_trigger"] {
         assert!(notify[way]["commits_per_second"].as_f64() > Some(0.0), "{notify}");
     }
-    // Nothing of it is left.
+    // The bench leaves no run that is still to come.
     assert_eq!(postgres.sql(&database, "select count(*) from punctual.occurrence where wake_at is not null"), "0");
 }
 
@@ -54,7 +54,7 @@ fn the_cost_of_a_reminder_is_counted_on_both_stores() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_said() {
+fn a_bench_says_what_it_cannot_measure() {
     let home = Home::new();
     let bench = |args: &[&str]| home.run_alone(&[&["bench"], args].concat());
     bench(&["failover"]).fails(1, &["failover", "--database postgres://"]);

@@ -1,4 +1,4 @@
-//! What was asked for, compared with what arrived.
+//! Compares the reminders that were asked for with those that arrived.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::receiver::Arrival;
 
-/// What was acknowledged: each reminder and when it is due.
+/// The reminders that a node has acknowledged, and when each is due.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Books {
     pub(crate) due: BTreeMap<String, Timestamp>,

@@ -12,7 +12,7 @@ use crate::receiver::Receiver;
 use crate::sizes::{self, Dice};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_node_has_claimed_is_cancelled_or_sent_and_never_both() {
+async fn a_run_that_another_node_has_claimed_is_cancelled_or_sent_and_never_both() {
     let Some(mut cluster) = Cluster::new() else { return };
     let one_by_one = [("PUNCTUAL_WEBHOOK_CONCURRENCY", "1")];
     let nodes = [cluster.add(&one_by_one), cluster.add(&one_by_one)];
@@ -24,12 +24,12 @@ async fn what_another_node_has_claimed_is_cancelled_or_sent_and_never_both() {
     // One request of each node; the rest is claimed and waits behind them.
     soon(receiver.until(|arrivals| arrivals.len() == 2)).await;
     cluster
-        .until("all are claimed", || nodes.iter().map(|node| cluster.held_by(*node).len()).sum::<usize>() == 20)
+        .until("all are claimed", || nodes.iter().map(|node| cluster.leased_by(*node).len()).sum::<usize>() == 20)
         .await;
 
     let mut cancelled = BTreeSet::new();
     for holder in nodes {
-        for id in cluster.held_by(holder) {
+        for id in cluster.leased_by(holder) {
             let other = 1 - holder;
             let (status, body) = cluster.nodes[other].call(Method::DELETE, &format!("/v1/reminders/{id}"), None).await;
             match status.as_u16() {
@@ -76,7 +76,7 @@ async fn a_cancel_that_races_with_the_instant_succeeds_or_says_that_it_is_too_la
     assert!(!cancelled.is_empty(), "a cancel well before the instant succeeds");
 }
 
-/// What was cancelled never comes; everything else comes once.
+/// A cancelled reminder never comes; every other comes once.
 async fn check(cluster: &Cluster, receiver: &Receiver, books: &mut Books, cancelled: &BTreeSet<String>) {
     let all = books.due.len();
     books.due.retain(|id, _| !cancelled.contains(id));

@@ -33,7 +33,7 @@ pub(crate) struct Node {
     home: Home,
     env: Vec<(String, String)>,
     server: Option<Server>,
-    /// What stands between it and the database, where something does.
+    /// The proxy between it and the database, if there is one.
     pub(crate) proxy: Option<Proxy>,
 }
 
@@ -106,14 +106,14 @@ impl Cluster {
         text.parse().unwrap_or_else(|_| panic!("`{text}` is no number: {sql}"))
     }
 
-    /// The reminders that this node holds leases for.
-    pub(crate) fn held_by(&self, node: usize) -> Vec<String> {
+    /// The reminders that this node has leases for.
+    pub(crate) fn leased_by(&self, node: usize) -> Vec<String> {
         // A node's name begins with its process's id.
         let pid = self.nodes[node].server().pid();
-        self.held_by_pid(pid)
+        self.leased_by_pid(pid)
     }
 
-    pub(crate) fn held_by_pid(&self, pid: u32) -> Vec<String> {
+    pub(crate) fn leased_by_pid(&self, pid: u32) -> Vec<String> {
         let sql = format!(
             "select reminder_id from punctual.occurrence where state = 'processing' and node like '{pid}-%' order by 1"
         );
@@ -225,7 +225,7 @@ impl Node {
         created.zip(wanted).map(|(reminder, (_, at))| (reminder["id"].as_str().unwrap().to_owned(), *at)).collect()
     }
 
-    /// What it says about its own state, whether it is ready or not.
+    /// The node's answer about its own state, whether it is ready or not.
     pub(crate) async fn readiness(&self) -> Value {
         self.call(Method::GET, "/readyz", None).await.1
     }

@@ -54,7 +54,7 @@ async fn nothing_is_lost_when_the_database_stops_and_delivering_goes_on_at_once(
     for _ in 0..n_stops {
         cluster.clock.pause(dice.millis(800, 1_500)).await;
         cluster.postgres.stop_immediately();
-        // What was claimed ahead has been sent when it comes back.
+        // The runs that were claimed ahead have been sent when the database comes back.
         cluster.clock.pause(dice.millis(400, 900)).await;
         cluster.postgres.start_again();
         let ready_at = cluster.clock.now();
@@ -95,7 +95,7 @@ async fn nothing_is_lost_when_the_database_stops_and_delivering_goes_on_at_once(
     assert!(again.iter().chain(&taken_again).all(|span| *span <= AGAIN_WITHIN), "{again:?} {taken_again:?}");
 }
 
-/// What came of a client's requests.
+/// The answers to a client's requests.
 #[derive(Default)]
 struct Called {
     created: Vec<(String, Timestamp)>,

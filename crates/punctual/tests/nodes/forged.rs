@@ -26,13 +26,13 @@ const SAY: &str = "do $say$ declare line text; begin \
     perform pg_notify('punctual', line); commit; end loop; end $say$";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_stranger_says_to_the_nodes_nothing_is_late_lost_or_early() {
+async fn a_strangers_notifications_make_no_reminder_late_lost_or_early() {
     let Some(mut cluster) = Cluster::of(2) else { return };
     cluster.until_divided().await;
     cluster.sql("create role stranger login");
     let url = cluster.postgres.url(&cluster.database).replace("punctual@", "stranger@");
     let stranger = Session::open(&url, &machine()).await.unwrap();
-    for table in ["node", "occurrence", "hold", "recall"] {
+    for table in ["node", "occurrence", "throttle", "recall"] {
         let denied = stranger.texts(&format!("select 'x' from punctual.{table}")).await.unwrap_err().to_string();
         assert!(denied.contains("permission denied"), "{table}: {denied}");
     }
@@ -87,14 +87,14 @@ async fn whatever_a_stranger_says_to_the_nodes_nothing_is_late_lost_or_early() {
     }
 }
 
-/// What a stranger can make up: every kind there is and was, and nonsense.
+/// Notifications that a stranger can make up: of every kind, with words behind it and without, and nonsense.
 fn forged(host: &str) -> Vec<String> {
     let mut said: Vec<String> =
-        ["look", "left", "hold", "recall", "beat", "wake", "", "x", "drop table"].map(String::from).into();
+        ["look", "left", "throttle", "recall", "beat", "wake", "", "x", "drop table"].map(String::from).into();
     for wait in ["18446744073709551615", "86400000000", "-1"] {
         for name in [host, "", "127.0.0.1"] {
-            said.push(format!("hold receiver {wait} webhook {name}"));
-            said.push(format!("hold address {wait} webhook {name}"));
+            said.push(format!("throttle receiver {wait} webhook {name}"));
+            said.push(format!("throttle address {wait} webhook {name}"));
         }
     }
     said.push("recall 01890000-0000-7000-8000-000000000000".into());
@@ -108,7 +108,7 @@ fn forged(host: &str) -> Vec<String> {
     let many: Vec<_> = (0..330).map(|n| format!("{}:{}", n % 256, now.as_microsecond() + n * 10_000)).collect();
     said.push(format!("wake {}", many.join(" ")));
     said.push("x".repeat(7_999));
-    said.push(format!("hold receiver 60000000 webhook {}", "h".repeat(7_900)));
+    said.push(format!("throttle receiver 60000000 webhook {}", "h".repeat(7_900)));
     said.extend((0..50).map(|n| format!("nonsense {n}")));
     said
 }

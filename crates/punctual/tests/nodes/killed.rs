@@ -59,7 +59,7 @@ async fn nodes_come_and_go_and_every_reminder_has_one_effect() {
     let verdict = books.compare(&receiver.arrivals());
     println!("{nodes} nodes, {n_kills} kills, {n_stops} stops, {n_starts} starts: {verdict}");
     verdict.holds();
-    // What was claimed by one that died after another can be late by more than one lease; left alone, by one at most.
+    // A run that two nodes claimed before they died one after the other can be late by more than one lease; any other by one at most.
     let waited = cluster.clock.now().duration_since(over_at);
     assert!(waited <= SignedDuration::try_from(LEASE_AND_A_LITTLE).unwrap(), "{waited:?} after the last kill");
     assert_eq!(verdict.n_effects, reminders);
@@ -88,14 +88,14 @@ async fn a_dead_nodes_work_is_done_by_others() {
     let killed_at = cluster.clock.now();
     // The other node's are answered now; what the dead one had asked is lost with it.
     receiver.open_gate();
-    let claimed: BTreeSet<String> = cluster.held_by_pid(pid).into_iter().collect();
+    let claimed: BTreeSet<String> = cluster.leased_by_pid(pid).into_iter().collect();
     assert!(held.ids().any(|id| claimed.contains(id)), "the dead node held nothing");
 
     soon(receiver.until_all(coming.ids())).await;
     cluster.until_settled().await;
     let arrivals = receiver.arrivals();
 
-    // What it had not claimed.
+    // The runs that the dead node had not claimed.
     let mut unclaimed = coming.clone();
     unclaimed.due.retain(|id, _| !claimed.contains(id));
     let of_books = |books: &Books| -> Vec<_> {
@@ -106,7 +106,7 @@ async fn a_dead_nodes_work_is_done_by_others() {
     verdict.holds().late_at_most(Duration::from_secs(2));
     assert_eq!(verdict.n_repeats, 0, "{verdict}");
 
-    // What it had: each was sent again, under the same key, when the lease was over.
+    // The runs that it had claimed: each was sent again, under the same key, when its lease was over.
     let again_at = |id: &String| arrivals.iter().rfind(|arrival| arrival.reminder == *id).map(|arrival| arrival.at);
     let waited = claimed.iter().filter_map(again_at).map(|at| at.duration_since(killed_at)).max().unwrap();
     println!("claimed: {} of them, the last {:.3} s after the kill", claimed.len(), waited.as_secs_f64());

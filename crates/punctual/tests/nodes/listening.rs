@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, spread};
 use crate::common::soon;
 use crate::receiver::Receiver;
 
-/// What the listening connection says, and no other.
+/// A statement that only the listening connection sends.
 const LISTEN: &str = "listen punctual";
 /// How soon a node must notice that it hears nothing.
 const NOTICED_WITHIN: SignedDuration = SignedDuration::from_secs(15);

@@ -17,7 +17,7 @@ mod cluster;
 /// Where their messages arrive.
 mod receiver;
 
-/// What was asked for, compared with what arrived.
+/// Compares the reminders that were asked for with those that arrived.
 mod books;
 
 /// How large everything is.

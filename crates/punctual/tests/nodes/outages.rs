@@ -26,7 +26,7 @@ async fn two_nodes_send_nothing_twice_after_an_outage_longer_than_their_leases()
     send_through_an_outage(2).await;
 }
 
-/// To a receiver that answers at once and one that answers when the database is back, also what must not be repeated.
+/// Reminders to a receiver that answers at once and to one that answers when the database is back; half of them must not be repeated.
 async fn send_through_an_outage(n_nodes: usize) {
     let Some(mut cluster) = Cluster::of(n_nodes) else { return };
     cluster.until_divided().await;

@@ -30,9 +30,9 @@ async fn others_go_on_when_a_node_is_cut_off_and_it_comes_back_by_itself() {
     // Every connection is dead for good, and nobody says so.
     proxy.swallow(Toward::Both);
     let cut_off_at = cluster.clock.now();
-    let claimed = cluster.held_by(cut_off);
+    let claimed = cluster.leased_by(cut_off);
 
-    // Whoever asks it is told within a bounded time, and it says that it cannot work.
+    // A caller gets an answer within a bounded time, and the node says that it cannot work.
     let asked = async {
         let lost = a_reminder("ann", "1s", &receiver.hook());
         let node = &cluster.nodes[cut_off];

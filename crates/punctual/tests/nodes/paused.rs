@@ -22,9 +22,9 @@ async fn a_node_that_slept_past_its_lease_changes_nothing() {
     books.add(cluster.nodes[other].create(&receiver.gate(), &spread(40, due_at, Duration::ZERO)).await);
     // Three requests of each node, and the rest of their leases behind them.
     soon(receiver.until(|arrivals| arrivals.len() == 6)).await;
-    cluster.until("all are claimed", || cluster.held_by(sleeper).len() + cluster.held_by(other).len() == 40).await;
+    cluster.until("all are claimed", || cluster.leased_by(sleeper).len() + cluster.leased_by(other).len() == 40).await;
 
-    let held: BTreeSet<String> = cluster.held_by(sleeper).into_iter().collect();
+    let held: BTreeSet<String> = cluster.leased_by(sleeper).into_iter().collect();
     assert!(held.len() > 3, "it holds {}", held.len());
     cluster.nodes[sleeper].pause();
     // The answers to the sleeper's requests wait for it in its sockets.

@@ -1,4 +1,4 @@
-//! What any client changes in plain SQL.
+//! Nodes notice the changes that any client makes in plain SQL.
 
 use std::time::Duration;
 

@@ -59,7 +59,7 @@ async fn a_rate_is_kept_by_all_nodes_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_node_is_told_to_wait_all_wait() {
+async fn a_wait_that_one_node_is_asked_for_is_kept_by_all() {
     let Some(cluster) = cluster("none") else { return };
     cluster.until_divided().await;
     let asked: Arc<Mutex<Vec<Timestamp>>> = Arc::default();

@@ -31,7 +31,7 @@ async fn a_node_without_a_database_tries_about_once_a_second_and_is_back_at_once
     books.add(cluster.nodes[node].create(&receiver.hook(), &spread(50, first_at, WATCHED)).await);
     let proxy = cluster.nodes[node].proxy.as_ref().unwrap();
     // It is about to read what is to come when the database goes away.
-    proxy.hold(Toward::Server);
+    proxy.withhold(Toward::Server);
     cluster.sql("select pg_notify('punctual', 'look')");
     cluster.sleep_until(cluster.clock.now() + Duration::from_millis(300)).await;
     proxy.refuse(true);

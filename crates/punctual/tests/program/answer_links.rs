@@ -44,7 +44,7 @@ async fn state(server: &Server, occurrence: &str) -> String {
     server.get(&format!("/v1/occurrences/{occurrence}")).await["state"].as_str().unwrap().to_owned()
 }
 
-/// What a browser gets.
+/// The page that a browser gets.
 async fn browse(server: &Server, method: Method, path: &str) -> (StatusCode, String) {
     let request = server.request(method, path).header("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
     let response = soon(request.send()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What people answer is kept, is about the run that was meant, and is taken from its owner alone.
+//! A person's answer is kept, is about the run that was meant, and is taken from its owner alone.
 
 use punctual_testkit::wait::until;
 use reqwest::Method;
@@ -95,7 +95,7 @@ async fn an_answer_names_the_run_it_is_about() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_acts_for_one_user_does_not_touch_anothers_reminder() {
+async fn a_caller_that_acts_for_one_user_does_not_touch_anothers_reminder() {
     for kept in Kept::everywhere() {
         let home = Home::new();
         let server = home.serve_with(&kept.env());

@@ -190,7 +190,7 @@ fn a_short_admin_key_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_listens_in_place_of_a_killed_server_gets_no_key_that_opens_anything() {
+async fn a_stranger_in_place_of_a_killed_server_gets_no_key_that_opens_anything() {
     let home = Home::new();
     let server = home.serve();
     let admin_key = server.key.clone();

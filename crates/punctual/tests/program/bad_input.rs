@@ -144,12 +144,12 @@ async fn a_request_that_cannot_be_read_says_where_and_why() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn a_thing_that_is_not_there_is_not_found() {
     let home = Home::new();
     let server = home.serve();
     let id = "0198c0de-0000-7000-8000-000000000000";
     for (method, path, status, words) in [
-        (Method::GET, "/".to_owned(), 404, "/v1"),
+        (Method::GET, "/".to_owned(), 404, "/openapi.json"),
         (Method::GET, "/v1/reminder".to_owned(), 404, "nothing at /v1/reminder"),
         (Method::PUT, "/v1/reminders".to_owned(), 405, "PUT is not possible"),
         (Method::GET, format!("/v1/reminders/{id}"), 404, "no such reminder"),

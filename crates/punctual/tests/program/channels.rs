@@ -184,10 +184,10 @@ async fn a_dead_address_is_not_called_again_until_it_is_shown_to_live() {
     assert_eq!(ended(&server, &first).await["attempts"][0]["status"], "refused");
     let dead = home.run(&["channels", "dead"]).ok();
     assert!(dead.contains(&gone.url) && dead.contains("410"), "{dead}");
-    // Who says it by its own address is told at once.
+    // A reminder with this address alone is refused at once.
     let (status, problem) = server.call(Method::POST, "/v1/reminders", Some(now("two", &to))).await;
     assert_eq!((status, &problem["field"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to[0].address")), "{problem}");
-    // So is who has it alone; and who has it among theirs is not sent to there.
+    // So is a user's with this address alone; a user who has another address is reached there.
     let live = Receiver::listen().await;
     let mut body = now("three", &Value::Null);
     body["user"] = json!("bob");

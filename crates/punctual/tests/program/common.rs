@@ -25,12 +25,12 @@ pub(crate) const NOWHERE: &str = "http://127.0.0.1:1";
 /// How long anything may take before a test fails. Nothing waits this long when all is well.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What `future` leads to; fails the test when it takes too long.
+/// The result of `future`; fails the test when it takes too long.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     within(DEADLINE, future).await
 }
 
-/// What `future` leads to; fails the test when it takes longer than `span`.
+/// The result of `future`; fails the test when it takes longer than `span`.
 #[expect(clippy::disallowed_methods, reason = "a test that hangs must fail; this is its only clock")]
 pub(crate) async fn within<T>(span: Duration, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(span, future).await.expect("this should have happened by now")
@@ -126,7 +126,7 @@ impl Kept {
     }
 }
 
-/// What a run of the program led to.
+/// The exit code and output of one run of the program.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -320,7 +320,7 @@ impl Receiver {
         let (sender, requests) = mpsc::unbounded_channel();
         let (said, says) = watch::channel(status);
         let take = move |State(sender): State<Sender>, headers: HeaderMap, body: String| async move {
-            // Read first: whoever has seen the request may say something else from then on.
+            // Read first: a test that has seen the request may set another answer from then on.
             let status = *says.borrow();
             let _ = sender.send((headers, serde_json::from_str(&body).unwrap()));
             status

@@ -1,4 +1,4 @@
-//! Those who connect and do not go on: idle sockets, slow senders, readers that do not read.
+//! Clients that connect and do not go on: idle sockets, slow senders, readers that do not read.
 
 use std::fs;
 use std::time::Duration;
@@ -71,10 +71,10 @@ async fn more_idle_sockets_than_descriptors_stop_neither_sending_nor_callers() {
     let (_, body) = receiver.next().await;
     let late = body["data"]["late_seconds"].as_f64().unwrap();
     assert!(late < 1.0, "it was sent {late} s late");
-    // A newcomer gets in, and whoever has shown a key keeps the connection.
+    // A newcomer gets in, and a client that has shown a key keeps its connection.
     assert_eq!(asked(&server, &mut connect(&server).await).await, "HTTP/1.1 200 OK");
     assert_eq!(asked(&server, &mut known).await, "HTTP/1.1 200 OK");
-    // Those who came first were idle longest.
+    // The connections that came first were idle longest.
     assert_eq!(soon(until_closed(&mut idle[0])).await, "");
     let n_open = fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     assert!(n_open < 200, "{n_open} of 256 descriptors are taken");
@@ -263,7 +263,7 @@ async fn readers_that_do_not_read_take_bounded_memory_and_are_ended() {
     eprintln!("forty that do not read: {before} MB before, {most} MB at most");
     assert!(most < before.max(150) + 250, "{before} MB before, {most} MB at most");
 
-    // Whoever follows the pages gets all.
+    // A client that follows the pages gets all reminders.
     let (mut n_listed, mut cursor) = (0, String::new());
     loop {
         let page = server.get(&format!("/v1/reminders?limit=500{cursor}")).await;

@@ -60,8 +60,12 @@ async fn a_reminder_is_found_by_name_and_by_the_end_of_its_id_and_changed() {
     assert!(instant(&snoozed["next_run_at"]) > instant(&added["next_run_at"]));
     assert_eq!(home.run(&["cancel", short, "standup", "--json"]).json()["reminders"][1]["status"], "cancelled");
     assert!(home.run(&["list"]).ok().starts_with("Nothing to come."));
+    home.run(&["add", "tea", "--in", "1h"]).ok();
+    let told = home.run(&["cancel", "tea"]).ok();
+    assert!(told.starts_with("✓ cancelled ") && told.lines().count() == 1, "{told}");
+    home.run(&["add", "tea", "--in", "-5m"]).fails(1, &["schedule.at", "-5m` is not a time"]);
     home.run(&["cancel", short]).fails(1, &["already cancelled"]);
-    home.run(&["show", "nothing"]).fails(1, &["no reminder is named `nothing`"]);
+    home.run(&["show", "nothing"]).fails(1, &["no reminder has `nothing` as its name"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

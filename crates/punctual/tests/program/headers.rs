@@ -1,4 +1,4 @@
-//! What stands above every answer.
+//! The headers that every answer has.
 
 use reqwest::Method;
 use serde_json::json;

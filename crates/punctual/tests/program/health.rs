@@ -1,4 +1,4 @@
-//! What dashboards and load balancers ask.
+//! The questions of dashboards and load balancers: `/healthz`, `/readyz`, `/metrics`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -91,7 +91,7 @@ async fn open_metrics_are_for_whoever_asks_for_them() {
     }
 }
 
-/// A database that takes connections and says nothing is the worst case: whoever asks it waits.
+/// A database that takes connections and says nothing is the worst case: every query waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_database_is_silent_gauges_stay_and_say_how_old_they_are() {
     let Some(postgres) = Postgres::start() else { return };

@@ -61,7 +61,7 @@ async fn a_port_in_use_is_said_with_a_way_out() {
 }
 
 #[tokio::test]
-async fn what_was_asked_for_survives_a_kill_and_arrives() {
+async fn a_reminder_survives_a_kill_and_arrives() {
     let home = Home::new();
     let mut receiver = Receiver::listen().await;
     let server = home.serve();
@@ -75,7 +75,7 @@ async fn what_was_asked_for_survives_a_kill_and_arrives() {
 }
 
 #[tokio::test]
-async fn what_was_missed_while_nothing_ran_says_how_late_it_is() {
+async fn a_reminder_missed_while_no_server_ran_says_how_late_it_is() {
     let home = Home::new();
     let mut receiver = Receiver::listen().await;
     home.serve().stop();
@@ -203,7 +203,7 @@ async fn a_lost_write_ahead_log_is_noticed_at_the_start() {
     let server = home.serve();
     assert_eq!(n_reminders(&server).await, 3);
 
-    // What only the log had is lost with it, and that is said.
+    // Commits that only the log had are lost with it, and the server says so.
     server.create(remind("four")).await;
     killed(server);
     std::fs::rename(file("punctual.db-wal"), file("kept-wal")).unwrap();

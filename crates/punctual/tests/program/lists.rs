@@ -68,7 +68,7 @@ async fn ended(server: &Server, reminder: &Value, status: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_that_failed_can_be_listed() {
+async fn reminders_that_failed_can_be_listed() {
     let home = Home::new();
     let server = home.serve();
     let (good, bad) = (Receiver::listen().await, Receiver::answering(StatusCode::BAD_REQUEST).await);
@@ -118,11 +118,11 @@ fn candidates_are_shown_with_their_times_and_ids() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(lines[0], "error: `stand up` means 2 reminders; name one by its id:");
     assert!(lines[1].contains("NEXT (Europe/Berlin)"), "{}", ran.err);
-    for time in [" 07:30 ", " 09:55 "] {
+    for time in [" 07:30", " 09:55"] {
         assert!(lines[2..].iter().any(|line| line.contains(time) && line.contains("  in ")), "{}", ran.err);
     }
     assert_eq!(lines.len(), 4, "{}", ran.err);
-    let id = lines[2..].iter().find(|line| line.contains(" 07:30 ")).unwrap().split(' ').next().unwrap();
+    let id = lines[2..].iter().find(|line| line.contains(" 07:30")).unwrap().split(' ').next().unwrap();
     let cancelled = home.run(&["cancel", id, "--json"]).json();
     assert_eq!(cancelled["id"], early["id"]);
     home.run(&["cancel", "stand up"]).ok();

@@ -1,4 +1,4 @@
-//! What a healthy server says about itself, and the key of each attempt.
+//! The log lines of a healthy server, and the key of each attempt.
 
 use axum::http::StatusCode;
 use punctual_testkit::wait::until;

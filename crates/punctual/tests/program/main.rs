@@ -22,6 +22,7 @@ mod import;
 mod lifecycle;
 mod lists;
 mod logs;
+mod newer_server;
 mod openapi;
 mod people;
 mod phrases;

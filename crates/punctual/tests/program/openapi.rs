@@ -20,7 +20,7 @@ struct Description {
 
 impl Description {
     async fn of(server: &Server) -> Self {
-        // Nobody needs a key to learn what there is.
+        // The description needs no key.
         let response = soon(server.request(Method::GET, "/openapi.json").send()).await.unwrap();
         let (status, document) = answer(response).await;
         assert_eq!(status, 200, "{document}");
@@ -189,6 +189,80 @@ async fn the_description_is_openapi_3_1() {
         assert!(responses.keys().any(|status| status.starts_with('2')), "{whole} never works");
         assert!(responses["default"]["content"]["application/problem+json"].is_object(), "{whole} never fails");
     }
+}
+
+/// Everything that `schema` says, with what it refers to in place of each reference; a reference within itself is left out.
+fn whole(schema: &Value, document: &Value, within: &[&str]) -> Value {
+    match schema {
+        Value::Object(map) => match map.get("$ref").and_then(Value::as_str) {
+            Some(reference) if within.contains(&reference) => Value::Null,
+            Some(reference) => {
+                let found = document.pointer(&reference[1..]).unwrap();
+                whole(found, document, &[within, &[reference]].concat())
+            }
+            None => map.iter().map(|(name, value)| (name.clone(), whole(value, document, within))).collect(),
+        },
+        Value::Array(items) => items.iter().map(|item| whole(item, document, within)).collect(),
+        value => value.clone(),
+    }
+}
+
+/// All values of a field of this name, however deep.
+fn all_of<'a>(value: &'a Value, name: &str, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(map.get(name));
+            map.values().for_each(|value| all_of(value, name, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| all_of(item, name, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn an_answer_may_have_more_words_and_fields_and_a_request_may_not() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    let document = &description.document;
+    let (mut asked, mut words) = (BTreeSet::new(), BTreeSet::new());
+    for (path, method, operation) in description.operations() {
+        let answers = whole(&operation["responses"], document, &[]);
+        let mut closed = Vec::new();
+        for name in ["enum", "const", "oneOf"] {
+            all_of(&answers, name, &mut closed);
+        }
+        // What may be null is described as one of two.
+        closed.retain(|found| !found.as_array().is_some_and(|either| either.contains(&json!({ "type": "null" }))));
+        assert!(closed.is_empty(), "{method} {path}: an answer is one of {closed:?}");
+        let mut more = Vec::new();
+        all_of(&answers, "additionalProperties", &mut more);
+        assert!(!more.contains(&&json!(false)), "{method} {path}: an answer has no other fields");
+        let mut examples = Vec::new();
+        all_of(&answers, "examples", &mut examples);
+        words.extend(examples.iter().map(|words| words.to_string()));
+
+        let body = whole(&operation["requestBody"], document, &[]);
+        let mut choices = Vec::new();
+        all_of(&body, "enum", &mut choices);
+        asked.extend(choices.iter().map(|words| words.to_string()));
+        let mut objects = Vec::new();
+        all_of(&body, "properties", &mut objects);
+        let mut only = Vec::new();
+        all_of(&body, "additionalProperties", &mut only);
+        let n_closed = only.iter().filter(|more| ***more == json!(false)).count();
+        assert_eq!(n_closed, objects.len(), "{method} {path}: an object of a request takes any field");
+    }
+    for choice in [
+        r#"["low","normal","high","critical"]"#,
+        r#"["latest","all","skip"]"#,
+        r#"["critical","high"]"#,
+        r#"["weekly"]"#,
+    ] {
+        assert!(asked.contains(choice), "{choice} is not among {asked:?}");
+    }
+    let states = words.iter().find(|words| words.contains(r#""awaiting_ack""#)).unwrap();
+    assert!(states.contains(r#""delivered""#) && words.contains(r#"["low","normal","high","critical"]"#), "{words:?}");
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn waiting(server: &Server, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_falls_into_quiet_hours_waits_and_is_told_when_they_end() {
+async fn a_reminder_in_quiet_hours_waits_and_is_sent_when_they_end() {
     let home = Home::new();
     let server = home.serve();
     let mut receiver = Receiver::listen().await;

@@ -12,7 +12,7 @@ use crate::common::Home;
 
 const SUNDAY: [&str; 4] = ["--now", "2026-03-01T10:00:00+01:00", "--tz", "Europe/Berlin"];
 
-/// What `parse` says about `text` at ten on a Sunday in Berlin.
+/// The answer of `parse` to `text` at ten on a Sunday in Berlin.
 #[track_caller]
 fn parsed(home: &Home, text: &str, more: &[&str]) -> Value {
     home.run(&[&["parse", text, "--json"], &SUNDAY[..], more].concat()).json()

@@ -39,6 +39,31 @@ async fn a_reminder_is_kept_in_postgres_and_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_two_builds_of_one_version_the_last_started_puts_its_functions_in_place_and_says_so_once() {
+    let Some(postgres) = Postgres::start() else { return };
+    let database = postgres.new_database(None);
+    let url = postgres.url(&database);
+    let home = Home::new();
+    let says = |words: &str| {
+        let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+        let started_with = server.started_with.clone();
+        let (_, later) = server.stop();
+        started_with.iter().chain(&later).filter(|line| line.contains(words)).count()
+    };
+    let kept = || postgres.sql(&database, "select program::text || ' ' || hash from punctual.functions");
+    assert_eq!(says("SQL functions"), 0, "a new schema has nobody's functions");
+    let ours = kept();
+    let other_build = "another build of this version";
+    postgres.sql(&database, "update punctual.functions set hash = 'of another build'");
+    assert_eq!((says(other_build), says(other_build)), (1, 0), "the second start finds its own");
+    assert_eq!(kept(), ours);
+    // Those of a newer version stay, whichever is started last.
+    postgres.sql(&database, "update punctual.functions set program = '{999,0,0}', hash = 'of a newer one'");
+    assert_eq!(says("those of a newer punctual"), 1);
+    assert_eq!(kept(), "{999,0,0} of a newer one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_also_works_behind_pgbouncer() {
     let Some(postgres) = Postgres::start() else { return };
     let Some(bouncer) = PgBouncer::start(&postgres) else { return };

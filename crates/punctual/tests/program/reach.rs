@@ -140,7 +140,7 @@ async fn a_reminder_that_nobody_can_receive_is_refused_at_every_door() {
     put_alice(&server, &["http://127.0.0.1:9/hook"]).await;
     server.create(nobodys.clone()).await;
 
-    // Whoever sits at the machine is reached by its console.
+    // The user `me`, who sits at the machine, is reached by its console.
     let mine = home.run(&["add", "stretch", "--in", "0s", "--json"]).json();
     assert_eq!(ended(&server, &mine).await["attempts"][0]["channel"], "console");
     home.run(&["users", "set", "me", "--timezone", "Europe/Berlin"]).ok();
@@ -155,7 +155,7 @@ async fn a_reminder_that_nobody_can_receive_is_refused_at_every_door() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_address_any_more_is_not_reached_by_the_console() {
+async fn a_user_without_an_address_any_more_is_not_reached_by_the_console() {
     let home = Home::new();
     let server = home.serve_unchosen();
     let mut admin = Receiver::listen().await;

@@ -40,7 +40,7 @@ async fn the_commands_of_the_readme_work_in_order() {
     assert!(commands.contains("\ncurl "), "{commands}");
 
     let program = env!("CARGO_BIN_EXE_punctual");
-    // The first that fails ends it, and what was said last names it.
+    // The first command that fails ends the test, and the last line names it.
     let script = format!("set -ex\npunctual() {{ {program} \"$@\"; }}\n{commands}");
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(&script).env_clear().env("HOME", home.path()).env("PATH", std::env::var_os("PATH").unwrap());

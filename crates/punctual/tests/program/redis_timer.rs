@@ -99,7 +99,7 @@ async fn a_second_event_does_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_redis_knew_is_delivered_and_said_so() {
+async fn a_reminder_that_only_redis_knew_is_delivered_and_counted_so() {
     let Some(redis) = Redis::start() else { return };
     let mut connection = connect(&redis).await;
     let home = Home::new();
@@ -166,7 +166,7 @@ async fn redis_may_go_and_come_back() {
         redis.stop_immediately();
         says(&server, "down").await;
         assert!(metrics(&server).await.contains("punctual_redis_up 0\n"));
-        // Nothing waits for it.
+        // The server does not wait for Redis.
         let soon_due = server.create(reminder("1s", &receiver)).await;
         let later = id(&server.create(reminder("1h", &receiver)).await);
         let (_, event) = receiver.next().await;
@@ -282,7 +282,7 @@ async fn two_nodes_that_hear_the_same_ring_send_once() {
         let (headers, _) = receiver.next().await;
         assert!(keys.insert(headers["webhook-id"].to_str().unwrap().to_owned()), "sent twice");
     }
-    // What was rung for late would come before what is due later.
+    // A message that is sent a second time would arrive before this last one.
     let last = id(&nodes[1].create(reminder("1s", &receiver)).await);
     assert_eq!(receiver.next().await.1["data"]["reminder_id"], last);
     assert!(receiver.is_quiet());

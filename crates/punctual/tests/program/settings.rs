@@ -43,7 +43,7 @@ async fn links_that_only_this_machine_can_reach_are_said_at_the_start_in_channel
     assert_eq!(doctor_on_links(&home), None);
     drop(server);
 
-    // Nothing was set up whose messages have links, so nobody need be warned.
+    // No channel was set up whose messages have links, so there is no warning.
     let server = Home::new().serve();
     assert_eq!(level_of_links(&server).as_deref(), Some("INFO"));
 }

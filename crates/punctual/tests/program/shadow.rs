@@ -51,7 +51,7 @@ async fn nothing_is_sent_and_everything_else_is_done() {
     let (status, _) = server.stop();
     assert!(status.success());
 
-    // Without it, what is still to come is sent.
+    // Without `--shadow`, runs that are still to come are sent.
     let server = home.serve();
     assert_eq!(server.get("/readyz").await["shadow"], false);
     assert_eq!(receiver.next().await.1["data"]["message"], "later");
@@ -98,7 +98,7 @@ async fn the_report_finds_what_only_one_of_them_sent() {
         let lag = good["lag_seconds"]["max"].as_f64().unwrap();
         assert!((39.0..=40.0).contains(&lag), "{lag}");
 
-        // What it sent and we would not have: never imported.
+        // A reminder that it sent and we would not have: it was never imported.
         there.sql(
             "insert into v2_reminders (user_id, channel_id, character_name, content, deliver_at, status, delivered_at) \
              values ('ann', '1', 'e', 'unknown here', {+1}, 'delivered', {+1})",
@@ -165,7 +165,7 @@ async fn runs_of_a_series_are_compared_one_by_one() {
         at(2)
     ));
     let _server = home.serve_with(&[("PUNCTUAL_SHADOW", "1")]);
-    // Late enough for what was sent a little late, and before the next run.
+    // Late enough for a send that was a little late, and before the next run.
     let to = runs[2]["due_at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap()
         + jiff::SignedDuration::from_millis(1500);
     let to = to.to_string();

@@ -1,4 +1,4 @@
-//! What nodes on one PostgreSQL share although nobody told them: secrets and keys.
+//! Nodes on one PostgreSQL share secrets and keys although nobody set any.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ async fn each_nodes_admin_key_works_on_every_node_as_the_same_caller() {
     }
     assert!(made[0].is_string() && made.iter().all(|id| *id == made[0]), "{made:?}");
 
-    // What is kept is no key.
+    // The database has only the key's hash.
     let admin = file(&homes[0], "admin.key");
     let kept = postgres.sql(&database, "select string_agg(a::text, ' ') from punctual.admin_key a");
     assert!(!kept.contains(admin.trim()), "{kept}");
@@ -203,7 +203,7 @@ async fn a_file_seeds_the_secret_a_setting_wins_and_nodes_that_disagree_say_so()
     assert_eq!(check["status"], "wrong", "{check}");
     assert!(check["detail"].as_str().unwrap().contains("webhook_secret"), "{check}");
 
-    // The setting has won: whoever starts now without one takes it; and when all have it, nobody complains.
+    // The setting has won: a node that starts now without one takes it; and when all nodes have it, none complains.
     let (_, log) = one_server.stop();
     let said =
         log.iter().filter(|line| line.contains("use different secrets") && line.contains("webhook_secret")).count();

@@ -81,7 +81,7 @@ async fn one_listener_serves_several_prefixes() {
     timers.set("session", "moved", "x", Duration::from_millis(50)).await.unwrap();
     timers.set("session", "moved", "x", Duration::from_millis(300)).await.unwrap();
     timers.set("cart:v2", "a:b", "x", Duration::from_millis(200)).await.unwrap();
-    // Nobody asked for this one.
+    // No handler asked for this prefix.
     timers.set("other", "1", "x", Duration::from_millis(100)).await.unwrap();
     let (id, at) = soon(cart.recv()).await.unwrap();
     assert_eq!(id, "a:b");
@@ -112,7 +112,7 @@ async fn a_handler_that_panics_or_hangs_stops_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_due_rings_promptly_among_many() {
+async fn a_due_timer_rings_promptly_among_many() {
     let Some(redis) = Redis::start() else { return };
     let (handler, mut heard) = tell("due");
     let timers = Timers::open(&redis.url()).unwrap().on(handler).start();
@@ -210,7 +210,7 @@ async fn a_connection_that_is_dead_without_a_word_is_replaced() {
     // The trouble may be over before anybody looks; then both connections are new.
     let noticed = async || timers.status().problem.is_some() || proxy.accepted() >= n_before + 2;
     until("the trouble is noticed", noticed).await;
-    // What expires before somebody hears again is lost, as is said.
+    // A key that expires before the listener hears again is lost, as the docs say.
     ready(&timers).await;
     set(&timers, "x", "2", 10).await;
     while soon(heard.recv()).await.unwrap().0 != "2" {}

@@ -1,4 +1,4 @@
-//! What the admins are told of, loaded in the transaction that has written it.
+//! Alerts for the admins, made in the transaction that has written the news.
 //!
 //! It is rare, but a receiver that breaks may have many critical reminders at once, so each statement is for all of them.
 
@@ -21,7 +21,7 @@ use super::read::each;
 use super::row::uuid;
 use crate::rows::{self, Fields, Reader};
 
-/// What tells the admins the news of `writes`, which have been written; and the runs that it plans.
+/// The alerts that tell the admins the news of `writes`, which have been written; and the runs that they plan.
 pub(super) async fn tell(db: &Connection<'_>, writes: &Writes) -> Result<(Writes, Vec<NextRun>), Fault> {
     let ids: Ids = writes.news.iter().map(|(id, _)| *id).collect();
     let params: [Param<'_>; 2] = [(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY)];

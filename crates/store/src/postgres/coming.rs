@@ -1,4 +1,4 @@
-//! What is to come, page by page, for whoever sets timers for it elsewhere.
+//! The runs to come, page by page, for an alarm that sets timers for them elsewhere.
 
 use std::collections::HashMap;
 
@@ -54,7 +54,7 @@ pub(super) async fn coming(
     let ((), rows, ()) = all3(db.batch(BY_KEY), db.rows(sql, &[(&ids, Type::UUID_ARRAY)]), db.commit()).await?;
     let mut known: HashMap<ReminderId, (String, String)> = HashMap::with_capacity(rows.len());
     for found in &rows {
-        // What cannot be read is no reason to leave out the others.
+        // A reminder whose addresses cannot be read is no reason to leave out the others.
         let route = Reader::new(found, 2).addresses().unwrap_or_default();
         let channel = route.into_iter().next().map(|to| to.channel).unwrap_or_default();
         known.insert(row::reminder_id(found, 0)?, (get(found, 1)?, channel));

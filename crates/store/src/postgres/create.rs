@@ -10,7 +10,7 @@ use super::flight::all3;
 use super::pool::Connection;
 use super::write::write;
 
-/// What is written for all of `creates`. They were asked for within moments of each other; for the trail they happen together.
+/// The writes of all `creates`. They were asked for within moments of each other; for the trail they happen together.
 pub(super) fn writes(creates: &[&Create]) -> Option<Writes> {
     let mut writes = Writes::new(creates.iter().map(|create| create.now).max()?);
     for create in creates {

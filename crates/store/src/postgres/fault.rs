@@ -1,4 +1,4 @@
-//! What went wrong, by what can be done about it.
+//! Faults, named by what can be done about them.
 
 use punctual_core::store::StoreError;
 use tokio_postgres::Error;

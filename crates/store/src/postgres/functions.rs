@@ -2,7 +2,10 @@
 //!
 //! The text of each stands in `functions/NAME.sql`, and is put in place when it has changed, in the transaction and under the lock
 //! of the migrations. Nodes of two versions share one database while they are replaced one by one: a program puts its text
-//! over that of an older program or of its own version (a development build), and leaves that of a newer one.
+//! over that of an older program, and leaves that of a newer one. Two builds of one version, which only developers have, cannot
+//! tell which of them is newer: the one that was started last has its text in place, and says so. A node looks only when it starts.
+
+use std::cmp::Ordering;
 
 use tokio_postgres::Row;
 
@@ -27,7 +30,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
 /// The version of a program: major, minor, patch.
 type Program = [i32; 3];
 
-/// What this program would put in place, or what is in place.
+/// The text of the functions: this program's, or the one in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Text {
     program: Program,
@@ -40,9 +43,20 @@ pub(super) enum Todo {
     /// They have this program's text.
     Nothing,
     /// They have another, and this program's comes in its place.
-    Put,
+    Put(Instead),
     /// They have that of a newer program, which stays.
     Leave,
+}
+
+/// Whose text this program's takes the place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instead {
+    /// There is none: the schema has just been made.
+    Nothing,
+    /// An older program's.
+    Older,
+    /// That of another build of this version.
+    OtherBuild,
 }
 
 /// Looks at what is in place, without changing it. The table must be there.
@@ -58,9 +72,13 @@ pub(super) async fn todo(db: &Connection<'_>) -> Result<Todo, Fault> {
 
 fn decide(found: Option<&Text>, ours: &Text) -> Todo {
     match found {
+        None => Todo::Put(Instead::Nothing),
         Some(found) if found.hash == ours.hash => Todo::Nothing,
-        Some(found) if found.program > ours.program => Todo::Leave,
-        _ => Todo::Put,
+        Some(found) => match found.program.cmp(&ours.program) {
+            Ordering::Less => Todo::Put(Instead::Older),
+            Ordering::Equal => Todo::Put(Instead::OtherBuild),
+            Ordering::Greater => Todo::Leave,
+        },
     }
 }
 
@@ -128,13 +146,12 @@ mod tests {
         let text = |program: Program, hash: &str| Text { program, hash: hash.to_owned() };
         let ours = text([1, 4, 2], "b");
         for (found, todo) in [
-            (None, Todo::Put),
+            (None, Todo::Put(Instead::Nothing)),
             (Some(text([1, 4, 2], "b")), Todo::Nothing),
-            // A development build of the same version.
-            (Some(text([1, 4, 2], "a")), Todo::Put),
-            (Some(text([1, 4, 1], "a")), Todo::Put),
-            (Some(text([1, 3, 9], "a")), Todo::Put),
-            (Some(text([0, 9, 9], "a")), Todo::Put),
+            (Some(text([1, 4, 2], "a")), Todo::Put(Instead::OtherBuild)),
+            (Some(text([1, 4, 1], "a")), Todo::Put(Instead::Older)),
+            (Some(text([1, 3, 9], "a")), Todo::Put(Instead::Older)),
+            (Some(text([0, 9, 9], "a")), Todo::Put(Instead::Older)),
             (Some(text([1, 4, 3], "a")), Todo::Leave),
             (Some(text([1, 10, 0], "a")), Todo::Leave),
             (Some(text([2, 0, 0], "a")), Todo::Leave),

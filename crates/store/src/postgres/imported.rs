@@ -1,4 +1,4 @@
-//! What came from another system, for comparing with it.
+//! Reminders that came from another system, for comparing with it.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use punctual_core::id::OccurrenceId;
 use punctual_core::store::StoreError;
 use tokio_postgres::types::Type;
 
-use super::batch::{BEGIN_BY_KEY, Ids};
+use super::batch::{BEGIN_BY_KEY, BEGIN_IN_ORDER, Ids};
 use super::fault::Fault;
 use super::flight::all3;
 use super::pool::{Connection, Param};
@@ -29,7 +29,7 @@ pub(super) async fn renew(
         (&numbers, Type::INT8_ARRAY),
         (&until, Type::TIMESTAMPTZ),
     ];
-    // Whatever a node's clock shows, a lease does not outlive it by long.
+    // A lease never lasts longer than a minute from now, whatever the node's clock shows.
     let renewed = db.rows(
         "update punctual.occurrence o set wake_at = least($4, statement_timestamp() + interval '1 minute') from unnest($1, $2, $3) as v (reminder_id, run, lease) \
          where o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
@@ -70,13 +70,17 @@ pub(super) async fn note_sent(
     Ok(n_noted > 0)
 }
 
-/// Makes what the node had leased due for a look now.
+/// Makes what the node had leased due for a look now. A lease that has run out is due for a look anyway, and none lasts longer than a
+/// minute: so this reads what is to come within a minute, and needs no index that every claim and every settle would pay for.
 pub(super) async fn rescue(db: &Connection<'_>, node: &str, now: Timestamp) -> Result<usize, Fault> {
-    let n_rescued = db
-        .execute(
-            "update punctual.occurrence set wake_at = $2 where node = $1",
-            &[(&node, Type::TEXT), (&micros(now), Type::TIMESTAMPTZ)],
-        )
-        .await?;
+    let now = micros(now);
+    let params: [Param<'_>; 2] = [(&node, Type::TEXT), (&now, Type::TIMESTAMPTZ)];
+    let rescued = db.execute(
+        "update punctual.occurrence set wake_at = $2 where node = $1 and priority in (0, 1, 2, 3) \
+         and wake_at > least($2, statement_timestamp()) \
+         and wake_at <= least($2, statement_timestamp()) + interval '1 minute'",
+        &params,
+    );
+    let ((), n_rescued, ()) = all3(db.begin(BEGIN_IN_ORDER), rescued, db.commit()).await?;
     Ok(usize::try_from(n_rescued).unwrap_or(usize::MAX))
 }

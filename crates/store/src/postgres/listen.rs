@@ -46,7 +46,7 @@ pub(super) async fn listen(pool: &Pool) -> Result<Listener, Fault> {
                 }
                 continue;
             }
-            // Whoever is slow to hear must not make this grow. What is dropped is made up for by looking.
+            // A slow listener must not make this grow. A look makes up for a notification that is dropped.
             if has_dropped {
                 has_dropped = sender.try_send(Heard::Look).is_err();
             }

@@ -7,7 +7,7 @@
 use punctual_core::store::StoreError;
 
 use super::fault::Fault;
-use super::functions::{self, Todo};
+use super::functions::{self, Instead, Todo};
 use super::open::OpenError;
 use super::pool::{Connection, Pool, Urgency};
 use super::row::get;
@@ -15,10 +15,10 @@ use super::row::get;
 /// Each version's SQL; `punctual.migration` says which have been done. A version that has been released never changes: the next
 /// one adds to it.
 const VERSIONS: &[&str] = &[include_str!("schema.sql")];
-/// What nodes that start at once take turns with. Only who has rights on the table can take it, and reading goes on meanwhile; an
-/// advisory lock could be taken, and kept, by whoever may connect.
+/// The lock by which nodes that start at once take turns. Only a role with rights on the table can take it, and reading goes on meanwhile; an
+/// advisory lock could be taken, and kept, by any role that may connect.
 const LOCK: &str = "lock table punctual.migration in share row exclusive mode";
-/// Nobody gets a right by itself, also on what a later version makes.
+/// No role gets a right by itself, also on tables that a later version makes.
 const CLOSE: &str = "revoke all on all tables in schema punctual from public";
 /// How often the schema is looked for again when another node has just made it.
 const TRIES_MAX: usize = 20;
@@ -89,7 +89,7 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
         return Ok(Ok(MigrateReport { from: found, to: found }));
     }
     lock_schema(db).await?;
-    // Whoever had the lock before may have done it all. The table is read, not looked for: this session may still believe that
+    // The node that had the lock before may have done it all. The table is read, not looked for: this session may still believe that
     // there is no such schema.
     let from = recorded(db).await?;
     if from > known() {
@@ -100,10 +100,18 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
         db.batch(&format!("{sql}; insert into punctual.migration (version) values ({})", index + 1)).await?;
     }
     db.batch(CLOSE).await?;
-    if functions::todo(db).await? == Todo::Put {
+    let todo = functions::todo(db).await?;
+    if let Todo::Put(_) = todo {
         functions::put(db).await?;
     }
     db.commit().await?;
+    match todo {
+        Todo::Put(Instead::Older) => tracing::info!("the SQL functions of an older punctual were replaced"),
+        Todo::Put(Instead::OtherBuild) => tracing::warn!(
+            "the SQL functions of another build of this version were replaced; a node of that build calls these now"
+        ),
+        Todo::Put(Instead::Nothing) | Todo::Nothing | Todo::Leave => {}
+    }
     Ok(Ok(MigrateReport { from, to: known() }))
 }
 
@@ -113,9 +121,7 @@ async fn must_put(db: &Connection<'_>) -> Result<bool, Fault> {
     if todo == Todo::Leave {
         tracing::warn!("the SQL functions are those of a newer punctual; they stay as they are");
     }
-    if todo != Todo::Put {
-        return Ok(false);
-    }
+    let Todo::Put(_) = todo else { return Ok(false) };
     let may_put = functions::may_put(db).await?;
     if !may_put {
         tracing::warn!(

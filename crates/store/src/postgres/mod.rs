@@ -357,7 +357,7 @@ impl Store for PostgresStore {
     }
 
     async fn mark_dead(&self, dead: DeadAddress) -> Result<(), StoreError> {
-        // Whoever is first stays, so doing it twice is doing it once.
+        // The first one stays, so doing it twice is doing it once.
         let mut writes = Writes::new(dead.since);
         writes.dead.push(dead);
         on!(self, Normal, reads: true, db => write::write(&db, self.own(), &writes))
@@ -392,7 +392,7 @@ impl Store for PostgresStore {
     }
 
     async fn probe(&self) -> Result<(), StoreError> {
-        // What it writes means nothing.
+        // The value that it writes means nothing.
         on!(self, Normal, reads: true, db => read::probe(&db))
     }
 

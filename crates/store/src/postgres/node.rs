@@ -1,4 +1,4 @@
-//! Who lives, who has which shards, what the database's clock shows, and what is to be looked at first: one statement.
+//! One statement says which nodes live, which shards each has, what the database's clock shows, and which moment comes first.
 
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
@@ -63,7 +63,7 @@ pub(super) async fn leave(db: &Connection<'_>, node: &str) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Whoever asked for something back longer ago than this waits no more.
+/// A node that asked for a run back longer ago than this waits no more.
 const ASKED_FOR: &str = "interval '1 second'";
 /// More than this are not asked for at once; the others are told that their reminder is being sent.
 const RECALLED_MAX: i64 = 1000;

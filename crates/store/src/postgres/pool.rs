@@ -28,7 +28,7 @@ const NORMAL_MAX: usize = 9;
 /// A claim or a settle that is not answered within this never will be: the way to the server swallows what is sent. It is
 /// far longer than the slowest takes, and leaves time to take leases anew.
 const URGENT_WITHIN: Duration = Duration::from_secs(5);
-/// All else may have to read much; but whoever asks over HTTP waits for it.
+/// All else may have to read much; but a caller over HTTP waits for it.
 const NORMAL_WITHIN: Duration = Duration::from_secs(15);
 
 /// A statement's parameter and its type. Types are given, so that a statement needs no preparing: behind PgBouncer in
@@ -40,7 +40,7 @@ pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 pub(super) enum Urgency {
     /// Claims and settles: an instant depends on them.
     Urgent,
-    /// What a send need not wait for: while the server cannot be reached, it is told so at once.
+    /// Work that no send has to wait for: while the server cannot be reached, it fails at once.
     Brief,
     /// All else.
     Normal,
@@ -149,7 +149,7 @@ impl Pool {
         }
     }
 
-    /// Waits until the server can be reached. Where nobody knows, one connects for all; the connection is left for whoever comes.
+    /// Waits until the server can be reached. Where it is not known, one caller connects for all; the connection is left in the pool.
     async fn pass(&self) -> Result<(), Fault> {
         let turn = match self.way.pass().await {
             Pass::Open => return Ok(()),
@@ -192,7 +192,7 @@ impl Pool {
 /// A connection that is polled for as long as it lives.
 fn kept_alive((client, connection): Bare) -> Client {
     tokio::spawn(async move {
-        // Whoever waits for an answer is told as well.
+        // A caller that waits for an answer gets the error as well.
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection to the database ended");
         }
@@ -210,7 +210,7 @@ pub(super) struct Connection<'p> {
     is_refused: AtomicBool,
     /// COMMIT was sent.
     is_ending: AtomicBool,
-    /// A statement was not sent, or not answered: what is behind it must not be committed.
+    /// A statement was not sent, or not answered: statements behind it must not be committed.
     has_gap: AtomicBool,
     in_order: bool,
     within: Option<Duration>,
@@ -281,7 +281,7 @@ impl Connection<'_> {
             }
             None => {
                 self.has_gap.store(true, Ordering::Relaxed);
-                // Those that lie idle lead the same way.
+                // Idle connections lead to the same server.
                 self.pool.idle().clear();
                 Err(Fault::Store(StoreError::Unavailable("the server does not answer".into())))
             }
@@ -334,10 +334,10 @@ impl Drop for Connection<'_> {
     }
 }
 
-/// Whether what failed may be done again, as if it had never been tried.
+/// Whether a transaction that failed may be done again, as if it had never been tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retry {
-    /// Nothing of it has been written.
+    /// No part of it has been written.
     Safe,
     /// It may have been written: the connection was lost while it was being committed.
     SafeForReads,

@@ -18,7 +18,7 @@ const ANSWERED_KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours
 pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) -> Result<usize, Fault> {
     let before = micros(before);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    // What another node is pruning, or a person is just putting off once more, is left for later.
+    // A run that another node is pruning, or that a person is just snoozing once more, is left for later.
     let params: [super::pool::Param<'_>; 2] = [(&before, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
     let ended = db.rows(
         "select reminder_id, run from punctual.occurrence where wake_at is null and state <> 'paused' and at < $1 \
@@ -34,7 +34,7 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
             &old,
         );
-        // What belongs to no reminder goes by its age.
+        // An entry that belongs to no reminder goes by its age.
         let tests = db.execute("delete from punctual.audit where action = 'channel.test' and at < $1", &old);
         all3(events, tests, db.commit()).await?;
         return Ok(0);

@@ -1,4 +1,4 @@
-//! What a node says about itself, so that the functions which other clients call in SQL judge as it would.
+//! A node publishes what it accepts, so that the functions which other clients call in SQL judge as it would.
 
 use punctual_core::channel::AddressRule;
 use punctual_core::zone::Zone;
@@ -27,15 +27,15 @@ pub struct Published {
 /// A channel that a node has.
 #[derive(Debug, Clone)]
 pub struct PublishedChannel {
-    /// What reminders call it.
+    /// The name that reminders call it by.
     pub name: String,
-    /// What it is: `webhook`, `console`, …
+    /// Its kind: `webhook`, `console`, …
     pub kind: String,
     /// Which addresses it takes.
     pub rule: AddressRule,
 }
 
-/// Nothing is written that is there already: nodes start often, and settings change rarely.
+/// A row that is there already is not written again: nodes start often, and settings change rarely.
 pub(super) async fn publish(db: &Connection<'_>, published: &Published) -> Result<(), Fault> {
     // In the order of their names, so that nodes which start at once do not wait in a circle.
     let mut channels = published.channels.clone();

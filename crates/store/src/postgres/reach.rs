@@ -122,7 +122,7 @@ async fn tcp(url: &Url, address: SocketAddr) -> io::Result<TcpStream> {
 
 /// Refuses a connection to oneself.
 ///
-/// Whoever connects to a port of this machine where nobody listens may be given that very port for the own end, and TCP then connects
+/// A socket that connects to a port of this machine where nobody listens may be given that very port for its own end, and TCP then connects
 /// it to itself. As long as it is open, no database can listen there.
 fn not_to_itself(stream: TcpStream) -> io::Result<TcpStream> {
     if stream.local_addr()? != stream.peer_addr()? {

@@ -46,8 +46,9 @@ create table punctual.reminder (
   total_runs         integer not null default 0,
   consecutive_errors integer not null default 0
 ) with (
-  -- Each settle updates counters that no index holds. Room on the page keeps the new version there, and no index is touched.
-  fillfactor = 80,
+  -- Each settle updates counters that no index holds. Room on the page keeps the new version there, and no index is touched. Rows that
+  -- stand together are often settled together, in one transaction: there must be room for all of them twice.
+  fillfactor = 50,
   -- A million rows with the usual fifth of dead ones would be vacuumed after 200,000 updates, and then for long. These tables
   -- change all day: a little, often, is what keeps them as fast as on the first.
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
@@ -85,8 +86,8 @@ create table punctual.occurrence (
   primary key (reminder_id, run)
 ) with (
   -- A claim and a settle each move `wake_at`, which is indexed, so these updates touch the indexes whatever room there is;
-  -- the room lets both versions stay on one page, and the next visitor of the page cleans it.
-  fillfactor = 70,
+  -- the room lets both versions stay on one page, also when a whole page is claimed at once, and the next visitor cleans it.
+  fillfactor = 45,
   -- Every delivery leaves two dead versions. What is dead at the front of the hot index is walked over by every claim.
   autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_insert_scale_factor = 0.05,
@@ -95,8 +96,6 @@ create table punctual.occurrence (
 -- The hot index: only what is still to come, one stretch per priority, so that a backlog drains urgent first.
 -- With the shard, so that a node sees which are its own without a visit to the table.
 create index occurrence_wake on punctual.occurrence (priority, wake_at) include (shard) where wake_at is not null;
--- What a node that died left behind: a handful of rows.
-create index occurrence_node on punctual.occurrence (node) where node is not null;
 -- What pruning looks for.
 create index occurrence_ended on punctual.occurrence (at) where wake_at is null;
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// What bytes go through to the server.
+/// The stream that bytes go through to the server.
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),

@@ -16,7 +16,7 @@ use super::pool::Connection;
 /// The channel of all notifications.
 pub(super) const CHANNEL: &str = "punctual";
 
-/// What is further away is not told: everybody looks again before then. The trigger has the same number.
+/// A moment that is further away is not told: every node looks again before then. The trigger has the same number.
 const SOON: SignedDuration = SignedDuration::from_mins(2);
 /// More instants than this are not listed; everybody looks for themselves. The trigger has the same number.
 const LISTED_MAX: usize = 50;
@@ -47,7 +47,7 @@ pub(super) async fn tell(
     Ok(())
 }
 
-/// What a notification means. It is no more than a reason to look: whoever may connect may send one.
+/// The meaning of a notification. It is no more than a reason to look: any role that may connect may send one.
 pub(super) fn understand(payload: &str) -> Heard {
     let (word, rest) = payload.split_once(' ').unwrap_or((payload, ""));
     match (word, rest) {

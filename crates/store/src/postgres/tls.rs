@@ -15,7 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::open::OpenError;
 use super::url::Verify;
 
-/// What encrypts connections, and whom it trusts.
+/// How connections are encrypted, and which certificates are trusted.
 pub(super) fn connector(verify: &Verify) -> Result<MakeRustlsConnect, OpenError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let (chain, name) = match verify {

@@ -28,7 +28,7 @@ pub(super) async fn take(db: &Connection<'_>, limits: &[(String, Rate)]) -> Resu
 
 /// More throttles than this are not kept: each node is then asked to wait by itself.
 const THROTTLES_MAX: i64 = 10_000;
-/// One reading takes no more than this: what was told last.
+/// One reading takes no more than this: the newest throttles.
 const READ_MAX: i64 = 1000;
 
 /// Tells every node of a wait that was asked for.
@@ -54,7 +54,7 @@ pub(super) async fn tell_throttle(db: &Connection<'_>, throttle: &Throttle) -> R
     Ok(())
 }
 
-/// What was told after `since` and has not ended.
+/// The throttles that were told after `since` and have not ended.
 pub(super) async fn throttles(db: &Connection<'_>, since: Option<Timestamp>) -> Result<Vec<Throttle>, Fault> {
     let sql = format!(
         "select channel, is_address, name, ceil(extract(epoch from until - clock_timestamp()) * 1000000)::bigint \

@@ -31,13 +31,13 @@ pub struct Url {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) host: Host,
-    /// What the certificate must be for, where that is another name: `host` beside `hostaddr`.
+    /// The name that the certificate must be for, where that is another one: `host` beside `hostaddr`.
     name: Option<String>,
     pub(super) port: u16,
 }
 
 impl Place {
-    /// Whom the server's certificate must be for.
+    /// The name that the server's certificate must be for.
     pub(super) fn certified_as(&self) -> String {
         match (&self.name, &self.host) {
             (Some(name), _) | (None, Host::Tcp(name)) => name.clone(),
@@ -122,7 +122,7 @@ impl Url {
         let (before, query) = text.split_once('?').unwrap_or((text, ""));
         let (mut mode, mut root, mut wanted) = (None, None, Wanted::Any);
         let mut others = Vec::new();
-        // Those of which the driver does not know all words.
+        // Options of which the driver does not know all words.
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),

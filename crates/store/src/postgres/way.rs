@@ -28,9 +28,9 @@ struct Known {
     in_doubt: bool,
     /// Tries that have ended.
     n_tried: u64,
-    /// Those of them that failed since one worked.
+    /// The tries that failed since one worked.
     n_failed: u32,
-    /// What the last of them failed with.
+    /// The error of the last try.
     error: Option<StoreError>,
     /// When the next may begin, by how long the clock has run.
     not_before: Option<Duration>,
@@ -38,18 +38,18 @@ struct Known {
     host: Option<usize>,
 }
 
-/// What is to be done by whoever needs the server.
+/// What a caller that needs the server has to do.
 pub(super) enum Pass<'w> {
     /// Connect.
     Open,
     /// Another has just tried, and failed with this.
     Closed(StoreError),
-    /// Try, for all who wait. Whoever drops the turn before it has found anything out leaves it to the next.
+    /// Try, for all callers that wait. A caller that drops the turn before it has found anything out leaves it to the next.
     Try(Turn<'w, ()>),
 }
 
 impl Way {
-    /// Nothing is known yet.
+    /// It is not known yet whether the server can be reached.
     pub(super) fn new(machine: Machine) -> Self {
         let known = Known { in_doubt: true, n_tried: 0, n_failed: 0, error: None, not_before: None, host: None };
         Self { trying: tokio::sync::Mutex::default(), known: Mutex::new(known), machine }
@@ -83,7 +83,7 @@ impl Way {
         Pass::Try(turn)
     }
 
-    /// What the last try failed with, if none has worked since.
+    /// The error of the last try, if none has worked since.
     pub(super) fn closed(&self) -> Option<StoreError> {
         let known = self.known();
         known.error.clone().filter(|_| known.in_doubt)
@@ -104,7 +104,7 @@ impl Way {
         known.error = Some(error);
     }
 
-    /// Something went wrong with a connection: whoever needs the next finds out first whether the server can be reached.
+    /// Something went wrong with a connection: the next caller finds out first whether the server can be reached.
     pub(super) fn doubt(&self) {
         self.known().in_doubt = true;
     }

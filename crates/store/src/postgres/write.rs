@@ -72,7 +72,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     if !writes.priorities.is_empty() {
         flight.push(Box::pin(reprioritize(db, &writes.priorities)));
     }
-    put(&mut flight, db, &PUT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
+    put(&mut flight, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
     put(&mut flight, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
     put(&mut flight, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
     put(&mut flight, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
@@ -92,21 +92,23 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
 }
 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
-/// Over an attempt that is there: one row that should not be there must not stop every settle from now on.
-static PUT_ATTEMPT: LazyLock<String> = LazyLock::new(|| {
-    format!("{} on conflict ({}) do update set {}", insert(&ATTEMPT), ATTEMPT.keys(), ATTEMPT.sets_excluded())
-});
+/// One row that should not be there must not stop every settle from now on.
+static INSERT_ATTEMPT: LazyLock<String> = LazyLock::new(|| insert_new(&ATTEMPT));
 static UPDATE_REMINDER: LazyLock<String> = LazyLock::new(|| update(&REMINDER_FIELDS));
 static UPDATE_MOVED: LazyLock<String> = LazyLock::new(|| update(&MOVED));
 static INSERT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&NEW_REMINDER));
 static INSERT_PLANNED: LazyLock<String> = LazyLock::new(|| insert(&PLANNED));
-static INSERT_DEAD_ADDRESS: LazyLock<String> =
-    LazyLock::new(|| format!("{} on conflict do nothing", insert(&DEAD_ADDRESS)));
+static INSERT_DEAD_ADDRESS: LazyLock<String> = LazyLock::new(|| insert_new(&DEAD_ADDRESS));
 static INSERT_RESPONSE: LazyLock<String> = LazyLock::new(|| insert(&RESPONSE));
 static INSERT_AUDIT: LazyLock<String> = LazyLock::new(|| insert(&AUDIT));
 
 fn insert<T>(table: &Table<T>) -> String {
     format!("insert into punctual.{} ({}) select * from unnest({})", table.name, table.names(""), params(table))
+}
+
+/// Leaves a row that is there as it is.
+fn insert_new<T>(table: &Table<T>) -> String {
+    format!("{} on conflict do nothing", insert(table))
 }
 
 fn update<T>(table: &Table<T>) -> String {

@@ -216,7 +216,7 @@ pub(super) fn note_sent(
     Ok(n_noted > 0)
 }
 
-/// Makes every leased occurrence due for a look now: whoever leased it is gone, because the lock file is ours.
+/// Makes every leased occurrence due for a look now: the process that leased it is gone, because the lock file is ours.
 pub(super) fn rescue(db: &Connection, now: Timestamp) -> Result<usize, StoreError> {
     db.prepare_cached("UPDATE occurrence SET wake_at = ? WHERE node IS NOT NULL")
         .map_err(broken)?

@@ -1,4 +1,4 @@
-//! What is to come, page by page, for whoever sets timers for it elsewhere.
+//! The runs to come, page by page, for an alarm that sets timers for them elsewhere.
 
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
@@ -39,7 +39,7 @@ pub(super) fn coming(
     while let Some(found) = rows.next().map_err(broken)? {
         let mut from = Reader::new(found, 0);
         let (id, at) = (from.occurrence_id()?, from.at()?);
-        // What cannot be read is no reason to leave out the others.
+        // A reminder whose addresses cannot be read is no reason to leave out the others.
         let route = Reader::new(found, 4).addresses().unwrap_or_default();
         let channel = route.into_iter().next().map(|to| to.channel).unwrap_or_default();
         coming.push((id, NextRun { reminder: id.reminder, user: get(found, 3)?, channel, at }));

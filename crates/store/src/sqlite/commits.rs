@@ -43,7 +43,7 @@ impl Commits {
         connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
     }
 
-    /// Says that `n` commits have been made. What cannot be written costs the notice, and no commit.
+    /// Says that `n` commits have been made. A failure to write it costs the notice, and no commit.
     pub(super) fn note(&self, n: i64) {
         if let Err(error) = self.put(n) {
             tracing::debug!(%error, "the commits cannot be counted beside the database");

@@ -1,4 +1,4 @@
-//! What came from another system, for comparing with it.
+//! Reminders that came from another system, for comparing with it.
 
 use punctual_core::store::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun, StoreError};
 use rusqlite::{Connection, params};

@@ -19,7 +19,7 @@ pub enum OpenError {
     InUse {
         /// The file.
         path: PathBuf,
-        /// What the other one wrote into the lock file.
+        /// The text that the other one wrote into the lock file.
         holder: String,
     },
     /// Something that is not punctual has it.
@@ -113,7 +113,7 @@ pub(super) fn lock(path: &Path) -> Result<Lock, OpenError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
-            // What the holder wrote is a courtesy; without it the refusal stands all the same.
+            // The holder's text is a courtesy; without it the refusal stands all the same.
             let _ = file.read_to_string(&mut holder);
             let holder = if holder.trim().is_empty() { "unknown process".to_owned() } else { holder.trim().to_owned() };
             return Err(OpenError::InUse { path: path.to_owned(), holder });

@@ -29,7 +29,7 @@ const CHECKPOINT_PAGES: i32 = 2_000;
 /// The log is so long that writing pauses until it is copied: about 256 MB.
 const CHECKPOINT_PAGES_MAX: i32 = 65_536;
 
-/// Who goes first when both wait.
+/// Which job goes first when both wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
     /// Claims and settles: an instant depends on them.
@@ -203,7 +203,7 @@ async fn answer<T>(receiver: Receiver<T>) -> Result<T, StoreError> {
     receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the store has been closed".into())))
 }
 
-/// What waits for a thread.
+/// The jobs that wait for a thread.
 #[derive(Default)]
 pub(super) struct Jobs {
     waiting: Mutex<Waiting>,

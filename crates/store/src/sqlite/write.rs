@@ -50,7 +50,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
         .map_err(broken)?;
     }
     // A row that is there and should not be must not stop every settle from now on.
-    insert_over(db, &ATTEMPT, &writes.attempts)?;
+    insert_new(db, &ATTEMPT, &writes.attempts)?;
     insert(db, &PLANNED, &writes.planned, |planned| planned)?;
     update(db, &REMINDER_FIELDS, &writes.reminders)?;
     update(db, &MOVED, &writes.moved)?;
@@ -102,7 +102,6 @@ static STATEMENTS: LazyLock<Mutex<Statements>> = LazyLock::new(Mutex::default);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Insert,
-    InsertOver,
     InsertNew,
     Update,
 }
@@ -116,7 +115,6 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
         let insert = format!("INTO {name} ({names}) VALUES {{values}}");
         let made = match kind {
             Kind::Insert => format!("INSERT {insert}"),
-            Kind::InsertOver => format!("INSERT OR REPLACE {insert}"),
             Kind::InsertNew => format!("INSERT {insert} ON CONFLICT DO NOTHING"),
             Kind::Update => format!(
                 "WITH v ({names}) AS (VALUES {{values}}) UPDATE {name} AS t SET {} FROM v WHERE {}",
@@ -131,10 +129,6 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
 
 fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
     run(db, table, Kind::Insert, rows, of)
-}
-
-fn insert_over<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
-    run(db, table, Kind::InsertOver, rows, |row| row)
 }
 
 fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {

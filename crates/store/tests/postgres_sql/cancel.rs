@@ -189,7 +189,7 @@ async fn a_cancel_dies_with_its_transaction_and_nobody_waits_for_it() {
     assert_eq!(store.claim(claim(0, 10)).await.unwrap().to_send.len(), 0);
 }
 
-/// What is cancelled is never sent, and what is being sent is never cancelled, whoever comes first.
+/// A cancelled run is never sent and a run under way is never cancelled, whichever comes first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_and_a_claim_of_the_same_reminder_agree_who_was_first() {
     const N: u16 = 600;

@@ -8,7 +8,7 @@ use punctual_testkit::servers::Postgres;
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 
-/// What the last notification says, so that nobody waits for one that does not come.
+/// The last notification of a test, so that it does not wait for one that does not come.
 const END: &str = "end";
 
 /// A connection, and what it is notified of.
@@ -33,7 +33,7 @@ impl Listener {
         Self { client, heard }
     }
 
-    /// What was told since the last time. Notifications come in the order of their commits, so all that was committed
+    /// The notifications since the last time. They come in the order of their commits, so all that was committed
     /// before comes before the end that is sent here.
     pub(crate) async fn told(&mut self) -> Vec<String> {
         self.client.batch_execute(&format!("notify punctual, '{END}'")).await.expect("the server is there");

@@ -16,7 +16,7 @@ use punctual_testkit::servers::Postgres;
 
 use crate::client::{Listener, database};
 
-/// What waits to be sent: user, minutes before `START`, message.
+/// The runs that are to be sent: user, minutes before `START`, message.
 const WAITING: &str = "select string_agg(r.user_id || ' ' || extract(epoch from timestamptz 'START' - o.due_at)::int / 60 \
     || ' ' || r.message, E'\\n' order by r.user_id, o.due_at) from punctual.reminder r join punctual.occurrence o \
     on o.reminder_id = r.id where o.wake_at is not null and o.wake_at = o.due_at \
@@ -250,7 +250,7 @@ fn put_asking(start: &str, users: &str) -> String {
     )
 }
 
-/// Who still has something open, and how it stands.
+/// The users with open runs, and the states of these.
 const OPEN: &str = "select string_agg(r.user_id || ' ' || o.state, ', ' order by r.user_id, r.id) \
     from punctual.occurrence o join punctual.reminder r on r.id = o.reminder_id where o.wake_at is not null";
 
@@ -373,7 +373,7 @@ async fn a_wrong_event_is_an_error_that_names_the_argument() {
     assert_eq!(desk.sql("select punctual.remove_event(null), punctual.remove_scope(null)"), "f|f");
 }
 
-/// Whoever puts, moves, removes and claims at once: in the end each event's reminders are what the event says.
+/// Clients put, move and remove events while nodes claim: in the end each event has the reminders that it says.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_changed_by_many_at_once_end_as_the_last_one_said() {
     let Some(desk) = Desk::open().await else { return };

@@ -140,7 +140,7 @@ pub(crate) fn claim(id: ReminderId, now: Timestamp) -> Claim {
     }
 }
 
-/// What a plain reminder of Ann's is, made at `now`.
+/// A plain reminder of Ann's, made at `now`.
 fn plain(id: ReminderId, schedule: Schedule, now: Timestamp) -> Reminder {
     let mut reminder = punctual_testkit::sample::reminder(0, schedule, now);
     (reminder.id, reminder.to, reminder.created_via) = (id, Vec::new(), "sql".into());
@@ -165,7 +165,7 @@ async fn a_reminder_made_in_sql_is_the_one_a_node_would_have_made() {
         let found = by_sql.reminder(id).await.unwrap().expect("it is there");
         assert_eq!(id.as_bytes()[6] >> 4, 7, "an id that sorts by creation");
         assert_eq!(id.as_bytes()[..6], now.as_millisecond().to_be_bytes()[2..]);
-        // What the API would have read, at that very moment.
+        // The schedule that the API would have read, at that very moment.
         let mut expect = plain(id, Schedule::new(punctual_core::schedule::Rule::Once { at: now }), now);
         change(&mut expect);
         expect.schedule = Schedule::from_input(&schedule, &expect.timezone, now).expect("it is a schedule");
@@ -446,7 +446,7 @@ async fn a_wrong_argument_is_an_error_that_names_it_and_says_what_would_be_right
     for arguments in ACCEPTED {
         client.batch_execute(&call(arguments)).await.unwrap_or_else(|error| panic!("{arguments}: {error:?}"));
     }
-    // What nobody has published is refused by nobody; private addresses are for nodes to judge.
+    // An address of a channel that no node has published is not refused; private addresses are for nodes to judge.
     server.sql(&name, "delete from punctual.channel; delete from punctual.setting");
     let to = "AT, \"to\" => '[\"pigeon:x\", \"webhook:http://localhost:9000/hook\"]'";
     client.batch_execute(&call(to)).await.unwrap();

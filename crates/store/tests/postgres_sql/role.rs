@@ -19,7 +19,7 @@ const CALLS: [&str; 6] = [
     "punctual.remove_event('game:1')",
 ];
 
-/// What is for the owner alone.
+/// Statements that only the owner may run.
 const OTHERS: [&str; 12] = [
     "select * from punctual.reminder",
     "select * from punctual.app_user",
@@ -56,7 +56,7 @@ async fn a_client_may_call_the_functions_and_nothing_else() {
     let (_store, name) = database(&server).await;
     server.sql(&name, "create role app login in role punctual_client; create role nobody login");
     let (app, nobody) = (connect(&server, &name, "app").await, connect(&server, &name, "nobody").await);
-    // What the caller has put before the system's own does not reach into functions that run as the owner.
+    // A caller's own functions and tables, put before the system's, do not reach into functions that run as the owner.
     server.sql(&name, "create schema evil; grant all on schema evil to app");
     let evil = "create function evil.clock_timestamp() returns timestamptz language sql as $$ select 1 / 0; select now() $$; \
                 create function evil.octet_length(bytea) returns int language sql as $$ select 1 / 0 $$; \

@@ -77,7 +77,7 @@ impl Tap for WriteLater {
     }
 }
 
-/// Drops a retry: what is to be tried again is put off for ever.
+/// Drops a retry: a run that is to be tried again is put off for ever.
 pub(super) struct DroppedRetry;
 
 #[async_trait]

@@ -14,11 +14,11 @@ use crate::tap::Tap;
 /// More nodes than a short world has.
 const NODES_MAX: u32 = 8;
 
-/// Forgets the lease check: whoever has lost a lease uses the present one.
+/// Forgets the lease check: a node that has lost a lease uses the present one.
 pub(super) struct ForgedLease;
 
 impl ForgedLease {
-    /// The lease that holds now, whoever has it.
+    /// The present lease, whichever node has it.
     async fn present(store: &Arc<dyn Store>, id: OccurrenceId) -> Result<Option<u64>, StoreError> {
         let trail = store.occurrence(id).await?;
         Ok(trail.and_then(|trail| match trail.occurrence.state {
@@ -51,7 +51,7 @@ impl Tap for ForgedLease {
         until: Timestamp,
     ) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
         store.renew(leases, until).await?;
-        // Nobody has ever lost anything.
+        // No lease ever counts as lost.
         Ok(Vec::new())
     }
 }

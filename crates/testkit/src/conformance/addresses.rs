@@ -13,11 +13,11 @@ rules!(
     an_address_that_is_gone_is_dead_with_the_result_that_said_so,
     a_refused_result_buries_nothing,
     dead_addresses_are_marked_listed_and_revived,
-    what_the_platform_calls_it_is_noted_while_it_is_under_way,
+    the_platforms_id_is_noted_while_the_attempt_is_under_way,
     a_note_needs_the_lease_and_an_attempt_under_way,
     another_address_has_refused_nothing,
     another_address_of_the_person_has_refused_nothing,
-    what_is_learnt_about_an_old_address_is_forgotten,
+    a_refusal_of_an_old_address_is_forgotten,
 );
 
 fn gone() -> Result<punctual_core::channel::Receipt, SendError> {
@@ -81,7 +81,7 @@ async fn dead_addresses_are_marked_listed_and_revived(desk: Desk) {
     assert_eq!(all(&desk).await, [sorted[0].clone(), sorted[2].clone()]);
 }
 
-async fn what_the_platform_calls_it_is_noted_while_it_is_under_way(desk: Desk) {
+async fn the_platforms_id_is_noted_while_the_attempt_is_under_way(desk: Desk) {
     let reminder = once(1, 10);
     desk.create(&[&reminder]).await;
     let claimed = desk.claim_one(10).await;
@@ -93,7 +93,7 @@ async fn what_the_platform_calls_it_is_noted_while_it_is_under_way(desk: Desk) {
     };
     let call = Some("call-7".to_owned());
     assert_eq!(noted(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
-    // Whoever takes over finds it, and a result without an id of its own leaves it.
+    // The node that takes over finds the id, and a result without an id of its own leaves it.
     let second = desk.claim_one(25).await;
     assert_eq!(second.noted, call);
     assert_eq!(noted(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
@@ -183,7 +183,7 @@ async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
     assert_eq!(tries(&theirs).await.refused, 0, "and whoever is gone");
 }
 
-async fn what_is_learnt_about_an_old_address_is_forgotten(desk: Desk) {
+async fn a_refusal_of_an_old_address_is_forgotten(desk: Desk) {
     let reminder = Reminder { to: phones(&["a", "b"]), ..once(1, 10) };
     desk.create(&[&reminder]).await;
     let first = desk.claim_one(10).await;

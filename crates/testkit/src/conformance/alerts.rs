@@ -17,7 +17,7 @@ rules!(
     a_critical_reminder_that_is_held_is_told,
     a_critical_reminder_that_was_missed_is_told,
     an_admin_who_is_paused_is_told_if_nobody_else_can_be,
-    what_is_not_critical_or_not_in_trouble_is_not_told,
+    the_admins_are_not_told_of_runs_that_are_not_critical_or_not_in_trouble,
     a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_got_through,
     a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_was_given_up,
     a_critical_reminder_whose_receiver_is_left_alone_is_told_before_it_is_tried,
@@ -158,7 +158,7 @@ async fn an_admin_who_is_paused_is_told_if_nobody_else_can_be(desk: Desk) {
     assert_eq!(fail(20).await, ["ops", "root"], "and somebody must be told");
 }
 
-async fn what_is_not_critical_or_not_in_trouble_is_not_told(desk: Desk) {
+async fn the_admins_are_not_told_of_runs_that_are_not_critical_or_not_in_trouble(desk: Desk) {
     put(&desk, admin("root", "en")).await;
     let of = |number, priority| Reminder { priority, retries_max: 0, ..once(number, 10) };
     let failing = [of(1, Priority::Low), of(2, Priority::Normal), of(3, Priority::High)];
@@ -174,7 +174,7 @@ async fn what_is_not_critical_or_not_in_trouble_is_not_told(desk: Desk) {
     assert!(alerts(&desk).await.is_empty());
 }
 
-/// What each alert says, in the order in which they were made, each with its user.
+/// The texts of the alerts, in the order in which they were made, each with its user.
 async fn news(desk: &Desk) -> Vec<(String, String)> {
     let mut all = alerts(desk).await;
     all.sort_by_key(|view| view.reminder.created_at);

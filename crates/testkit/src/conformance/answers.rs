@@ -1,8 +1,8 @@
-//! What people say: done, later, not needed.
+//! The answers of people: done, later, not needed.
 
-use punctual_core::change::{Change, Refused};
+use punctual_core::change::{Change, Patch, Refused};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
-use punctual_core::reminder::{Reminder, ReminderStatus};
+use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::store::{By, Said};
 
@@ -15,10 +15,11 @@ rules!(
     a_dismissal_ends,
     silence_is_asked_again_and_then_over,
     an_answer_while_it_is_asked_again_refuses_the_result,
-    nobody_can_answer_what_was_not_asked,
+    a_run_that_asks_nothing_cannot_be_answered,
     a_snooze_moves_this_run_and_not_the_series,
     a_snooze_never_goes_before_the_instant_the_run_was_made_for,
-    what_was_delivered_can_be_put_off_for_a_day,
+    a_delivered_run_can_be_snoozed_for_a_day,
+    a_run_that_is_snoozed_after_its_end_has_its_reminders_priority_of_today,
     a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused,
     an_interval_can_be_counted_from_the_answer,
     an_interval_counted_from_the_answer_goes_on_in_silence,
@@ -57,7 +58,7 @@ async fn an_answer_keeps_who_said_what_and_where(desk: Desk) {
         (&answers[0].said, answers[0].snooze_minutes, answers[0].user.as_deref()),
         (&said, Some(5), Some("ann"))
     );
-    // Nobody says who it was: it was for the reminder's user.
+    // The answer names no user: it is the reminder's user.
     assert_eq!((&answers[1].said, answers[1].snooze_minutes), (&Said::default(), None));
     assert_eq!(answers[1].user.as_deref(), Some(reminder.user.as_str()));
 }
@@ -83,7 +84,7 @@ async fn an_answer_can_name_its_run(desk: Desk) {
     desk.change(reminder.id, about(1, snooze(900)), 207).await;
     assert_eq!(desk.states(reminder.id).await[0], (StateKind::Snoozed, 900));
 
-    // What wanted no answer can be put off for a day, also when it is not the last.
+    // A run that wanted no answer can be snoozed for a day, also when it is not the last.
     let plain = every(2, 100);
     desk.create(&[&plain]).await;
     for second in [100, 200] {
@@ -131,7 +132,7 @@ async fn an_answer_while_it_is_asked_again_refuses_the_result(desk: Desk) {
     assert_eq!(statuses, [AttemptStatus::Sent, AttemptStatus::Unknown]);
 }
 
-async fn nobody_can_answer_what_was_not_asked(desk: Desk) {
+async fn a_run_that_asks_nothing_cannot_be_answered(desk: Desk) {
     let (plain, asked) = (once(1, 10), asking(once(2, 20), 3));
     desk.create(&[&plain, &asked]).await;
     for change in [Change::Ack, Change::Dismiss] {
@@ -179,7 +180,7 @@ async fn a_snooze_never_goes_before_the_instant_the_run_was_made_for(desk: Desk)
     assert_eq!(desk.deliver(120).await.before.made_for, at(100));
 }
 
-async fn what_was_delivered_can_be_put_off_for_a_day(desk: Desk) {
+async fn a_delivered_run_can_be_snoozed_for_a_day(desk: Desk) {
     let reminder = once(1, 10);
     desk.create(&[&reminder]).await;
     desk.deliver(10).await;
@@ -190,6 +191,19 @@ async fn what_was_delivered_can_be_put_off_for_a_day(desk: Desk) {
     assert_eq!((again.before.due_at, again.before.tries.reached), (at(300), 1));
     assert_eq!(desk.view(reminder.id).await.total_runs, 1, "the same run, told twice");
     desk.refused(reminder.id, snooze(200_000), 100_000).await;
+}
+
+async fn a_run_that_is_snoozed_after_its_end_has_its_reminders_priority_of_today(desk: Desk) {
+    let reminder = Reminder { priority: Priority::Low, ..once(1, 10) };
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    let patch = Patch { priority: Some(Priority::Critical), ..Patch::default() };
+    desk.change(reminder.id, Change::Update(Box::new(patch)), 20).await;
+    desk.change(reminder.id, snooze(100), 30).await;
+    let earlier = Reminder { priority: Priority::High, ..once(2, 90) };
+    desk.create(&[&earlier]).await;
+    let order: Vec<_> = desk.claim(100).await.to_send.iter().map(|claimed| claimed.before.id).collect();
+    assert_eq!(order, [run(&reminder, 1), run(&earlier, 1)], "the critical one comes first");
 }
 
 async fn a_snooze_that_is_not_allowed_or_makes_no_sense_is_refused(desk: Desk) {

@@ -15,11 +15,11 @@ use super::desk::{Desk, LEASE, asking, at, failed, once, run, taken};
 rules!(
     the_most_urgent_come_first_and_then_the_earliest,
     a_claim_writes_the_attempt_before_the_send,
-    what_is_leased_is_not_claimed_again,
+    a_leased_run_is_not_claimed_again,
     a_claim_keeps_to_its_window_and_its_limit,
     a_claim_can_be_about_certain_reminders,
     only_what_is_to_be_sent_is_claimed_ahead,
-    what_must_be_waited_for_hides_nothing,
+    runs_whose_moment_has_not_come_hide_no_due_run,
     a_claim_knows_the_person,
     a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback,
     the_users_addresses_come_after_the_reminders_own_unless_it_says_only,
@@ -53,7 +53,7 @@ async fn a_claim_writes_the_attempt_before_the_send(desk: Desk) {
     assert_eq!((attempt.channel.as_str(), attempt.address.as_str(), attempt.ended_at), ("phone", "ann", None));
 }
 
-async fn what_is_leased_is_not_claimed_again(desk: Desk) {
+async fn a_leased_run_is_not_claimed_again(desk: Desk) {
     desk.create(&[&once(1, 10)]).await;
     assert_eq!(desk.claim(10).await.to_send.len(), 1);
     for now in [10, 11, 24] {
@@ -113,7 +113,7 @@ async fn only_what_is_to_be_sent_is_claimed_ahead(desk: Desk) {
     assert!(claims.not_before.is_empty());
 }
 
-async fn what_must_be_waited_for_hides_nothing(desk: Desk) {
+async fn runs_whose_moment_has_not_come_hide_no_due_run(desk: Desk) {
     let urgent = |number| Reminder { priority: Priority::Critical, ..asking(once(number, 10), 1) };
     let asked: Vec<Reminder> = (1..=5).map(urgent).collect();
     let plain = once(9, 71);

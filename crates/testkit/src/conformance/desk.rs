@@ -1,4 +1,4 @@
-//! What the rules have at hand: a store, an instant to count from, and short ways to say things.
+//! The desk of the rules: a store, an instant to count from, and short ways to say things.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +112,7 @@ impl Desk {
         claims.to_send.remove(0)
     }
 
-    /// What is written when the channel said `said` about `claimed` at `now`.
+    /// The settlement when the channel said `said` about `claimed` at `now`.
     pub(super) fn settlement(claimed: &Claimed, said: Result<Receipt, SendError>, now: i64) -> Settlement {
         decide(claimed, said, &RetryPolicy::default(), 0.0, at(now), at(now))
     }

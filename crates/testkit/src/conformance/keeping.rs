@@ -14,7 +14,7 @@ rules!(
     keys_are_found_by_their_hash,
     old_history_goes_and_the_rest_stays,
     counts_are_right,
-    what_failed_lately_is_counted,
+    runs_that_failed_lately_are_counted,
     a_probe_writes_and_queries_are_counted,
 );
 
@@ -120,7 +120,7 @@ async fn a_probe_writes_and_queries_are_counted(desk: Desk) {
     assert!(desk.store.queries() > before);
 }
 
-async fn what_failed_lately_is_counted(desk: Desk) {
+async fn runs_that_failed_lately_are_counted(desk: Desk) {
     let of = |number| Reminder { retries_max: 0, ..once(number, 10 * i64::from(number)) };
     let all = [of(1), of(2), of(3)];
     desk.create(&all.iter().collect::<Vec<_>>()).await;

@@ -11,15 +11,15 @@ use super::desk::{Desk, LEASE, at, every, once, run, taken};
 rules!(
     an_expired_lease_is_taken_over_and_its_attempt_unknown,
     a_late_result_is_refused_by_its_lease_number,
-    what_may_have_arrived_is_held_if_its_owner_said_so,
-    what_may_have_arrived_is_held_by_itself_where_its_channel_says_so,
+    a_run_that_may_have_arrived_is_held_if_its_reminder_says_so,
+    a_run_that_may_have_arrived_is_held_by_default_where_its_channel_says_so,
     a_held_run_does_not_stop_its_series,
     a_renewed_lease_lasts_longer,
     a_lost_lease_is_reported_by_its_number,
-    what_never_began_is_given_back_without_a_trace,
-    what_was_taken_over_and_never_began_is_tried_again,
-    what_a_dead_process_left_is_looked_at_at_once,
-    what_the_platform_has_is_asked_about_and_not_sent_again,
+    a_send_that_never_began_is_given_back_without_a_trace,
+    a_run_that_was_taken_over_and_never_began_is_tried_again,
+    the_runs_of_a_dead_process_are_looked_at_at_once,
+    a_message_that_the_platform_took_is_asked_about_and_not_sent_again,
 );
 
 async fn an_expired_lease_is_taken_over_and_its_attempt_unknown(desk: Desk) {
@@ -52,7 +52,7 @@ async fn a_late_result_is_refused_by_its_lease_number(desk: Desk) {
     assert_eq!(desk.view(reminder.id).await.total_runs, 1);
 }
 
-async fn what_may_have_arrived_is_held_if_its_owner_said_so(desk: Desk) {
+async fn a_run_that_may_have_arrived_is_held_if_its_reminder_says_so(desk: Desk) {
     let reminder = Reminder { on_unknown: OnUnknown::Hold, ..once(1, 10) };
     desk.create(&[&reminder]).await;
     desk.claim_one(10).await;
@@ -65,7 +65,7 @@ async fn what_may_have_arrived_is_held_if_its_owner_said_so(desk: Desk) {
     assert_eq!(desk.status(reminder.id).await, punctual_core::reminder::ReminderStatus::Completed);
 }
 
-async fn what_may_have_arrived_is_held_by_itself_where_its_channel_says_so(desk: Desk) {
+async fn a_run_that_may_have_arrived_is_held_by_default_where_its_channel_says_so(desk: Desk) {
     let auto = |number, channel| {
         let to = vec![Address::new(channel, "ann")];
         Reminder { on_unknown: OnUnknown::Auto, to, ..once(number, 10) }
@@ -123,7 +123,7 @@ async fn a_lost_lease_is_reported_by_its_number(desk: Desk) {
     assert_eq!(desk.states(reminder.id).await, [(StateKind::Delivered, 10)]);
 }
 
-async fn what_never_began_is_given_back_without_a_trace(desk: Desk) {
+async fn a_send_that_never_began_is_given_back_without_a_trace(desk: Desk) {
     let reminder = every(1, 100);
     desk.create(&[&reminder]).await;
     let claimed = desk.claim_between(99, 0, 100, 10).await.to_send.remove(0);
@@ -139,7 +139,7 @@ async fn what_never_began_is_given_back_without_a_trace(desk: Desk) {
     assert_eq!((again.lease, again.attempt()), (2, 1));
 }
 
-async fn what_was_taken_over_and_never_began_is_tried_again(desk: Desk) {
+async fn a_run_that_was_taken_over_and_never_began_is_tried_again(desk: Desk) {
     let reminder = once(1, 10);
     desk.create(&[&reminder]).await;
     desk.claim_one(10).await;
@@ -151,7 +151,7 @@ async fn what_was_taken_over_and_never_began_is_tried_again(desk: Desk) {
     assert_eq!(desk.trail(run(&reminder, 1)).await.attempts.len(), 2);
 }
 
-async fn what_a_dead_process_left_is_looked_at_at_once(desk: Desk) {
+async fn the_runs_of_a_dead_process_are_looked_at_at_once(desk: Desk) {
     let (left, waiting) = (once(1, 10), once(2, 500));
     desk.create(&[&left, &waiting]).await;
     desk.claim_one(10).await;
@@ -160,7 +160,7 @@ async fn what_a_dead_process_left_is_looked_at_at_once(desk: Desk) {
     assert_eq!(desk.states(waiting.id).await, [(StateKind::Scheduled, 500)]);
 }
 
-async fn what_the_platform_has_is_asked_about_and_not_sent_again(desk: Desk) {
+async fn a_message_that_the_platform_took_is_asked_about_and_not_sent_again(desk: Desk) {
     let held = Reminder { on_unknown: OnUnknown::Hold, ..once(1, 10) };
     let resent = once(2, 10);
     let moved = Reminder { on_unknown: OnUnknown::Hold, ..once(3, 10) };

@@ -1,4 +1,4 @@
-//! What was missed while nothing ran: delivered late or recorded, by policy, and never in silence.
+//! Runs that were missed while no node ran: delivered late or recorded, by policy, and never in silence.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::desk::{Desk, at, every, once};
 rules!(
     a_single_reminder_is_delivered_however_late,
     of_a_series_the_latest_run_is_delivered,
-    what_is_older_than_its_limit_is_missed_and_the_series_goes_on,
+    a_run_older_than_its_limit_is_missed_and_the_series_goes_on,
     every_run_is_delivered_if_asked_for,
     none_is_delivered_if_asked_for,
     a_counted_series_misses_only_its_own_runs,
@@ -50,7 +50,7 @@ async fn of_a_series_the_latest_run_is_delivered(desk: Desk) {
     assert_eq!(desk.view(reminder.id).await.total_runs, 1);
 }
 
-async fn what_is_older_than_its_limit_is_missed_and_the_series_goes_on(desk: Desk) {
+async fn a_run_older_than_its_limit_is_missed_and_the_series_goes_on(desk: Desk) {
     let reminder = policy(every(1, 100), MisfirePolicy::Latest, 20);
     desk.create(&[&reminder]).await;
     assert_eq!(desk.claim(250).await.wakes, [at(300)]);

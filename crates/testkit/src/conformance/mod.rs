@@ -1,10 +1,10 @@
 //! The behaviour every store must show, written once.
 //!
-//! A store's own tests show [`every_rule`] on a new store, each as a test of its own. A new rule about stores starts
-//! here; a function that no list names is dead code, which the compiler refuses.
+//! A store's own tests show [`every_rule`] on a new store, each as a test of its own, and [`every_rule_on_tables`] where it has tables.
+//! A new rule about stores starts here; a function that no list names is dead code, which the compiler refuses.
 
 mod desk;
-mod poison;
+mod tables;
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use punctual_core::clock::BoxFuture;
 use punctual_core::store::Store;
 
 use desk::Desk;
-pub use poison::exercise_poison;
 
 /// One rule, which an empty store can show.
 #[derive(Clone, Copy)]
@@ -29,6 +28,32 @@ impl Rule {
     pub async fn show(self, store: Arc<dyn Store>) {
         (self.show)(Desk::new(store)).await;
     }
+}
+
+/// Runs one statement on the tables of a store, in which `{user}`, `{reminder}` and `{occurrence}` stand for their names; returns the
+/// first column of its rows.
+pub type Sql = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
+
+/// One rule that an empty store can show when its tables are at hand.
+#[derive(Clone, Copy)]
+pub struct TableRule {
+    name: &'static str,
+    show: fn(Desk, Sql) -> BoxFuture<()>,
+}
+
+impl TableRule {
+    /// Shows the rule on an empty store.
+    ///
+    /// # Panics
+    /// When the store breaks it.
+    pub async fn show(self, store: Arc<dyn Store>, sql: Sql) {
+        (self.show)(Desk::new(store), sql).await;
+    }
+}
+
+/// Every rule that needs the tables, and its name.
+pub fn every_rule_on_tables() -> impl Iterator<Item = (String, TableRule)> {
+    tables::RULES.iter().map(|rule| (format!("tables::{}", rule.name), *rule))
 }
 
 /// Makes a table of rules out of async functions.

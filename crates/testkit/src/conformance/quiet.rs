@@ -13,23 +13,23 @@ use punctual_core::user::{Except, QuietHours, User};
 use super::desk::{Desk, asking, at, every, failed, once, run, taken};
 
 rules!(
-    what_falls_into_quiet_hours_waits_for_their_end,
-    what_matters_most_is_not_held_back_by_quiet_hours,
+    a_run_that_falls_into_quiet_hours_waits_for_their_end,
+    a_critical_run_is_sent_in_quiet_hours,
     each_run_of_a_series_waits_for_the_end,
     a_counted_series_ends_in_its_quiet_hours,
     everything_waits_for_the_end_of_a_pause_and_runs_in_between_are_left_out,
     a_claim_ahead_of_time_looks_at_the_moment_of_the_send,
     a_retry_waits_without_losing_its_place,
     a_question_is_not_asked_again_at_night,
-    what_was_cut_off_waits_too,
-    whoever_may_be_disturbed_again_is_told_at_once,
+    a_run_that_was_cut_off_waits_too,
+    a_person_who_may_be_disturbed_again_gets_waiting_runs_at_once,
     other_changes_of_a_user_wake_nothing,
-    what_waits_can_be_cancelled_paused_skipped_and_put_off,
-    what_waits_is_to_come,
-    what_waited_and_was_given_back_waits_on,
-    what_waited_while_nothing_ran_is_missed_by_policy,
-    what_is_asked_for_by_hand_is_sent_at_once,
-    what_was_put_off_ahead_of_its_moment_is_not_told_before_it,
+    a_waiting_run_can_be_cancelled_paused_skipped_and_snoozed,
+    a_waiting_run_is_among_the_coming_ones,
+    a_waiting_run_that_was_given_back_waits_on,
+    a_run_that_waited_while_no_node_ran_is_missed_by_policy,
+    a_run_that_was_fired_by_hand_is_sent_at_once,
+    a_run_snoozed_before_its_due_time_is_never_sent_earlier_than_that,
     a_run_that_its_person_frees_is_not_due_before_its_own_instant_also_where_the_clock_was_set_back,
 );
 
@@ -65,7 +65,7 @@ async fn put(desk: &Desk, user: User, now: i64) -> Vec<Timestamp> {
     desk.store.put_user(user).await.expect("the store works")
 }
 
-/// Nothing is sent at `now`; what came of it.
+/// Claims at `now`, when no run may be sent; returns what came of it.
 async fn puts_off(desk: &Desk, now: i64) -> Claims {
     let claims = desk.claim(now).await;
     assert!(claims.to_send.is_empty(), "nothing is sent at second {now}");
@@ -78,7 +78,7 @@ async fn details(desk: &Desk, reminder: &Reminder) -> Vec<(String, String)> {
     entries.filter_map(|entry| Some((entry.action, entry.detail?))).collect()
 }
 
-async fn what_falls_into_quiet_hours_waits_for_their_end(desk: Desk) {
+async fn a_run_that_falls_into_quiet_hours_waits_for_their_end(desk: Desk) {
     put(&desk, quiet(Except::Critical), 0).await;
     let (before, first, last, after) =
         (once(1, QUIET_FROM - 1), once(2, QUIET_FROM), once(3, QUIET_TO - 1), once(4, QUIET_TO));
@@ -111,7 +111,7 @@ async fn what_falls_into_quiet_hours_waits_for_their_end(desk: Desk) {
     assert_eq!(desk.status(last.id).await, ReminderStatus::Completed);
 }
 
-async fn what_matters_most_is_not_held_back_by_quiet_hours(desk: Desk) {
+async fn a_critical_run_is_sent_in_quiet_hours(desk: Desk) {
     let of = |number, priority| Reminder { priority, ..once(number, 200) };
     let all = [of(1, Priority::Low), of(2, Priority::Normal), of(3, Priority::High), of(4, Priority::Critical)];
     let others = Reminder { user: "bob".into(), ..once(5, 200) };
@@ -230,7 +230,7 @@ async fn a_question_is_not_asked_again_at_night(desk: Desk) {
     assert_eq!(desk.claim(QUIET_TO).await.n_taken, 0, "and it can be answered meanwhile");
 }
 
-async fn what_was_cut_off_waits_too(desk: Desk) {
+async fn a_run_that_was_cut_off_waits_too(desk: Desk) {
     put(&desk, quiet(Except::Critical), 0).await;
     let reminder = once(1, 90);
     desk.create(&[&reminder]).await;
@@ -242,7 +242,7 @@ async fn what_was_cut_off_waits_too(desk: Desk) {
     assert_eq!(desk.claim_one(QUIET_TO).await.attempt(), 2);
 }
 
-async fn whoever_may_be_disturbed_again_is_told_at_once(desk: Desk) {
+async fn a_person_who_may_be_disturbed_again_gets_waiting_runs_at_once(desk: Desk) {
     let reminders = [once(1, 100), asking(once(2, 60), 1), once(3, 70), every(4, 120)];
     desk.create(&reminders.iter().collect::<Vec<_>>()).await;
     desk.deliver(60).await;
@@ -291,7 +291,7 @@ async fn other_changes_of_a_user_wake_nothing(desk: Desk) {
     assert_eq!(desk.states(reminder.id).await, [(StateKind::Snoozed, 900)]);
 }
 
-async fn what_waits_can_be_cancelled_paused_skipped_and_put_off(desk: Desk) {
+async fn a_waiting_run_can_be_cancelled_paused_skipped_and_snoozed(desk: Desk) {
     put(&desk, paused(5000), 0).await;
     let all: Vec<Reminder> = (1..=5).map(|number| once(number, 100)).chain([every(6, 100)]).collect();
     desk.create(&all.iter().collect::<Vec<_>>()).await;
@@ -319,7 +319,7 @@ async fn what_waits_can_be_cancelled_paused_skipped_and_put_off(desk: Desk) {
     assert_eq!(sent.len(), 2, "the one that was resumed and the one that was left alone");
 }
 
-async fn what_waits_is_to_come(desk: Desk) {
+async fn a_waiting_run_is_among_the_coming_ones(desk: Desk) {
     put(&desk, paused(5000), 0).await;
     let reminder = once(1, 100);
     desk.create(&[&reminder]).await;
@@ -331,7 +331,7 @@ async fn what_waits_is_to_come(desk: Desk) {
     assert_eq!((stats.pending, stats.oldest_at), (1, Some(at(5000))));
 }
 
-async fn what_waited_and_was_given_back_waits_on(desk: Desk) {
+async fn a_waiting_run_that_was_given_back_waits_on(desk: Desk) {
     put(&desk, quiet(Except::Critical), 0).await;
     let reminder = once(1, 200);
     desk.create(&[&reminder]).await;
@@ -344,7 +344,7 @@ async fn what_waited_and_was_given_back_waits_on(desk: Desk) {
     desk.deliver(QUIET_TO).await;
 }
 
-async fn what_waited_while_nothing_ran_is_missed_by_policy(desk: Desk) {
+async fn a_run_that_waited_while_no_node_ran_is_missed_by_policy(desk: Desk) {
     put(&desk, quiet(Except::Critical), 0).await;
     let reminder = every(1, 400);
     desk.create(&[&reminder]).await;
@@ -357,7 +357,7 @@ async fn what_waited_while_nothing_ran_is_missed_by_policy(desk: Desk) {
     assert_eq!(late[0].before.due_at, at(3 * 86_400));
 }
 
-async fn what_is_asked_for_by_hand_is_sent_at_once(desk: Desk) {
+async fn a_run_that_was_fired_by_hand_is_sent_at_once(desk: Desk) {
     let reminder = asking(every(1, 50_000), 1);
     desk.create(&[&reminder]).await;
     for (second, person) in [(200, quiet(Except::Critical)), (300, paused(QUIET_TO))] {
@@ -382,7 +382,7 @@ async fn what_is_asked_for_by_hand_is_sent_at_once(desk: Desk) {
     assert_eq!(state, State::Waiting { why: Why::Paused, from: at(920) }, "nor is what was put off since");
 }
 
-async fn what_was_put_off_ahead_of_its_moment_is_not_told_before_it(desk: Desk) {
+async fn a_run_snoozed_before_its_due_time_is_never_sent_earlier_than_that(desk: Desk) {
     put(&desk, quiet(Except::Critical), 0).await;
     let reminder = once(1, QUIET_FROM);
     desk.create(&[&reminder]).await;

@@ -19,10 +19,10 @@ rules!(
     a_view_counts_what_its_runs_led_to,
     a_view_says_until_when_a_run_is_snoozed,
     runs_and_audit_entries_come_in_pages,
-    those_that_are_there_are_found_among_many_ids,
-    what_was_imported_is_listed_by_its_source_with_when_it_was_sent,
-    what_is_to_come_is_in_order_and_within_its_window,
-    what_is_coming_is_told_page_by_page,
+    reminders_that_are_there_are_found_among_many_ids,
+    imported_reminders_are_listed_by_their_source_with_their_sends,
+    upcoming_moments_are_in_order_and_within_the_asked_span,
+    coming_runs_are_read_page_by_page,
 );
 
 async fn ids(desk: &Desk, query: ReminderQuery) -> Vec<ReminderId> {
@@ -142,7 +142,7 @@ async fn runs_and_audit_entries_come_in_pages(desk: Desk) {
     assert_eq!(older.iter().map(|entry| entry.action.as_str()).collect::<Vec<_>>(), ["create"]);
 }
 
-async fn those_that_are_there_are_found_among_many_ids(desk: Desk) {
+async fn reminders_that_are_there_are_found_among_many_ids(desk: Desk) {
     let all: Vec<Reminder> = (0..100).map(|number| once(number, 10)).collect();
     desk.create(&all.iter().step_by(2).collect::<Vec<_>>()).await;
     let found = desk.store.existing(all.iter().map(|reminder| reminder.id).collect()).await.expect("the store works");
@@ -154,7 +154,7 @@ async fn those_that_are_there_are_found_among_many_ids(desk: Desk) {
     assert_eq!(desk.store.existing(vec![]).await.expect("the store works"), []);
 }
 
-async fn what_was_imported_is_listed_by_its_source_with_when_it_was_sent(desk: Desk) {
+async fn imported_reminders_are_listed_by_their_source_with_their_sends(desk: Desk) {
     let from = |source: &str, reminder: Reminder| Reminder {
         metadata: Metadata::from_stored(format!(r#"{{"imported":{{"from":"{source}","id":"1"}}}}"#)),
         ..reminder
@@ -183,7 +183,7 @@ async fn what_was_imported_is_listed_by_its_source_with_when_it_was_sent(desk: D
     assert_eq!(list(Some(series.id), 0, 1000, 1).await, [(single.id, single_run)]);
 }
 
-async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
+async fn upcoming_moments_are_in_order_and_within_the_asked_span(desk: Desk) {
     let urgent = Reminder { priority: punctual_core::reminder::Priority::Critical, ..once(4, 40) };
     desk.create(&[&once(1, 30), &once(2, 10), &once(3, 20), &urgent]).await;
     let within = |from, until, limit| {
@@ -199,7 +199,7 @@ async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
     assert_eq!(within(0, 30, 10).await.instants, instants(&[10, 20, 30]));
     assert_eq!(upcoming(41, 0).await, Upcoming { instants: vec![], overdue_since: Some(at(10)) });
 
-    // What is leased must be looked at when its lease ends; what has ended, never.
+    // A leased run must be looked at when its lease ends; a run that has ended, never.
     desk.deliver(10).await;
     let claimed = desk.claim_one(20).await;
     assert_eq!(upcoming(0, 1).await.instants, [at(30)]);
@@ -207,7 +207,7 @@ async fn what_is_to_come_is_in_order_and_within_its_window(desk: Desk) {
     assert_eq!(upcoming(0, 10).await.instants, [at(30), at(20) + LEASE, at(40)]);
 }
 
-async fn what_is_coming_is_told_page_by_page(desk: Desk) {
+async fn coming_runs_are_read_page_by_page(desk: Desk) {
     let urgent = Reminder { priority: Priority::Critical, to: Vec::new(), ..once(4, 40) };
     let to = vec![Address::new("mail", "ann"), Address::new("phone", "ann")];
     let together: Vec<_> =
@@ -217,7 +217,7 @@ async fn what_is_coming_is_told_page_by_page(desk: Desk) {
     all.extend(together.iter().cloned());
     desk.create(&all.iter().collect::<Vec<_>>()).await;
     desk.change(paused.id, Change::Pause, 1).await;
-    // What is under way, or waits for an answer, is not to be sent.
+    // A run that is under way, or waits for an answer, is not to be sent.
     let _claimed = desk.claim_one(10).await;
 
     let mut found: Vec<NextRun> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a decision needs to know, loaded from the tables; the decision; and what it writes.
+//! Loads from the tables what a decision needs, calls the decision, and writes its writes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use punctual_core::user::{Person, User};
 use super::Leases;
 use super::tables::{Run, Tables, kept_at};
 
-/// Nothing is claimed further ahead than this, by the store's clock.
+/// No run is claimed further ahead than this, by the store's clock.
 const AHEAD_MAX: SignedDuration = SignedDuration::from_secs(5);
 
-/// Whatever a node's clock shows, a lease does not outlive it by more than this.
+/// A lease lasts no longer than this from now, whatever the node's clock shows.
 const LEASE_MAX: SignedDuration = SignedDuration::from_mins(1);
 
 impl Tables {

@@ -1,4 +1,4 @@
-//! What nodes tell each other through the store: that they live, what they want back, whose turn it is, whom to leave alone.
+//! Nodes tell each other through the store that they live, which runs they want back, whose turn it is, and which receivers to leave alone.
 
 use std::time::Duration;
 

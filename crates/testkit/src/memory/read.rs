@@ -76,7 +76,7 @@ impl Tables {
         }
     }
 
-    /// What is to be sent until `until`, beginning after `from` or else after `after`.
+    /// The runs to be sent until `until`, beginning after `from` or else after `after`.
     pub(super) fn coming(
         &self,
         from: Timestamp,

@@ -23,7 +23,7 @@ const LISTED_MAX: usize = 50;
 /// Everything that is kept.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// What the clock shows to the connection that has locked the tables,
+    /// The time that the connection which has locked the tables sees,
     pub(super) now: Timestamp,
     /// and which that is.
     pub(super) connection: u32,

@@ -57,9 +57,11 @@ async fn write_all(
         let delay = way(&ways.borrow()).delay;
         wait_until(read_at + delay).await;
         // The sender is gone only when the proxy is.
-        let Ok(now) = ways.wait_for(|ways| way(ways).fault != Fault::Hold).await.map(|ways| way(&ways)) else { return };
+        let Ok(now) = ways.wait_for(|ways| way(ways).fault != Fault::Withhold).await.map(|ways| way(&ways)) else {
+            return;
+        };
         if now.fault == Fault::Swallow {
-            // Read on, so that whoever sends never notices; write no more.
+            // Read on, so that the sender never notices; write no more.
             while pieces.recv().await.is_some() {}
             return;
         }

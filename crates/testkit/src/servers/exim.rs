@@ -94,7 +94,7 @@ impl Exim {
         let mut command = Command::new(openssl);
         command.args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2".split(' '));
         run(command.arg("-config").arg(self.path("cert.conf")).arg("-keyout").arg(&key).arg("-out").arg(cert));
-        // Whoever it runs as reads it; it protects nothing.
+        // The user that Exim runs as reads it; it protects nothing.
         std::fs::set_permissions(key, PermissionsExt::from_mode(0o644)).expect("it is ours");
     }
 
@@ -107,7 +107,7 @@ impl Exim {
 
     fn config(&self) -> String {
         let (dir, port, tls_port) = (self.dir.path().display(), self.port, self.tls_port);
-        // Whoever `as_server` makes it run as.
+        // The user that `as_server` makes it run as.
         let is_root = rustix::process::geteuid().is_root();
         let own =
             |what| if is_root { "postgres".to_owned() } else { run(Command::new("id").arg(what)).trim().to_owned() };

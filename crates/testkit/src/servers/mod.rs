@@ -170,7 +170,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ready = dir.path().join("ready");
         let mut deaf = Command::new("sh");
-        // What is ignored stays ignored in the program that the shell becomes.
+        // A signal that is ignored stays ignored in the program that the shell becomes.
         deaf.args(["-c", "trap '' QUIT; touch \"$0\"; exec sleep 1000"]).arg(&ready);
         let mut running = Running::start(&mut deaf, &dir.path().join("log"), || ready.exists());
         running.stop_within(Signal::QUIT, Duration::from_millis(300));

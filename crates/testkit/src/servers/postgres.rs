@@ -81,7 +81,7 @@ impl Postgres {
         for (name, value) in settings {
             command.arg("-c").arg(format!("{name}={value}"));
         }
-        // The log lies outside of what the server owns, because whoever runs the test opens it.
+        // The log lies outside of the server's directory, because the user who runs the test opens it.
         let log = self.dir.path().join("log");
         let port = self.port.to_string();
         let ready = || {

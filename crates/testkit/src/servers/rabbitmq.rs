@@ -61,7 +61,7 @@ impl RabbitMq {
         self.running = Some(Running::start(&mut command, &log, || listens(self.port)));
     }
 
-    /// Nothing of the machine's own RabbitMQ, if there is one, is read or written.
+    /// The machine's own RabbitMQ, if there is one, is neither read nor written.
     fn environment(&self, command: &mut Command) {
         let dir = self.dir.path();
         command

@@ -1,4 +1,4 @@
-//! What happened, as seen from outside: what was answered to the users, what the receivers saw, what was done to the world.
+//! The events of a run as seen from outside: the answers to users, the messages at receivers, the faults of the world.
 //!
 //! The checkers look at this and at the rows in the store, and at nothing inside the engine.
 
@@ -83,7 +83,7 @@ pub struct Command {
 /// A person who was changed.
 #[derive(Debug, Clone)]
 pub struct PutUser {
-    /// What they are from then on.
+    /// Their entry from then on.
     pub user: User,
     /// When it was asked for.
     pub begun: Moment,

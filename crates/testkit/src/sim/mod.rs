@@ -10,10 +10,10 @@
 /// The promises, one file each.
 pub mod check;
 
-/// What happened, as seen from outside.
+/// The events of a run as seen from outside.
 pub mod ledger;
 
-/// What a world is like.
+/// The options of a world.
 pub mod options;
 
 mod load;
@@ -28,7 +28,7 @@ use std::fmt;
 pub use check::Violation;
 pub use options::{Options, Sabotage};
 
-/// What a run that kept every promise was like.
+/// The report of a run that kept every promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The same if and only if everything happened in the same way.

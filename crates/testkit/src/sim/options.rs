@@ -1,4 +1,4 @@
-//! What a simulated world is like.
+//! The options of a simulated world.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use punctual_engine::Runtime;
 
 use crate::random::SeededRandom;
 
-/// What a simulated world is like.
+/// The options of a simulated world.
 #[derive(Clone)]
 pub struct Options {
     /// How long users are active and things go wrong. After it, the world is quiet until everything has settled.

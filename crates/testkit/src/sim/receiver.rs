@@ -34,7 +34,7 @@ pub(super) struct Receiver {
     pub is_call: bool,
 }
 
-/// What may go wrong at the receivers.
+/// The faults of receivers.
 #[derive(Default)]
 pub(super) struct ReceiverFaults {
     /// Answers that say for certain that nothing arrived.

@@ -1,4 +1,4 @@
-//! What goes wrong between an engine and its store.
+//! Faults between an engine and its store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,11 +91,11 @@ impl Tap for Weather {
     }
 }
 
-/// Ears that are far away: what is said arrives later, or never.
+/// Ears that are far away: notifications arrive later, or never.
 struct Far {
     ears: Box<dyn Ears>,
     weather: Weather,
-    /// What is on its way. A caller that stops waiting does not lose it.
+    /// Notifications on their way. A caller that stops waiting does not lose them.
     next: Option<Heard>,
 }
 

@@ -62,7 +62,7 @@ struct World {
     begin: Timestamp,
 }
 
-/// What the nodes live on.
+/// The store that the nodes live on.
 enum Base {
     /// A file that one process at a time may open.
     File(PathBuf),

@@ -66,7 +66,7 @@ impl Answer {
 pub const ANSWER_MAX: usize = 200;
 /// A snooze for less than this is not meant to the second: `one sec`.
 const SNOOZE_MIN: SignedDuration = SignedDuration::from_secs(10);
-/// Up to this, what can be a length or a time of day is a length.
+/// Up to this, a number that can be a length or a time of day is a length.
 const LENGTH_MAX: SignedDuration = SignedDuration::from_hours(4);
 /// A snooze for longer than this was not meant as one.
 const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(24 * 366);

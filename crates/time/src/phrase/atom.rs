@@ -169,7 +169,7 @@ impl DayPart {
     }
 }
 
-/// Which of the many Tuesdays.
+/// Which of the many days with this name, such as `next` Tuesday.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
     /// `tuesday`
@@ -279,7 +279,7 @@ pub(super) enum Atom {
     Weekday { days: u8, which: Which },
     /// A part of days of the week.
     WeekdayPart { days: u8, which: Which, part: DayPart },
-    /// Parts of a date. Weak is what is a date only beside something that is one for sure: `may`, `2015`.
+    /// Parts of a date. A weak part is a date only beside something that is one for sure: `may`, `2015`.
     Cal { cal: Cal, is_weak: bool },
     /// A date in digits whose month and day may be the other way round: `3/4`.
     Swappable(Cal),
@@ -315,7 +315,7 @@ pub(super) enum Atom {
     Every { n: i32, unit: Unit },
     /// So often in a unit: twice a day.
     Per { n: i32, unit: Unit },
-    /// That part of every day.
+    /// A part of every day, such as every morning.
     EachPart(DayPart),
     /// Every so manieth of the days or dates that follow.
     Each(i32),

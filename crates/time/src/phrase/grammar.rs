@@ -34,7 +34,7 @@ pub(super) struct Grammar<'a> {
     matches: Vec<Match>,
     /// How many steps may still be taken before the text counts as noise.
     steps_left: usize,
-    /// How many have been taken, here and by whoever joins what was matched.
+    /// How many steps have been taken, here and by the code that joins the matches.
     taken: usize,
 }
 

@@ -182,7 +182,8 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: 
     let phrases = find::find(&mut grammar, language.symbols);
     let here = Here::new(now, zone.rules(), language.is_next_coming);
     let asked = rest::asked(&mut grammar, language);
-    let understanding = Understanding { text, tokens: &tokens, phrases: &phrases, here: &here, zone, asked, is_series };
+    let understanding =
+        Understanding { text, tokens: &tokens, phrases: &phrases, here: &here, zone, asked, is_series, steps };
     let (meaning, used) = understanding.meaning();
     // One text takes only so many steps, so they are counted when they have been taken.
     if steps.take((tried + grammar.taken()) as u64 / GRAMMAR_STEPS_PER_STEP).is_none() {

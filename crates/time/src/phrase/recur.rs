@@ -1,4 +1,4 @@
-//! From what was said to come again and again to a schedule.
+//! Turns the parts of a phrase that come again and again into a schedule.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{SignedDuration, Timestamp};
@@ -9,16 +9,19 @@ use super::resolve::{Here, MORNING, TimeOfDay, Why, time_of, times_of, too_far};
 use super::when::When;
 use super::{Grain, feast};
 use crate::schedule::{
-    Anchor, Exceptions, Freq, INTERVAL_MAX, Months, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
+    Anchor, Exceptions, Freq, INTERVAL_MAX, Months, NEXT_STEPS_MAX, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
 };
 use crate::steps::Steps;
 use crate::zone::Zone;
 
+/// How many steps the search for the first day of one rule may take: enough for a rule that is due within 400 years.
+const ANCHOR_STEPS_MAX: u64 = 20_000;
+
 /// The schedule that a recurring plan asks for. `text` is kept with it.
-pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str) -> Result<Schedule, Why> {
+pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps: &Steps) -> Result<Schedule, Why> {
     if let Some(rules) = within_hours(plan)? {
         let from = here.local;
-        let rule = Rule::Smart(Smart::new(text, rules.clone(), anchor(&rules, from)));
+        let rule = Rule::Smart(Smart::new(text, rules.clone(), anchor(&rules, from, steps)));
         let schedule = Schedule { except: exceptions(plan, here)?, ..Schedule::new(rule) };
         schedule.validate().map_err(|invalid| invalid.problem)?;
         return Ok(schedule);
@@ -33,7 +36,7 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str) -> Res
             }
             Rule::Interval { every, anchor: Anchor::Start, origin: starts_at.unwrap_or(here.now) }
         }
-        None => local_rule(plan, here, zone, starts_at, text)?,
+        None => local_rule(plan, here, zone, starts_at, text, steps)?,
     };
     let count = plan.count.map(|count| u32::try_from(count).unwrap_or(1));
     let mut schedule = Schedule { rule, starts_at, ends_at, count, except: exceptions(plan, here)? };
@@ -126,7 +129,14 @@ impl super::resolve::Point {
 }
 
 /// A rule about local time: the simplest type that says it.
-fn local_rule(plan: &Plan, here: &Here, zone: &Zone, starts_at: Option<Timestamp>, text: &str) -> Result<Rule, Why> {
+fn local_rule(
+    plan: &Plan,
+    here: &Here,
+    zone: &Zone,
+    starts_at: Option<Timestamp>,
+    text: &str,
+    steps: &Steps,
+) -> Result<Rule, Why> {
     let mut rules = Vec::new();
     for plan in plan.more.iter().chain([plan]) {
         rules.extend(recurrences(plan, here)?);
@@ -137,13 +147,11 @@ fn local_rule(plan: &Plan, here: &Here, zone: &Zone, starts_at: Option<Timestamp
         return Ok(simple);
     }
     let from = here.zone.to_datetime(starts_at.unwrap_or(here.now));
-    let anchor = if is_from_today(plan) { first_today(&rules, from) } else { anchor(&rules, from) };
+    let anchor = if is_from_today(plan) { first_today(&rules, from, steps) } else { anchor(&rules, from, steps) };
     let rule = Rule::Smart(Smart::new(text, rules, anchor));
     let probe = Schedule::new(rule.clone());
-    match probe.next_after(zone, here.now) {
-        Some(_) => Ok(rule),
-        None => Err("that never comes".into()),
-    }
+    let (next, _) = steps.part(NEXT_STEPS_MAX, |steps| probe.next_within(zone, here.now, steps));
+    next.map(|_| rule).ok_or_else(|| "that never comes".into())
 }
 
 /// Whether it is today that says which day it is: `every 6 months`, `every 2 weeks`.
@@ -154,21 +162,17 @@ fn is_from_today(plan: &Plan) -> bool {
         && matches!(plan.every, Some((_, Unit::Week | Unit::Month | Unit::Quarter | Unit::Year)))
 }
 
-/// Enough for a rule that is due within 400 years.
-fn steps() -> Steps {
-    Steps::new(20_000)
-}
-
-fn first_today(rules: &[Recurrence], from: DateTime) -> DateTime {
+fn first_today(rules: &[Recurrence], from: DateTime, steps: &Steps) -> DateTime {
     let midnight = from.date().to_datetime(Time::midnight());
-    rules.iter().filter_map(|rule| rule.next_within(midnight, midnight, &steps())).min().unwrap_or(from)
+    let first = |rule: &Recurrence| steps.part(ANCHOR_STEPS_MAX, |steps| rule.next_within(midnight, midnight, steps)).0;
+    rules.iter().filter_map(first).min().unwrap_or(from)
 }
 
 /// Every second Friday counts from the first Friday to come, whatever week that is in.
-fn anchor(rules: &[Recurrence], from: DateTime) -> DateTime {
+fn anchor(rules: &[Recurrence], from: DateTime, steps: &Steps) -> DateTime {
     let first = rules.iter().filter_map(|rule| {
         let every = Recurrence { interval: 1, ..rule.clone() };
-        every.next_within(from, from, &steps())
+        steps.part(ANCHOR_STEPS_MAX, |steps| every.next_within(from, from, steps)).0
     });
     first.min().unwrap_or(from)
 }

@@ -254,7 +254,7 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a word as it is folded, and as it is written by those who have no umlauts on their keys.
+    /// Adds a word as it is folded, and as people write it who have no umlauts on their keyboard.
     fn add_word(&mut self, word: &str, lexeme: Lexeme) {
         for word in spellings(word) {
             let meanings = self.words.entry(word.into_boxed_str()).or_default();

@@ -9,6 +9,7 @@ use super::resolve::{Here, Point, Why, too_long};
 use super::token::Tokens;
 use super::when::When;
 use super::{Grain, Meaning, recur};
+use crate::steps::Steps;
 use crate::zone::Zone;
 
 /// A text whose phrases have been found.
@@ -22,6 +23,8 @@ pub(super) struct Understanding<'a> {
     pub(super) asked: usize,
     /// Whether something is wanted that comes again and again.
     pub(super) is_series: bool,
+    /// What the request may still take.
+    pub(super) steps: &'a Steps,
 }
 
 /// Tokens from one to before another.
@@ -79,7 +82,7 @@ impl Understanding<'_> {
             plan.make_series();
         }
         if plan.is_recurring() {
-            let schedule = recur::schedule(&plan, self.here, self.zone, &self.said(used))?;
+            let schedule = recur::schedule(&plan, self.here, self.zone, &self.said(used), self.steps)?;
             return Ok(Meaning::Recurring(Box::new(schedule)));
         }
         if let Some(to) = &plan.to {

@@ -291,6 +291,7 @@ mod tests {
             ("* * * * 5#6", "day of week: `5#6` is not understood; write # and 1 to 5"),
             ("5, * * * *", "minute: a value is missing"),
             ("* * *", "`* * *` has 3 fields; write five"),
+            ("hourly", "`hourly` has one field; write five"),
             ("* * * * * * *", "has 7 fields"),
             ("", "is empty; write five fields"),
             ("@dayly", "`@dayly` is not a nickname; write @hourly, @daily"),

@@ -69,7 +69,7 @@ impl Exceptions {
         if self.is_empty() {
             return None;
         }
-        // Without steps nothing is known; whoever asks looks at them.
+        // Without steps the answer is unknown; the caller looks at the steps.
         steps.take(self.look_steps())?;
         let local = zone.rules().to_datetime(at);
         if self.excepts_date(local.date()) {

@@ -62,7 +62,7 @@ pub(super) fn next_instant(
         if found.is_some() && !steps.are_spent() {
             return found;
         }
-        // Nothing matches before `plain`, so no change until shortly before it needs to be looked at, unless one brings
+        // No time matches before `plain`, so no change until shortly before it needs to be looked at, unless one brings
         // back what has been.
         let shortly_before = plain?.checked_sub(CHANGE_MAX + CHANGE_MAX).unwrap_or(Timestamp::MIN);
         from = if across.run_both_passes { until? } else { until?.max(shortly_before) };

@@ -26,6 +26,7 @@ pub use cron::CronExpr;
 pub use exceptions::{Exceptions, Months};
 pub use instant::{End, parse_end, parse_instant, parse_until};
 pub use next::Missed;
+pub(crate) use next::NEXT_STEPS_MAX;
 pub use recurrence::{Freq, NthDay, Recurrence};
 pub use smart::Smart;
 

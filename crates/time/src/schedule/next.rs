@@ -15,7 +15,7 @@ use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// How many steps the search for one next run may take at most, whenever it is made.
-const NEXT_STEPS_MAX: u64 = 200_000;
+pub(crate) const NEXT_STEPS_MAX: u64 = 200_000;
 /// How many it may take when the schedule is accepted: every month of 400 years, twice. Later searches take about as many, because
 /// rules repeat; the exceptions that lie ahead are few, and each is passed over once.
 const ADMITTED_STEPS_MAX: u64 = 10_000;

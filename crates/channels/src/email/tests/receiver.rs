@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// What it does instead of what it would.
+/// A fault: what the receiver does instead of its usual answer.
 #[derive(Debug, Clone)]
 pub(super) enum Instead {
     /// Replies this.

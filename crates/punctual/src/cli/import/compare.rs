@@ -1,4 +1,4 @@
-//! What two systems sent, side by side. Nothing here reads or asks.
+//! The sends of two systems, side by side. This file is pure: it reads no table and asks no server.
 
 use std::collections::BTreeMap;
 
@@ -39,13 +39,13 @@ pub(super) struct Side {
 
 /// From when until when both are looked at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
+pub(super) struct Period {
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
     pub(super) tolerance: SignedDuration,
 }
 
-impl Window {
+impl Period {
     fn has(&self, at: Timestamp) -> bool {
         self.from <= at && at < self.to
     }
@@ -60,7 +60,7 @@ pub(super) struct Alone {
     pub(super) why: String,
 }
 
-/// What came out.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Compared {
     pub(super) n_within: u64,
@@ -76,17 +76,17 @@ pub(super) struct Compared {
     pub(super) only_theirs: Vec<Alone>,
 }
 
-/// Compares what both sent within the window.
-pub(super) fn compare(sides: &BTreeMap<String, Side>, window: Window) -> Compared {
+/// Compares what both sent within the period.
+pub(super) fn compare(sides: &BTreeMap<String, Side>, period: Period) -> Compared {
     let mut compared = Compared::default();
     for (key, side) in sides {
-        one(key, side, window, &mut compared);
+        one(key, side, period, &mut compared);
     }
     compared.lags.sort_unstable();
     compared
 }
 
-fn one(key: &str, side: &Side, window: Window, compared: &mut Compared) {
+fn one(key: &str, side: &Side, period: Period, compared: &mut Compared) {
     let mut theirs = side.theirs.clone();
     theirs.sort_unstable();
     let mut ours: Vec<&Our> = side.ours.iter().flatten().filter(|our| our.sent_at.is_some()).collect();
@@ -100,22 +100,22 @@ fn one(key: &str, side: &Side, window: Window, compared: &mut Compared) {
         let next_ours_fits = ours.get(o + 1).is_some_and(|next| apart(their, next) < distance);
         let is_pair = !side.recurs || (distance <= PAIR_WITHIN && !next_theirs_fits && !next_ours_fits);
         if is_pair {
-            both(key, their, our, window, compared);
+            both(key, their, our, period, compared);
             (t, o) = (t + 1, o + 1);
         } else if their.at < our.due_at || (next_theirs_fits && distance <= PAIR_WITHIN) {
-            only_theirs(key, their, side, window, compared);
+            only_theirs(key, their, side, period, compared);
             t += 1;
         } else {
-            only_ours(key, our, side, window, compared);
+            only_ours(key, our, side, period, compared);
             o += 1;
         }
     }
-    theirs[t..].iter().for_each(|their| only_theirs(key, their, side, window, compared));
-    ours[o..].iter().for_each(|our| only_ours(key, our, side, window, compared));
+    theirs[t..].iter().for_each(|their| only_theirs(key, their, side, period, compared));
+    ours[o..].iter().for_each(|our| only_ours(key, our, side, period, compared));
 }
 
-fn both(key: &str, their: &Their, our: &Our, window: Window, compared: &mut Compared) {
-    if !window.has(their.at) && !window.has(our.due_at) {
+fn both(key: &str, their: &Their, our: &Our, period: Period, compared: &mut Compared) {
+    if !period.has(their.at) && !period.has(our.due_at) {
         return;
     }
     let Some(sent_at) = our.sent_at.filter(|_| their.is_exact) else {
@@ -124,7 +124,7 @@ fn both(key: &str, their: &Their, our: &Our, window: Window, compared: &mut Comp
     };
     let lag = their.at.duration_since(sent_at);
     compared.lags.push(lag);
-    if lag.abs() <= window.tolerance {
+    if lag.abs() <= period.tolerance {
         compared.n_within += 1;
         return;
     }
@@ -136,8 +136,8 @@ fn both(key: &str, their: &Their, our: &Our, window: Window, compared: &mut Comp
     compared.apart.push((key.to_owned(), their.at, lag));
 }
 
-fn only_theirs(key: &str, their: &Their, side: &Side, window: Window, compared: &mut Compared) {
-    if !window.has(their.at) {
+fn only_theirs(key: &str, their: &Their, side: &Side, period: Period, compared: &mut Compared) {
+    if !period.has(their.at) {
         return;
     }
     let why = match &side.ours {
@@ -153,8 +153,8 @@ fn only_theirs(key: &str, their: &Their, side: &Side, window: Window, compared: 
     compared.only_theirs.push(Alone { key: key.to_owned(), at: their.at, why });
 }
 
-fn only_ours(key: &str, our: &Our, side: &Side, window: Window, compared: &mut Compared) {
-    if !window.has(our.due_at) {
+fn only_ours(key: &str, our: &Our, side: &Side, period: Period, compared: &mut Compared) {
+    if !period.has(our.due_at) {
         return;
     }
     let why = side.state_there.clone().unwrap_or_else(|| "is not there any more".to_owned());
@@ -184,8 +184,8 @@ mod tests {
     }
 
     fn check(side: Side) -> Compared {
-        let window = Window { from: at(0), to: at(100_000), tolerance: SignedDuration::from_secs(2) };
-        compare(&BTreeMap::from([("k".to_owned(), side)]), window)
+        let period = Period { from: at(0), to: at(100_000), tolerance: SignedDuration::from_secs(2) };
+        compare(&BTreeMap::from([("k".to_owned(), side)]), period)
     }
 
     fn counts(compared: &Compared) -> [u64; 5] {

@@ -47,7 +47,7 @@ pub(super) const KIND: Kind = Kind {
     sent,
 };
 
-/// What the runs there have led to goes along, because here they start anew.
+/// Columns that go into the metadata, because the reminder starts anew here.
 const CARRIED: &[&str] =
     &["channel", "total_runs", "last_run_at", "last_status", "consecutive_errors", "created_via", "next_run_at"];
 
@@ -114,7 +114,7 @@ fn local_rule(row: &Row<'_>, kind: &str) -> Result<Value, Bad> {
         "daily" => Ok(json!({ "type": "daily", "time": row.need("time_of_day")? })),
         "weekly" => Ok(json!({ "type": "weekly", "time": row.need("time_of_day")?, "days": days(row)? })),
         "cron" => Ok(json!({ "type": "cron", "expr": row.need("cron_expr")? })),
-        // What a smart job means stands in no column of its own; some systems keep the expression they made of it.
+        // A smart job has no column of its own for its meaning; some systems keep the cron expression they made of it.
         "smart" => match (row.text("cron_expr"), row.text("original_text")) {
             (Some(expr), _) => Ok(json!({ "type": "cron", "expr": expr })),
             (None, Some(text)) => Ok(json!({ "type": "smart", "text": text })),
@@ -145,7 +145,7 @@ fn days(row: &Row<'_>) -> Result<Vec<String>, Bad> {
     Ok(days)
 }
 
-/// The rule, held back until `next` where it would be due before: what has run there does not run again here.
+/// The rule, which begins at `next` where it would be due before: a run that was there does not come again here.
 fn go_on_at(next: Option<Timestamp>, mut rule: Value, zone: Option<&Zone>, row: &Row<'_>, now: Timestamp) -> Value {
     let Some(next) = next.filter(|next| *next > now) else { return rule };
     let read_at = row.instant("created_at").ok().flatten().unwrap_or(Timestamp::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! What a row becomes.
+//! Turns a row into a reminder.
 
 use jiff::Timestamp;
 use punctual_core::reminder::Address;
@@ -8,15 +8,15 @@ use super::row::{Bad, Row};
 use super::template::Template;
 use crate::wire::{ReminderInput, Schedule};
 
-/// What whoever imports wishes.
+/// The options of an import that say how rows are read.
 pub(super) struct Wishes {
     /// Whose the reminders are.
     pub(super) user: Template,
     /// Where they are sent; none means wherever the user can be reached.
     pub(super) to: Vec<Template>,
-    /// What they say.
+    /// The message of the reminders.
     pub(super) message: Template,
-    /// Whether what is overdue there is sent here.
+    /// Whether a row that is overdue there is sent here.
     pub(super) takes_overdue: bool,
     /// The present.
     pub(super) now: Timestamp,
@@ -38,7 +38,7 @@ pub(super) enum Mapped {
     LeftOut(&'static str),
 }
 
-/// Why what is overdue is left out.
+/// Why an overdue row is left out.
 pub(super) const OVERDUE: &str = "overdue; --overdue deliver takes it";
 
 /// A reminder with what all kinds have in common. `carried` are fields that go along in its metadata.

@@ -12,7 +12,7 @@ mod instant;
 /// Texts with columns in them.
 mod template;
 
-/// What a row becomes.
+/// Turns a row into a reminder.
 mod map;
 
 mod calls;
@@ -32,13 +32,13 @@ mod own;
 /// How far it is.
 pub(super) mod progress;
 
-/// What the other system says that it sent.
+/// The sends of the other system.
 mod theirs;
 
-/// What two systems sent, side by side.
+/// The sends of two systems, side by side.
 mod compare;
 
-/// What a server in shadow would have sent, beside what the other system did.
+/// The report: the sends of a server in shadow beside those of the other system.
 pub(super) mod report;
 
 /// How many rows became what.
@@ -111,7 +111,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     }
     let source = args.source.open().await?;
     let wishes = args.wishes(&source)?;
-    // Whoever has no key, or no server, learns it before anything is read.
+    // A caller without a key, or without a server, learns it before anything is read.
     let stats = context.client.stats().await?;
     let n_rows = source.database.count(&source.table).await?;
     let way = take::Way { applies: args.apply, follows: args.follow };
@@ -137,7 +137,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     if tally.total(Fate::Refused) > 0 { Err(Said.into()) } else { Ok(()) }
 }
 
-/// What was done, and what to do next.
+/// The summary: what was done, and what to do next.
 fn closing(tally: &tally::Tally, args: &Args, seconds: f64, shadow: bool) -> String {
     let n = tally.n_created();
     let mut lines = vec![match (args.apply, n) {

@@ -1,4 +1,4 @@
-//! What a server in shadow would have sent, beside what the other system did.
+//! The report: the sends of a server in shadow beside those of the other system.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use punctual_core::span;
 use punctual_engine::SystemClock;
 use serde_json::{Value, json};
 
-use super::compare::{Alone, Compared, Our, Side, Window, compare, percentile};
+use super::compare::{Alone, Compared, Our, Period, Side, compare, percentile};
 use super::progress::Progress;
 use super::source::SourceArgs;
 use super::tally::thousands;
@@ -18,9 +18,9 @@ use crate::cli::table::{Cell, Table};
 use crate::cli::{Context, Said, Usage, print, print_json};
 use crate::wire::{ImportedRun, SendsQuery};
 
-/// What has been sent just now may not be written down yet: so much of the end is left out, unless --to says otherwise.
+/// A send of just now may not be written down yet: so much of the end is left out, unless --to says otherwise.
 const NOT_YET: SignedDuration = SignedDuration::from_secs(60);
-/// Sends near the ends of the window may have their other half outside.
+/// Sends near the ends of the period may have their other half outside.
 const MARGIN: SignedDuration = SignedDuration::from_hours(1);
 /// How many examples of each kind are shown.
 const EXAMPLES_SHOWN: usize = 5;
@@ -64,7 +64,7 @@ pub(in crate::cli) async fn run(args: &Args, context: &Context) -> anyhow::Resul
     let to = to.unwrap_or(now - NOT_YET);
 
     let url = args.source.url()?;
-    // Asked first: whoever has no server or no key learns it before a large table is read.
+    // Asked first: a caller without a server or a key learns it before a large table is read.
     context.client.stats().await?;
     let (name, mut theirs) = match url.ends_with(".jsonl") {
         true => {
@@ -90,12 +90,12 @@ pub(in crate::cli) async fn run(args: &Args, context: &Context) -> anyhow::Resul
     if from >= to {
         return Err(Usage(format!("the time from {from} to {to} is empty; name a later --to")).into());
     }
-    let window = Window { from, to, tolerance };
-    let compared = compare(&theirs.sides, window);
+    let period = Period { from, to, tolerance };
+    let compared = compare(&theirs.sides, period);
     if context.json {
-        print_json(&as_json(&compared, &name, window))?;
+        print_json(&as_json(&compared, &name, period))?;
     } else {
-        print(&render(&compared, &theirs, &name, window, args, context))?;
+        print(&render(&compared, &theirs, &name, period, args, context))?;
     }
     if compared.only_theirs.is_empty() { Ok(()) } else { Err(Said.into()) }
 }
@@ -141,8 +141,8 @@ fn run_of(run: ImportedRun) -> Our {
     Our { due_at: run.due_at, sent_at: run.sent_at, state: run.state.as_str().to_owned() }
 }
 
-fn render(compared: &Compared, theirs: &Theirs, name: &str, window: Window, args: &Args, context: &Context) -> String {
-    let mut text = format!("{}, from {:.0} to {:.0}\n\n", neutral(name), window.from, window.to);
+fn render(compared: &Compared, theirs: &Theirs, name: &str, period: Period, args: &Args, context: &Context) -> String {
+    let mut text = format!("{}, from {:.0} to {:.0}\n\n", neutral(name), period.from, period.to);
     let mut table = Table::new(&["SENDS", "BY"]);
     let mut row = |n: u64, what: &str, style: Style| {
         table.push(vec![Cell::plain(&thousands(n)), Cell::new(what, if n > 0 { style } else { Style::Plain })]);
@@ -206,7 +206,7 @@ fn seconds(span: SignedDuration) -> String {
     format!("{:.3}", span.as_secs_f64())
 }
 
-fn as_json(compared: &Compared, name: &str, window: Window) -> Value {
+fn as_json(compared: &Compared, name: &str, period: Period) -> Value {
     const LISTED_MAX: usize = 1000;
     let alone = |list: &[Alone]| {
         let one = |alone: &Alone| json!({ "id": alone.key, "at": alone.at.to_string(), "why": alone.why });
@@ -219,9 +219,9 @@ fn as_json(compared: &Compared, name: &str, window: Window) -> Value {
         .collect();
     json!({
         "source": name,
-        "from": window.from.to_string(),
-        "to": window.to.to_string(),
-        "tolerance_seconds": window.tolerance.as_secs_f64(),
+        "from": period.from.to_string(),
+        "to": period.to.to_string(),
+        "tolerance_seconds": period.tolerance.as_secs_f64(),
         "within": compared.n_within,
         "ours_earlier": compared.n_earlier,
         "ours_later": compared.n_later,

@@ -43,7 +43,7 @@ impl Layout {
     }
 }
 
-/// What keeps a row from being imported.
+/// Why a row cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bad {
     /// The column that is to blame.
@@ -107,7 +107,7 @@ impl<'a> Row<'a> {
         text.trim().parse().map(Some).map_err(|_| self.bad(field, format!("`{text}` is no whole number")))
     }
 
-    /// What is wrong with a field, by the name of its column.
+    /// The problem with a field, by the name of its column.
     pub(super) fn bad(&self, field: &'static str, problem: impl Into<String>) -> Bad {
         Bad::new(self.layout.column(field), problem)
     }

@@ -35,7 +35,7 @@ const TRY_AGAIN_AFTER: [u64; 5] = [1, 2, 4, 8, 15];
 pub(super) struct Way {
     /// Whether anything is written.
     pub(super) applies: bool,
-    /// Whether what ended there is cancelled here, and what changed there is changed here.
+    /// Whether reminders that ended there are cancelled here, and those that changed there are changed here.
     pub(super) follows: bool,
 }
 
@@ -48,6 +48,16 @@ struct Asked {
     mapped: Mapped,
 }
 
+/// An import under way.
+struct Taking<'a> {
+    source: &'a Source,
+    way: &'a Way,
+    context: &'a Context,
+    clock: SystemClock,
+    progress: &'a mut Progress,
+    tally: Tally,
+}
+
 /// Takes everything over, or only says what would be.
 pub(super) async fn all(
     source: &Source,
@@ -57,62 +67,40 @@ pub(super) async fn all(
     progress: &mut Progress,
 ) -> anyhow::Result<Tally> {
     let clock = SystemClock::start();
-    let mut tally = Tally::default();
+    let mut taking = Taking { source, way, context, clock, progress, tally: Tally::default() };
     let mut after: Option<ForeignKey> = None;
-    // What was imported before and is still to come. What is left of it in the end is in the table no more.
-    let mut unseen = open_here(source, context, &clock, progress).await?;
+    // Reminders that were imported before and are still to come. Those left over in the end are in the table no more.
+    let mut unseen = taking.open_here().await?;
     loop {
-        let rows = page(source, after.as_ref(), &clock, progress).await?;
+        let rows = page(source, after.as_ref(), &taking.clock, taking.progress).await?;
         let n_rows = rows.len();
         after = rows.last().map(|row| row.key.clone());
         for row in &rows {
             unseen.remove(Row::new(&source.layout, &row.values).text("id").unwrap_or_default());
         }
-        let asked = rows.iter().filter_map(|row| understood(row, source, wishes, &mut tally)).collect();
+        let asked = rows.iter().filter_map(|row| understood(row, source, wishes, &mut taking.tally)).collect();
         for batch in batches(asked) {
-            hand_over(source, batch, way, context, &clock, progress, &mut tally).await.map_err(|error| {
-                let so_far = tally.n_created();
-                match way.applies {
+            if let Err(error) = taking.hand_over(batch).await {
+                let so_far = taking.tally.n_created();
+                return Err(match way.applies {
                     true => error.context(format!("{so_far} were created so far; the same command goes on from there")),
                     false => error,
-                }
-            })?;
+                });
+            }
         }
-        progress.advance(n_rows);
+        taking.progress.advance(n_rows);
         if n_rows < PAGE {
             break;
         }
     }
     for id in unseen.values() {
         let fate = match way.applies && way.follows {
-            true => cancel(id, Fate::Gone, context, &clock, progress).await?,
+            true => taking.cancel(id, Fate::Gone).await?,
             false => Fate::Gone,
         };
-        tally.count("gone", fate, "");
+        taking.tally.count("gone", fate, "");
     }
-    Ok(tally)
-}
-
-/// What was imported from the source and is not over, by its key there.
-async fn open_here(
-    source: &Source,
-    context: &Context,
-    clock: &SystemClock,
-    progress: &Progress,
-) -> anyhow::Result<HashMap<String, String>> {
-    // Its runs are of no interest here, and the first instant there is has none.
-    let first = Some(Timestamp::MIN.to_string());
-    let mut query = SendsQuery { source: source.name.clone(), to: first, limit: Some(500), ..SendsQuery::default() };
-    let mut open = HashMap::new();
-    loop {
-        let page = patiently(clock, progress, || context.client.sends(&query)).await?;
-        let still_open = page.reminders.into_iter().filter(|one| is_open(&one.status));
-        open.extend(still_open.map(|one| (one.key, one.id)));
-        match page.next_cursor {
-            Some(cursor) => query.cursor = Some(cursor),
-            None => return Ok(open),
-        }
-    }
+    Ok(taking.tally)
 }
 
 /// The next rows; asked for again while the other database cannot be reached.
@@ -165,7 +153,7 @@ fn understood(row: &ForeignRow, source: &Source, wishes: &Wishes, tally: &mut Ta
 }
 
 fn item(key: &str, created_at: Option<Timestamp>, mapped: &Mapped) -> ImportItem {
-    // What is not taken is asked about: it may have been imported before.
+    // A row that is not taken is asked about: it may have been imported before.
     let (reminder, paused) = match mapped {
         Mapped::Take { reminder, paused } => (Some((**reminder).clone()), paused.then_some(true)),
         Mapped::Ended(_) | Mapped::LeftOut(_) => (None, None),
@@ -196,7 +184,7 @@ fn batches(asked: Vec<Asked>) -> Vec<Vec<Asked>> {
     let mut batches = vec![Vec::new()];
     let mut n_bytes = 0;
     for one in asked {
-        // What is made of texts and numbers always becomes JSON.
+        // A value of texts and numbers always becomes JSON.
         let size = serde_json::to_string(&one.item).map_or(0, |text| text.len());
         if n_bytes + size > REQUEST_BYTES_MAX && n_bytes > 0 {
             batches.push(Vec::new());
@@ -211,39 +199,141 @@ fn batches(asked: Vec<Asked>) -> Vec<Vec<Asked>> {
     batches
 }
 
-/// Sends one batch, and counts what became of it.
-///
-/// A batch that is refused because of one of its items is sent in halves, down to that item: one bad row stops no other.
-async fn hand_over(
-    source: &Source,
-    batch: Vec<Asked>,
-    way: &Way,
-    context: &Context,
-    clock: &SystemClock,
-    progress: &Progress,
-    tally: &mut Tally,
-) -> anyhow::Result<()> {
-    let mut waiting = vec![batch];
-    while let Some(mut batch) = waiting.pop() {
-        let error = match hand_over_whole(source, &batch, way, context, clock, progress, tally).await {
-            Ok(()) => continue,
-            Err(error) => error,
-        };
-        match (error.downcast_ref::<Failure>().and_then(Failure::refused), batch.as_slice()) {
-            (Some(refused), [asked]) if is_about_an_item(refused) => {
-                let field = refused.field().unwrap_or("row").trim_start_matches("items[0].");
-                let column = column_of(field, source);
-                tally.count(&asked.state, Fate::Refused, &column);
-                tally.problem(Problem { key: asked.key.clone(), column, detail: refused.to_string() });
+impl Taking<'_> {
+    /// The reminders that were imported from the source and are not over, by their keys there.
+    async fn open_here(&self) -> anyhow::Result<HashMap<String, String>> {
+        // Its runs are of no interest here, and the first instant there is has none.
+        let first = Some(Timestamp::MIN.to_string());
+        let mut query =
+            SendsQuery { source: self.source.name.clone(), to: first, limit: Some(500), ..SendsQuery::default() };
+        let mut open = HashMap::new();
+        loop {
+            let page = self.patiently(|| self.context.client.sends(&query)).await?;
+            let still_open = page.reminders.into_iter().filter(|one| is_open(&one.status));
+            open.extend(still_open.map(|one| (one.key, one.id)));
+            match page.next_cursor {
+                Some(cursor) => query.cursor = Some(cursor),
+                None => return Ok(open),
             }
-            (Some(refused), [_, _, ..]) if is_about_an_item(refused) => {
-                let second = batch.split_off(batch.len() / 2);
-                waiting.extend([second, batch]);
-            }
-            _ => return Err(error),
         }
     }
-    Ok(())
+
+    /// Sends one batch, and counts what became of it.
+    ///
+    /// A batch that is refused because of one of its items is sent in halves, down to that item: one bad row stops no other.
+    async fn hand_over(&mut self, batch: Vec<Asked>) -> anyhow::Result<()> {
+        let mut waiting = vec![batch];
+        while let Some(mut batch) = waiting.pop() {
+            let error = match self.hand_over_whole(&batch).await {
+                Ok(()) => continue,
+                Err(error) => error,
+            };
+            match (error.downcast_ref::<Failure>().and_then(Failure::refused), batch.as_slice()) {
+                (Some(refused), [asked]) if is_about_an_item(refused) => {
+                    let field = refused.field().unwrap_or("row").trim_start_matches("items[0].");
+                    let column = column_of(field, self.source);
+                    self.tally.count(&asked.state, Fate::Refused, &column);
+                    self.tally.problem(Problem { key: asked.key.clone(), column, detail: refused.to_string() });
+                }
+                (Some(refused), [_, _, ..]) if is_about_an_item(refused) => {
+                    let second = batch.split_off(batch.len() / 2);
+                    waiting.extend([second, batch]);
+                }
+                _ => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn hand_over_whole(&mut self, batch: &[Asked]) -> anyhow::Result<()> {
+        let import = Import {
+            source: Some(self.source.name.clone()),
+            dry_run: Some(!self.way.applies),
+            items: Some(batch.iter().map(|asked| asked.item.clone()).collect()),
+        };
+        let answer = self.patiently(|| self.context.client.import(&import)).await?;
+        let follows = self.way.applies && self.way.follows;
+        for (asked, done) in batch.iter().zip(&answer.items) {
+            let id = done.id.as_deref().unwrap_or_default();
+            let (fate, why) = match fate(&asked.mapped, done) {
+                (Fate::StillActive, why) if follows => (self.cancel(id, Fate::StillActive).await?, why),
+                (Fate::Differs, why) if follows => (self.change(id, &asked.mapped, done).await?, why),
+                other => other,
+            };
+            self.tally.count(&asked.state, fate, &why);
+            if fate == Fate::Refused {
+                let field = done.field.as_deref().unwrap_or("reminder");
+                self.tally.problem(Problem {
+                    key: asked.key.clone(),
+                    column: column_of(field, self.source),
+                    detail: match (&done.outcome, &done.detail) {
+                        (_, Some(detail)) => detail.clone(),
+                        (Word::Known(_), None) => "is refused".to_owned(),
+                        (Word::Other(word), None) => {
+                            format!("the server says `{word}`, which this program does not know")
+                        }
+                    },
+                });
+            }
+            if fate == Fate::Differs {
+                self.tally.problem(Problem {
+                    key: asked.key.clone(),
+                    column: why.clone(),
+                    detail: format!("has changed since it was imported; here it stays as it was, as {id}"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Cancels a reminder that ended there; returns `otherwise` when that is not possible any more.
+    async fn cancel(&self, id: &str, otherwise: Fate) -> anyhow::Result<Fate> {
+        let anybody = UserQuery::default();
+        let cancelled = self.patiently(|| self.context.client.cancel(id, &anybody)).await;
+        followed(cancelled, Fate::CancelledHere, otherwise)
+    }
+
+    /// Makes a reminder say what it says there now. Whose it is does not change.
+    async fn change(&self, id: &str, mapped: &Mapped, done: &ImportedItem) -> anyhow::Result<Fate> {
+        let Mapped::Take { reminder, .. } = mapped else { return Ok(Fate::Differs) };
+        let differs = |field: &str| done.differs.iter().any(|name| name == field);
+        let patch = ReminderInput {
+            message: reminder.message.clone().filter(|_| differs("message")),
+            schedule: reminder.schedule.clone().filter(|_| differs("schedule")),
+            timezone: reminder.timezone.clone().filter(|_| differs("timezone")),
+            priority: reminder.priority.clone().filter(|_| differs("priority")),
+            ..ReminderInput::default()
+        };
+        let n_said =
+            [patch.message.is_some(), patch.schedule.is_some(), patch.timezone.is_some(), patch.priority.is_some()];
+        if n_said.into_iter().filter(|is_said| *is_said).count() < done.differs.len() {
+            return Ok(Fate::Differs);
+        }
+        let anybody = UserQuery::default();
+        let changed = self.patiently(|| self.context.client.update(id, &anybody, &patch)).await;
+        followed(changed, Fate::ChangedHere, Fate::Differs)
+    }
+
+    /// Asks until there is an answer, as long as it may come. A request that is sent twice is done once.
+    async fn patiently<T, F>(&self, ask: impl Fn() -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let mut waits = TRY_AGAIN_AFTER.into_iter();
+        loop {
+            let failure = match ask().await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            match waits.next() {
+                Some(seconds) if failure.is_passing() => {
+                    self.progress.say(&format!("{failure}; trying again in {seconds} s"));
+                    self.clock.pause(Duration::from_secs(seconds)).await;
+                }
+                _ => return Err(failure),
+            }
+        }
+    }
 }
 
 /// Whether a request was refused for what one of its items is, and not for what all of them are.
@@ -252,56 +342,14 @@ fn is_about_an_item(refused: &Refused) -> bool {
     names_one || refused.status == StatusCode::PAYLOAD_TOO_LARGE
 }
 
-async fn hand_over_whole(
-    source: &Source,
-    batch: &[Asked],
-    way: &Way,
-    context: &Context,
-    clock: &SystemClock,
-    progress: &Progress,
-    tally: &mut Tally,
-) -> anyhow::Result<()> {
-    let import = Import {
-        source: Some(source.name.clone()),
-        dry_run: Some(!way.applies),
-        items: Some(batch.iter().map(|asked| asked.item.clone()).collect()),
-    };
-    let answer = patiently(clock, progress, || context.client.import(&import)).await?;
-    for (asked, done) in batch.iter().zip(&answer.items) {
-        let id = done.id.as_deref().unwrap_or_default();
-        let (fate, why) = match fate(&asked.mapped, done) {
-            (Fate::StillActive, why) if way.applies && way.follows => {
-                (cancel(id, Fate::StillActive, context, clock, progress).await?, why)
-            }
-            (Fate::Differs, why) if way.applies && way.follows => {
-                (change(id, &asked.mapped, done, context, clock, progress).await?, why)
-            }
-            other => other,
-        };
-        tally.count(&asked.state, fate, &why);
-        if fate == Fate::Refused {
-            let field = done.field.as_deref().unwrap_or("reminder");
-            tally.problem(Problem {
-                key: asked.key.clone(),
-                column: column_of(field, source),
-                detail: done.detail.clone().unwrap_or_else(|| "is refused".to_owned()),
-            });
-        }
-        if fate == Fate::Differs {
-            tally.problem(Problem {
-                key: asked.key.clone(),
-                column: why.clone(),
-                detail: format!("has changed since it was imported; here it stays as it was, as {id}"),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// What the server's answer means for a row.
 fn fate(mapped: &Mapped, done: &ImportedItem) -> (Fate, String) {
     use ImportOutcome::{Absent, Active, Created, Exists, New, Over};
-    match (done.outcome, mapped) {
+    let outcome = match &done.outcome {
+        Word::Known(outcome) => outcome,
+        Word::Other(word) => return (Fate::Refused, word.clone()),
+    };
+    match (outcome, mapped) {
         (Created | New, Mapped::Take { paused: true, .. }) => (Fate::CreatedPaused, String::new()),
         (Created | New, _) => (Fate::Created, String::new()),
         // Once it is over here, it does not matter what becomes of it there.
@@ -316,74 +364,12 @@ fn fate(mapped: &Mapped, done: &ImportedItem) -> (Fate, String) {
     }
 }
 
-/// Cancels what ended there; `otherwise` when that is not possible any more.
-async fn cancel(
-    id: &str,
-    otherwise: Fate,
-    context: &Context,
-    clock: &SystemClock,
-    progress: &Progress,
-) -> anyhow::Result<Fate> {
-    let anybody = UserQuery::default();
-    let cancelled = patiently(clock, progress, || context.client.cancel(id, &anybody)).await;
-    followed(cancelled, Fate::CancelledHere, otherwise)
-}
-
-/// Makes a reminder say what it says there now. Whose it is does not change.
-async fn change(
-    id: &str,
-    mapped: &Mapped,
-    done: &ImportedItem,
-    context: &Context,
-    clock: &SystemClock,
-    progress: &Progress,
-) -> anyhow::Result<Fate> {
-    let Mapped::Take { reminder, .. } = mapped else { return Ok(Fate::Differs) };
-    let differs = |field: &str| done.differs.iter().any(|name| name == field);
-    let patch = ReminderInput {
-        message: reminder.message.clone().filter(|_| differs("message")),
-        schedule: reminder.schedule.clone().filter(|_| differs("schedule")),
-        timezone: reminder.timezone.clone().filter(|_| differs("timezone")),
-        priority: reminder.priority.clone().filter(|_| differs("priority")),
-        ..ReminderInput::default()
-    };
-    let n_said =
-        [patch.message.is_some(), patch.schedule.is_some(), patch.timezone.is_some(), patch.priority.is_some()];
-    if n_said.into_iter().filter(|is_said| *is_said).count() < done.differs.len() {
-        return Ok(Fate::Differs);
-    }
-    let anybody = UserQuery::default();
-    let changed = patiently(clock, progress, || context.client.update(id, &anybody, &patch)).await;
-    followed(changed, Fate::ChangedHere, Fate::Differs)
-}
-
 fn followed(answer: Result<Reminder<'_>, Failure>, done: Fate, otherwise: Fate) -> anyhow::Result<Fate> {
     match answer {
         Ok(_) => Ok(done),
         // It is being sent just now, or it ended meanwhile, or it cannot be so.
         Err(failure) if failure.refused().is_some_and(|refused| refused.status.is_client_error()) => Ok(otherwise),
         Err(failure) => Err(failure.into()),
-    }
-}
-
-/// Asks until there is an answer, as long as it may come: what is asked for twice is done once.
-async fn patiently<T, F>(clock: &SystemClock, progress: &Progress, ask: impl Fn() -> F) -> Result<T, Failure>
-where
-    F: Future<Output = Result<T, Failure>>,
-{
-    let mut waits = TRY_AGAIN_AFTER.into_iter();
-    loop {
-        let failure = match ask().await {
-            Ok(answer) => return Ok(answer),
-            Err(failure) => failure,
-        };
-        match waits.next() {
-            Some(seconds) if failure.is_passing() => {
-                progress.say(&format!("{failure}; trying again in {seconds} s"));
-                clock.pause(Duration::from_secs(seconds)).await;
-            }
-            _ => return Err(failure),
-        }
     }
 }
 
@@ -405,4 +391,20 @@ fn column_of(field: &str, source: &Source) -> String {
         field => return field.to_owned(),
     };
     source.layout.column(of_kind).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_outcome_that_only_a_newer_server_knows_is_named_and_is_no_success() {
+        for (word, expect) in [("over", (Fate::Exists, "")), ("merged", (Fate::Refused, "merged"))] {
+            let done: ImportedItem = serde_json::from_value(json!({ "key": "7", "outcome": word })).unwrap();
+            let (fate, why) = fate(&Mapped::Ended("is done there"), &done);
+            assert_eq!((fate, why.as_str()), expect);
+        }
+    }
 }

@@ -54,7 +54,7 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn count(&mut self, state: &str, fate: Fate, why: &str) {
-        // What is gone is no row.
+        // A reminder that is gone there is no row.
         self.n_rows += u64::from(state != "gone");
         *self.counts.entry((fate, state.to_owned(), why.to_owned())).or_default() += 1;
     }

@@ -1,4 +1,4 @@
-//! What the other system says that it sent.
+//! The sends of the other system, read from its table or its log.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -21,13 +21,13 @@ use super::take;
 /// How many rows of the attempts' table are read at once.
 const PAGE: usize = 5000;
 
-/// What is known of the sends there.
+/// The sends there, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct Theirs {
     pub(super) sides: BTreeMap<String, Side>,
     /// Rows that could not be understood: how many, and what is wrong with the first.
     pub(super) unreadable: Option<(u64, String)>,
-    /// What to say about what it does not mention.
+    /// What to say about a reminder that it does not mention.
     pub(super) unmentioned: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What a person sees: one small page that needs nothing from elsewhere.
+//! The page behind an answer link: small, and it loads nothing from elsewhere.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,16 +14,16 @@ const STYLE: &str = "html{color-scheme:light dark;font:18px/1.5 system-ui,sans-s
     h1{font-size:1.4rem}p{white-space:pre-wrap}\
     button{font:inherit;padding:.6rem 1.2rem;border-radius:.4rem;border:1px solid;cursor:pointer}";
 
-/// What is said.
+/// What the page says.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Said<'a> {
     /// A click gives this answer, to this message.
     Ask(Verb, &'a str),
     /// It was given; the time is when it will be said again.
     Answered(Verb, Option<&'a str>, &'a str),
-    /// Nothing is asked any more.
+    /// The run has been answered, or is over.
     Over,
-    /// Nothing is asked at present.
+    /// The run asks for no answer at present.
     NotNow,
     /// It is being sent.
     Busy,

@@ -15,7 +15,7 @@ use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
 
 pub(super) use patch::patch;
-pub(super) use reminder::{Asked, Made, NewReminder, is_heavy};
+pub(super) use reminder::{Asked, Made, Unsaid, is_heavy};
 pub(super) use sentence::Speaker;
 pub(super) use user::user;
 

@@ -17,7 +17,7 @@ const FIXED: &[&str] = &["user", "text", "lang", "created_via", "original_text"]
 /// Fields that null clears.
 const CLEARABLE: &[&str] = &["name", "ack_prompt"];
 
-/// What `value` changes about `before`. Only the given fields change.
+/// The changes that `value` asks for, compared with `before`. Only the given fields change.
 pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, steps: &Steps) -> Result<Patch, Invalid> {
     let names = |wanted: fn(&Value) -> bool| -> Vec<String> {
         let fields = value.as_object().into_iter().flatten();

@@ -36,14 +36,14 @@ pub(in crate::http) struct Made {
     pub(in crate::http) understood: Option<Box<Understood>>,
 }
 
-/// What the caller of the API does not say.
-pub(in crate::http) struct NewReminder {
+/// The parts of a reminder that its caller did not say, and the server works out.
+pub(in crate::http) struct Unsaid {
     pub(in crate::http) id: ReminderId,
     pub(in crate::http) user: String,
     pub(in crate::http) timezone: Zone,
     pub(in crate::http) retries_max: u32,
     pub(in crate::http) now: Timestamp,
-    /// What the request may still take.
+    /// The steps that the request may still take.
     pub(in crate::http) steps: Arc<Steps>,
 }
 
@@ -76,8 +76,8 @@ impl Asked {
     }
 
     /// The reminder that was asked for.
-    pub(in crate::http) fn reminder(self, new: NewReminder) -> Result<Made, Invalid> {
-        let NewReminder { id, user, timezone, retries_max, now, steps } = new;
+    pub(in crate::http) fn reminder(self, unsaid: Unsaid) -> Result<Made, Invalid> {
+        let Unsaid { id, user, timezone, retries_max, now, steps } = unsaid;
         let mut input = self.input;
         let (message, schedule, understood) = match self.said {
             Some(said) => (said.message, said.schedule, Some(Box::new(said.understood))),

@@ -19,7 +19,7 @@ pub(super) struct Said {
     pub(super) understood: Understood,
 }
 
-/// Who says it, where and when, and how much it may take to work out.
+/// The language, zone and time in which a sentence is meant, and how many steps understanding it may take.
 pub(in crate::http) struct Speaker<'a> {
     pub(in crate::http) lang: Option<Lang>,
     pub(in crate::http) zone: &'a Zone,
@@ -63,5 +63,5 @@ pub(super) fn read(text: &str, input: &mut ReminderInput, speaker: &Speaker<'_>)
         }
     };
     input.original_text = Some(text.to_owned());
-    Ok(Said { schedule: said.schedule, message, understood: Understood::of(said.parsed, zone, now) })
+    Ok(Said { schedule: said.schedule, message, understood: Understood::of(said.parsed, zone, now, steps) })
 }

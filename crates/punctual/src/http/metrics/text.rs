@@ -7,10 +7,10 @@ use std::fmt::Write;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// What OpenMetrics calls itself.
+/// The content type of OpenMetrics.
 pub(super) const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-/// What the text format calls itself.
+/// The content type of the text format.
 pub(super) const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// Whether the caller asks for OpenMetrics, and likes nothing that it names better.

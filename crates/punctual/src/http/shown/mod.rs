@@ -1,4 +1,4 @@
-//! What the store knows turned into what is shown.
+//! Turns the store's values into answers.
 
 mod occurrence;
 mod reminder;

@@ -38,7 +38,7 @@ pub(in crate::http) fn occurrence(trail: Trail, audit: &[store::AuditEntry]) -> 
 
 /// Attempts with the keys they were sent under.
 fn shown_attempts(id: OccurrenceId, attempts: Vec<punctual_core::occurrence::Attempt>) -> Vec<Attempt> {
-    // How often the person had been reached before: what is said again has a key of its own.
+    // How often the person had been reached before: a question that is asked again has a key of its own.
     let mut reached = 0;
     let show = |attempt: punctual_core::occurrence::Attempt| {
         let address = Address { channel: attempt.channel, address: attempt.address };

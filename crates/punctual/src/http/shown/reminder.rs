@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::wire::{Misfire, Reminder, Schedule, Warning};
 
-/// A reminder and what its runs have led to, said in the language of its user. `warnings` are what is wrong with it that did not keep it from
+/// A reminder and what its runs have led to, said in the language of its user. `warnings` are problems that did not keep it from
 /// being made.
 pub(in crate::http) fn reminder(view: &ReminderView, lang: Lang, warnings: Vec<Invalid>) -> Reminder<'_> {
     let reminder = &view.reminder;

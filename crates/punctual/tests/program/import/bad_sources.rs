@@ -1,4 +1,4 @@
-//! What cannot be imported is said with what would be right.
+//! An import that cannot work says what would be right.
 
 use punctual_testkit::process::output;
 use serde_json::json;

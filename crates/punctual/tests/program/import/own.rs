@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Home, Receiver, Server};
 
-/// Everything the API says about every reminder, without what is counted anew.
+/// The API's answer about every reminder, without the counters that begin anew.
 async fn everything(server: &Server) -> Vec<Value> {
     let mut all = Vec::new();
     let mut cursor = String::new();

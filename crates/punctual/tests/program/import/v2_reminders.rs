@@ -90,7 +90,7 @@ async fn everything_that_is_to_come_is_taken_over_once() {
         let words = home.run(&["import", &there.url(), "--apply"]).out;
         assert!(words.contains("Nothing was created: everything that can be is here already"), "{words}");
 
-        // What is new there is taken, what has ended or changed is told.
+        // A new row is taken; a row that has ended or changed is reported.
         there.sql(
             "insert into v2_reminders (user_id, channel_id, character_name, content, deliver_at) values \
              ('ann', '100', 'elena', 'one more', {+3600}); \
@@ -125,7 +125,7 @@ async fn everything_that_is_to_come_is_taken_over_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_overdue_is_sent_at_once_if_asked_for() {
+async fn an_overdue_row_is_sent_at_once_if_asked_for() {
     let home = Home::new();
     let there = There::Sqlite(home.path().join("bot.db"));
     fill(&there);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// When reminders are due in cases that are not about time.
 pub(super) const AT: &str = "2099-03-02 08:00:00+01";
 
-/// What differs from a plain reminder, in both languages.
+/// A reminder that differs from a plain one, as a request and in SQL.
 pub(super) struct Case {
     /// The body of the request.
     pub(super) body: Value,
@@ -294,7 +294,7 @@ fn times(cases: &mut Vec<Case>) {
     }
 }
 
-/// What only core can check: docs/sql.md lists the same.
+/// Cases that only core can check: docs/sql.md lists the same.
 fn for_core(cases: &mut Vec<Case>) {
     let mut add = |schedule: Value, arguments: &[(&str, &str)]| {
         let arguments: Vec<_> = arguments.iter().map(|(name, value)| (*name, text(value))).collect();

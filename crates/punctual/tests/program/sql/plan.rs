@@ -1,4 +1,4 @@
-//! A node plans what was asked for in SQL, whenever it comes.
+//! A node plans the reminders that were made in SQL, also those from before it started.
 
 use punctual_testkit::servers::Postgres;
 use serde_json::Value;

@@ -33,7 +33,7 @@ async fn a_dead_address_is_refused_in_sql_as_over_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_can_receive_it_is_judged_in_sql_as_over_http() {
+async fn sql_and_http_judge_alike_who_can_receive_a_reminder() {
     let Some(postgres) = Postgres::start() else { return };
     let database = postgres.new_database(None);
     let (home, url) = (Home::new(), postgres.url(&database));

@@ -93,7 +93,7 @@ impl Values {
                 Some(bytes) => Some(Uuid::from_slice(bytes).map_err(|error| error.to_string())?),
                 None => None,
             }),
-            // What a receiver answered may hold anything.
+            // A receiver's answer may hold anything.
             Self::Text(values) => {
                 let text = value.as_str_or_null().map_err(|error| error.to_string())?;
                 values.push(text.map(|text| clean(text).into_owned()));

@@ -221,7 +221,7 @@ struct Page {
     last: Option<Value>,
 }
 
-/// Its own session's reminders are not announced one by one: whoever listens is told once, at the end.
+/// Its own session's reminders are not announced one by one: nodes that listen are told once, at the end.
 const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = 60000; set local punctual.quiet = 'on'";
 
 async fn copy_plain(

@@ -11,7 +11,7 @@ pub(super) struct Table {
     pub(super) into: &'static str,
     /// Its rows, in the file.
     from: &'static str,
-    /// What orders its rows there.
+    /// The columns that order its rows there.
     key: &'static str,
     pub(super) columns: &'static [Column],
 }
@@ -87,7 +87,7 @@ pub(super) const REMINDER: Table = Table {
     ],
 };
 
-/// Nobody holds a lease in the new database: a run that somebody held in the old one is looked at now.
+/// No node has a lease in the new database: a run that was leased in the old one is looked at now.
 pub(super) const OCCURRENCE: Table = Table {
     name: "occurrence",
     into: "occurrence",

@@ -1,4 +1,4 @@
-//! Nothing is sent after an acknowledged cancel, and a cancel is only refused for a send that has begun.
+//! No message is sent after an acknowledged cancel, and a cancel is only refused for a send that has begun.
 
 use jiff::SignedDuration;
 use punctual_core::change::{Change, Refused};

@@ -1,4 +1,4 @@
-//! Nobody is disturbed in their quiet hours or in a pause.
+//! A person is not disturbed in their quiet hours or in a pause.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -9,17 +9,17 @@ use punctual_core::user::{Except, User};
 
 use super::Evidence;
 
-/// What was claimed before somebody asked for silence may still be sent: claims are made ahead, and a phone takes one message at
+/// A run that was claimed before its person asked for silence may still be sent: claims are made ahead, and a phone takes one message at
 /// a time.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_secs(5);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let options = &evidence.options;
     if !options.is_punctual() || options.receivers_hang || options.tight {
-        // What was on its way may be there for long.
+        // A send that was on its way may be there for long.
         return Vec::new();
     }
-    // What somebody asked for by hand, and what admins must know, is sent all the same.
+    // A run that somebody fired by hand, and an alert for admins, is sent all the same.
     let fired = |id: OccurrenceId| {
         let mut of_it = evidence.rows.iter().filter(|row| row.view.reminder.id == id.reminder);
         of_it.any(|row| row.audit.iter().any(|entry| entry.run == Some(id.run) && entry.action == "fire"))

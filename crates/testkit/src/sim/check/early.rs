@@ -13,7 +13,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         if sent.begun.at < sent.message.due_at {
             found.push(format!("{id} is due at {} and was sent at {}", sent.message.due_at, sent.begun.at));
         }
-        // What the user asked for is the judge, not what the message says, where nothing has changed it since.
+        // The reminder as its user asked for it is the judge, not the message, where no command has changed it since.
         let Some(created) = book.creates.get(&id.reminder) else {
             if sent.message.reminder.created_via == punctual_core::alert::VIA {
                 // The engine made it; another checker asks why.

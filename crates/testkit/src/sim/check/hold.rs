@@ -1,4 +1,4 @@
-//! What may have arrived is not sent again when its owner said so.
+//! A message that may have arrived is not sent again when its reminder says `hold`.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::sim::ledger::{Answer, FaultKind, Sent};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let book = evidence.ledger.read();
-    // What its user asked for is the judge, not what the message says.
+    // The reminder as its user asked for it is the judge, not the message.
     let said = |sent: &Sent| book.creates.get(&sent.message.occurrence.reminder).map(|c| c.reminder.on_unknown);
     let held = book.sends.iter().filter(|sent| said(sent) == Some(OnUnknown::Hold));
     let mut by_key: BTreeMap<&str, Vec<&Sent>> = BTreeMap::new();

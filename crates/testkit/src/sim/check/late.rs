@@ -37,7 +37,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         if message.attempt > 1 && !asks_again {
             continue;
         }
-        // What was asked for when its instant had passed counts from the asking.
+        // A reminder that was asked for after its instant counts from the asking.
         let asked =
             book.creates.get(&id.reminder).into_iter().flat_map(|created| [Some(created.begun), created.acknowledged]);
         let told = commands.get(&id.reminder).into_iter().flatten().flat_map(|command| {
@@ -47,12 +47,12 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let last_word = words.map(|moment| moment.at).max();
         let since = last_word.map_or(sent.message.due_at, |at| at.max(sent.message.due_at));
         let mut late = sent.begun.at.duration_since(since);
-        // Who was asked to wait waits with all that goes there, and counts from the end of it.
+        // An address that asked for a wait gets no message meanwhile; lateness counts from the end of the wait.
         let asked = waits.get(&message.to).into_iter().flatten().filter(|(from, _)| *from < sent.begun.elapsed);
         if let Some(waited_until) = asked.map(|(_, until)| *until).max() {
             late = late.min(sent.begun.elapsed - waited_until);
         }
-        // What waited for one address may have got another meanwhile, or its person may then have asked for silence.
+        // A run that waited for one address may have got another meanwhile, or its person may then have asked for silence.
         let changed = commands.get(&id.reminder).into_iter().flatten().any(|command| command.begun < sent.begun);
         let waited = (evidence.options.people || changed)
             && waits.values().flatten().any(|(from, until)| {

@@ -1,4 +1,4 @@
-//! What was acknowledged is delivered, or visibly in a named state.
+//! An acknowledged reminder is delivered, or visibly in a named state.
 
 use jiff::SignedDuration;
 use punctual_core::occurrence::{AttemptStatus, State};
@@ -6,7 +6,7 @@ use punctual_core::occurrence::{AttemptStatus, State};
 use super::Evidence;
 use crate::sim::ledger::Answer;
 
-/// What is overdue by more than this when the world has been quiet so long is forgotten.
+/// A run that is overdue by more than this, when the world has been quiet so long, is forgotten.
 const OVERDUE_AFTER: SignedDuration = SignedDuration::from_mins(6);
 /// No retry waits longer: the longest delay is an hour, with a tenth of jitter.
 const RETRY_MAX: SignedDuration = SignedDuration::from_mins(67);
@@ -33,7 +33,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         {
             found.push(format!("{id} is to be tried again at {retry_at}, which is never"));
         }
-        // What the store calls sent must have arrived.
+        // A message that the store calls sent must have arrived.
         for attempt in trail.attempts.iter().filter(|attempt| attempt.status == AttemptStatus::Sent) {
             let arrived = book.sends.iter().any(|sent| {
                 sent.message.occurrence == id

@@ -28,11 +28,11 @@ use super::options::Options;
 pub const NEVER_EARLY: &str = "never early";
 /// Sends begin on their instant, unless something went wrong just now.
 pub const ON_TIME: &str = "on time";
-/// What was acknowledged is delivered, or visibly in a named state.
+/// An acknowledged reminder is delivered, or visibly in a named state.
 pub const NEVER_LOST: &str = "never lost";
 /// One key for one message, and no repeats without a reason.
 pub const SENT_ONCE: &str = "sent once";
-/// Nothing is sent after an acknowledged cancel.
+/// No message is sent after an acknowledged cancel.
 pub const CANCELLED: &str = "cancelled means cancelled";
 /// No lease and no attempt stays open.
 pub const NO_LIMBO: &str = "no limbo";
@@ -40,9 +40,9 @@ pub const NO_LIMBO: &str = "no limbo";
 pub const TRAIL: &str = "a trail for every ending";
 /// A series goes on while it is active, and leaves out nothing.
 pub const SERIES: &str = "the series goes on";
-/// What may have arrived is not sent again when its owner said so.
+/// A message that may have arrived is not sent again when its reminder says `hold`.
 pub const HOLD: &str = "held when unknown";
-/// Nobody is disturbed in their quiet hours or in a pause.
+/// A person is not disturbed in their quiet hours or in a pause.
 pub const LEFT_IN_PEACE: &str = "left in peace";
 /// A critical reminder that led to nothing is told to somebody.
 pub const TOLD: &str = "somebody is told";

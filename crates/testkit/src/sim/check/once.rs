@@ -38,7 +38,7 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
         _ => "was sent again while it was on its way",
     };
     if first.noted.is_some_and(|noted| noted < second.begun) {
-        // Whoever takes over can ask the platform, so there is no excuse.
+        // A node that takes over can ask the platform, so there is no excuse.
         return Some(format!("could be asked about, and {what}: at {} and {}", first.begun.at, second.begun.at));
     }
     // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set. One that is stopped does

@@ -19,7 +19,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             _ => {}
         }
         let untouched = !commands.contains_key(&id);
-        // What was put off is due when it was put off to, and in a pause runs are left out.
+        // A run that was put off is due at its new instant, and in a pause runs are left out.
         let put_off = row.audit.iter().any(|entry| matches!(entry.action.as_str(), "quiet" | "paused"));
         if untouched
             && !put_off

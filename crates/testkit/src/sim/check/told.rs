@@ -35,7 +35,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let reminder = &row.view.reminder;
         let is_changed = |command: &super::Command| matches!(command.change, Change::Update(_));
         if reminder.created_via == VIA || commands.get(&reminder.id).is_some_and(|all| all.iter().any(is_changed)) {
-            // What it was worth when it ended is not known.
+            // The priority it had when it ended is not known.
             continue;
         }
         for trail in &row.trails {

@@ -6,7 +6,7 @@
 /// Defines a family of actions, by the names that the tables give them.
 macro_rules! family {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// What a rule does with what it matched.
+        /// The action of a rule on the values that it matched.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(in crate::phrase) enum Family { $($(#[doc = $doc])+ $name,)+ }
 
@@ -50,7 +50,7 @@ pub(super) enum Value {
     Atom(Atom),
 }
 
-/// What a rule does with what it matched.
+/// The action of a rule on the values that it matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// `same $1`: what it matched.

@@ -80,9 +80,9 @@ impl Fields {
         }
         let (second, rest) = if parts.len() == 6 { (parts[0], &parts[1..]) } else { ("0", &parts[..]) };
         let [minute, hour, day_of_month, month, day_of_week] = rest else {
+            let n_fields = if parts.len() == 1 { "one field".to_owned() } else { format!("{} fields", parts.len()) };
             return Err(format!(
-                "`{text}` has {} fields; write five (minute hour day month weekday) or six (second first)",
-                parts.len()
+                "`{text}` has {n_fields}; write five (minute hour day month weekday) or six (second first)"
             ));
         };
         let is_interval = |field: &str| field.contains(['*', '?', '-', '/']);

@@ -20,7 +20,7 @@ pub(super) struct Line<'a> {
 /// A time as a line gives it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CalendarTime {
-    /// Local time, in the zone of whoever reads it.
+    /// Local time, in the zone of its reader.
     Floating(DateTime),
     /// Local time in a zone.
     Zoned(DateTime, Zone),

@@ -40,7 +40,7 @@ impl Month {
         ((1 << self.length) - 1) << 1
     }
 
-    /// Those of the days from `first`, `length` of them, that are in this month, as bits.
+    /// The days of this month among the `length` days from `first`, as bits.
     pub(super) fn days_of(self, first: i64, length: i64) -> u64 {
         let begin = (first - self.first + 1).max(1);
         let end = (first + length - self.first + 1).min(self.length + 1);

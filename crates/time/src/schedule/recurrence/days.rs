@@ -21,7 +21,7 @@ pub(super) struct Days<'a> {
     week_start: Weekday,
     /// `None`: every weekday.
     weekdays: Option<Weekdays>,
-    /// Those with a number; either these or `weekdays` suffice.
+    /// Weekdays with a number, such as `2MO`; either these or `weekdays` suffice.
     nth_days: Vec<NthDay>,
     is_nth_of_year: bool,
 }

@@ -5,7 +5,7 @@ use super::words::Words;
 
 pub(super) const WORDS: Words = words::<Bosnian>();
 
-struct Bosnian;
+pub(super) struct Bosnian;
 
 impl Slavic for Bosnian {
     const FORMS: Forms = Forms {

@@ -1,5 +1,6 @@
-//! Croatian.
+//! Croatian: the months, the week and every Sunday have words of their own; the others are those of Bosnian.
 
+use super::bs::Bosnian;
 use super::slavic::{Forms, Noun, Slavic, words};
 use super::words::Words;
 
@@ -18,9 +19,6 @@ impl Slavic for Croatian {
             "svake subote",
             "svake nedjelje",
         ],
-        on_days: ["ponedjeljkom", "utorkom", "srijedom", "četvrtkom", "petkom", "subotom", "nedjeljom"],
-        days: ["ponedjeljak", "utorak", "srijedu", "četvrtak", "petak", "subotu", "nedjelju"],
-        short_days: ["pon", "uto", "sri", "čet", "pet", "sub", "ned"],
         months: [
             "siječnja",
             "veljače",
@@ -49,18 +47,8 @@ impl Slavic for Croatian {
             "studenom",
             "prosincu",
         ],
-        second: Noun { every: "svake sekunde", one: "sekundu", few: "sekunde", many: "sekundi", is_feminine: true },
-        minute: Noun { every: "svake minute", one: "minutu", few: "minute", many: "minuta", is_feminine: true },
-        hour: Noun { every: "svaki sat", one: "sat", few: "sata", many: "sati", is_feminine: false },
-        day: Noun { every: "svaki dan", one: "dan", few: "dana", many: "dana", is_feminine: false },
         week: Noun { every: "svaki tjedan", one: "tjedan", few: "tjedna", many: "tjedana", is_feminine: false },
-        month: Noun { every: "svaki mjesec", one: "mjesec", few: "mjeseca", many: "mjeseci", is_feminine: false },
-        year: Noun { every: "svake godine", one: "godinu", few: "godine", many: "godina", is_feminine: true },
-        last: ["posljednji", "posljednju"],
-        before_last: ["pretposljednji", "pretposljednju"],
-        of_every_month: "svakog mjeseca",
-        of_the_month: "u mjesecu",
         in_week: "u tjednu",
-        after_answer: "nakon svakog odgovora",
+        ..Bosnian::FORMS
     };
 }

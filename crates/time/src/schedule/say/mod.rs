@@ -1,6 +1,6 @@
 //! A schedule in words.
 //!
-//! A summary says what was understood, not what was typed: so somebody sees that a phrase was taken otherwise.
+//! A summary says what was understood, not what was typed: so a person sees when a phrase was taken otherwise.
 //! Every language is one table of words.
 
 mod bs;

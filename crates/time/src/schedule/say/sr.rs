@@ -1,4 +1,4 @@
-//! Serbian, written in Latin letters; what is said in Cyrillic is made from it.
+//! Serbian, written in Latin letters; the Cyrillic text is made from it.
 
 use super::slavic::{Forms, Noun, Slavic, words};
 use super::words::Words;

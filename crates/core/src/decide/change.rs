@@ -1,0 +1,604 @@
+//! What a command changes.
+//!
+//! A store loads a reminder with its open occurrences, calls [`changed`] inside its transaction and writes what comes
+//! back. So every command is decided in one place, whatever the database.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::clock::later;
+use crate::invalid::Invalid;
+use crate::occurrence::{Occurrence, State, Tries};
+use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
+use crate::rules::course::{Course, Progress};
+use crate::rules::cut_off::cut_off;
+use crate::schedule::Schedule;
+use crate::shard::shard_of;
+use crate::store::{By, Response};
+use crate::writes::{Deed, Writes};
+use crate::zone::Zone;
+
+/// How long after its delivery a reminder that wanted no answer can still be put off.
+const SNOOZE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// The furthest a snooze reaches.
+const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// A command about one reminder.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// No run of the reminder is sent any more.
+    Cancel,
+    /// No run of the reminder is sent until it is resumed.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// The next run is left out.
+    Skip,
+    /// A person says: done.
+    Ack,
+    /// A person says: later.
+    Snooze {
+        /// When.
+        until: Timestamp,
+    },
+    /// A person says: not needed.
+    Dismiss,
+    /// An answer to one run and to no other: what a button or a link under its message says.
+    AnswerRun {
+        /// Which run.
+        run: u32,
+        /// [`Self::Ack`], [`Self::Snooze`] or [`Self::Dismiss`].
+        answer: Box<Change>,
+    },
+    /// Send now, whatever the schedule says.
+    Fire,
+    /// Change what it says, when, or to whom.
+    Update(Box<Patch>),
+}
+
+impl Change {
+    /// The command's name in the audit trail.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Skip => "skip",
+            Self::Ack => "ack",
+            Self::Snooze { .. } => "snooze",
+            Self::Dismiss => "dismiss",
+            Self::AnswerRun { answer, .. } => answer.verb(),
+            Self::Fire => "fire",
+            Self::Update(_) => "update",
+        }
+    }
+
+    /// The run that the command is meant for, if it names one.
+    pub fn run(&self) -> Option<u32> {
+        match self {
+            Self::AnswerRun { run, .. } => Some(*run),
+            _ => None,
+        }
+    }
+
+    /// The command itself, without the run that it is meant for.
+    pub fn plain(&self) -> &Self {
+        match self {
+            Self::AnswerRun { answer, .. } => answer.plain(),
+            other => other,
+        }
+    }
+}
+
+/// New values for a reminder's fields; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the fields are those of Reminder")]
+pub struct Patch {
+    pub name: Option<Option<String>>,
+    pub message: Option<String>,
+    pub schedule: Option<Schedule>,
+    pub timezone: Option<Zone>,
+    pub priority: Option<Priority>,
+    pub to: Option<Vec<Address>>,
+    pub only: Option<bool>,
+    pub ack: Option<Option<AckPolicy>>,
+    pub snooze_allowed: Option<bool>,
+    pub retries_max: Option<u32>,
+    pub misfire: Option<Misfire>,
+    pub on_unknown: Option<OnUnknown>,
+    pub metadata: Option<Metadata>,
+}
+
+impl Patch {
+    /// Writes the new values over the old ones.
+    pub fn apply(&self, reminder: &mut Reminder) {
+        set(&mut reminder.name, &self.name);
+        set(&mut reminder.message, &self.message);
+        set(&mut reminder.schedule, &self.schedule);
+        set(&mut reminder.timezone, &self.timezone);
+        set(&mut reminder.priority, &self.priority);
+        set(&mut reminder.to, &self.to);
+        set(&mut reminder.only, &self.only);
+        set(&mut reminder.ack, &self.ack);
+        set(&mut reminder.snooze_allowed, &self.snooze_allowed);
+        set(&mut reminder.retries_max, &self.retries_max);
+        set(&mut reminder.misfire, &self.misfire);
+        set(&mut reminder.on_unknown, &self.on_unknown);
+        set(&mut reminder.metadata, &self.metadata);
+    }
+}
+
+/// A reminder as a store has it when a command arrives.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The reminder.
+    pub reminder: Reminder,
+    /// Its series and tally.
+    pub progress: Progress,
+    /// Its occurrences that have not ended, by run.
+    pub open: Vec<Occurrence>,
+    /// The last occurrence that has ended; for a command that names a run ([`Change::run`]), that run if it has ended.
+    pub last_ended: Option<Occurrence>,
+}
+
+/// Why a command was refused. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It comes too late: the send has begun.
+    #[error("the send has begun; try again when it has ended")]
+    SendBegun,
+    /// The reminder's state does not allow it.
+    #[error("{0}")]
+    NotNow(String),
+    /// A value in the command is wrong.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// Decides what `change`, asked for by `by`, does to `loaded`; returns the occurrence that the command was about, if it was about one,
+/// and what is written.
+pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occurrence>, Writes), Refused> {
+    let now = by.now;
+    let Loaded { reminder, progress, open, last_ended } = loaded;
+    let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
+    let mut work = Work {
+        course: Course { status: reminder.status, progress, n_open },
+        reminder,
+        before: open.clone(),
+        open,
+        last_ended,
+        write: Vec::new(),
+        readdressed: Vec::new(),
+        insert: Vec::new(),
+        response: None,
+        only_run: None,
+        now,
+    };
+    if let Change::AnswerRun { run, answer } = change {
+        if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
+            return Err(Invalid::new("answer", "is none: ack, snooze and dismiss are").into());
+        }
+        let last_run = work.course.progress.series.last_run;
+        if *run == 0 || *run > last_run {
+            return Err(Invalid::new("run", format!("there is no run {run}; the last one is {last_run}")).into());
+        }
+        work.only_run = Some(*run);
+    }
+    let priority = work.reminder.priority;
+    match change.plain() {
+        Change::Cancel => work.cancel()?,
+        Change::Pause => work.pause()?,
+        Change::Resume => work.resume()?,
+        Change::Skip => work.skip()?,
+        Change::Ack => work.answer("ack", by, State::Completed { at: now })?,
+        Change::Dismiss => work.answer("dismiss", by, State::Dismissed { at: now })?,
+        Change::Snooze { until } => work.snooze(*until, by)?,
+        Change::Fire => work.fire()?,
+        Change::Update(patch) => work.update(patch)?,
+        // `plain` never returns an answer to one run; see above.
+        Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
+    }
+    let about = work.write.first().or(work.insert.first()).cloned();
+    // A run that had ended and is open again was left alone when its reminder got another priority.
+    let is_reopened = work.write.iter().any(|run| work.before.iter().all(|open| open.id != run.id));
+    let mut writes = work.writes();
+    if matches!(change.plain(), Change::Update(_)) {
+        writes.reminders.push(work.reminder.clone());
+    }
+    if is_reopened || priority != work.reminder.priority {
+        writes.priorities.push((work.reminder.id, work.reminder.priority));
+    }
+    writes.audit.push(Deed {
+        at: now,
+        actor: by.actor.as_str().into(),
+        action: change.verb(),
+        reminder: work.reminder.id,
+        run: about.as_ref().map(|occurrence| occurrence.id.run),
+        detail: None,
+    });
+    Ok((about, writes))
+}
+
+struct Work {
+    reminder: Reminder,
+    course: Course,
+    /// The open runs as they were.
+    before: Vec<Occurrence>,
+    /// The open runs that nothing has changed so far.
+    open: Vec<Occurrence>,
+    last_ended: Option<Occurrence>,
+    /// Existing runs, changed.
+    write: Vec<Occurrence>,
+    /// Runs that only have other addresses; the command is not about them.
+    readdressed: Vec<Occurrence>,
+    /// New runs.
+    insert: Vec<Occurrence>,
+    /// The person's answer, if it was one.
+    response: Option<Response>,
+    /// The run that an answer is meant for; none other is touched.
+    only_run: Option<u32>,
+    now: Timestamp,
+}
+
+impl Work {
+    fn cancel(&mut self) -> Result<(), Refused> {
+        match self.course.status {
+            ReminderStatus::Cancelled => return Err(not_now("it is already cancelled")),
+            ReminderStatus::Completed if self.open.is_empty() => {
+                return Err(not_now("it is over; nothing is left to cancel"));
+            }
+            _ => {}
+        }
+        if self.open.iter().any(|o| matches!(o.state, State::Processing { .. })) {
+            return Err(Refused::SendBegun);
+        }
+        let at = self.now;
+        for mut occurrence in std::mem::take(&mut self.open) {
+            // One that reached the person was not cancelled: it will just not be asked about any more.
+            occurrence.state = match occurrence.state {
+                State::AwaitingAck { .. } => State::Dismissed { at },
+                _ => State::Cancelled { at },
+            };
+            self.write.push(occurrence);
+        }
+        self.course.progress.series.carried_by = None;
+        self.course.status = ReminderStatus::Cancelled;
+        Ok(())
+    }
+
+    fn pause(&mut self) -> Result<(), Refused> {
+        self.must_be(ReminderStatus::Active)?;
+        for mut occurrence in std::mem::take(&mut self.open) {
+            if matches!(
+                occurrence.state,
+                State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
+            ) {
+                occurrence.state = State::Paused;
+                self.write.push(occurrence);
+            } else {
+                self.open.push(occurrence);
+            }
+        }
+        self.course.status = ReminderStatus::Paused;
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), Refused> {
+        self.must_be(ReminderStatus::Paused)?;
+        self.course.status = ReminderStatus::Active;
+        let recurring = self.reminder.schedule.is_recurring();
+        for mut occurrence in std::mem::take(&mut self.open) {
+            if occurrence.state != State::Paused {
+                self.open.push(occurrence);
+                continue;
+            }
+            let carries = self.course.progress.series.carried_by == Some(occurrence.id.run);
+            if occurrence.due_at > self.now || !recurring {
+                occurrence.state = State::Scheduled;
+            } else {
+                // A series that was stopped on purpose goes on with its next run, not with what it slept through.
+                occurrence.state = State::Missed { at: self.now };
+                if carries {
+                    let Reminder { schedule, timezone, .. } = &self.reminder;
+                    let is_last = self.course.is_counted_out(&self.reminder);
+                    let next = schedule.next_after(timezone, self.now).filter(|_| !is_last);
+                    self.plan(next);
+                }
+            }
+            self.write.push(occurrence);
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self) -> Result<(), Refused> {
+        self.must_be(ReminderStatus::Active)?;
+        if !self.reminder.schedule.is_recurring() {
+            return Err(not_now("it has a single run; cancel it instead"));
+        }
+        let carrier = self.course.progress.series.carried_by;
+        let Some(mut occurrence) = self.take(|o| Some(o.id.run) == carrier) else {
+            return Err(not_now("no run is planned that could be skipped"));
+        };
+        if matches!(occurrence.state, State::Processing { .. }) {
+            return Err(Refused::SendBegun);
+        }
+        if !matches!(occurrence.state, State::Scheduled | State::Waiting { .. }) {
+            return Err(not_now("the next run is not planned yet"));
+        }
+        occurrence.state = State::Cancelled { at: self.now };
+        self.go_on(&occurrence);
+        self.write.push(occurrence);
+        Ok(())
+    }
+
+    fn answer(&mut self, kind: &'static str, by: &By, state: State) -> Result<(), Refused> {
+        let Some(mut occurrence) = self.take_asked() else {
+            return Err(self.no_question());
+        };
+        occurrence.state = state;
+        self.respond(&occurrence, kind, by, None);
+        // An interval counted from the answer goes on from here.
+        self.go_on(&occurrence);
+        self.write.push(occurrence);
+        Ok(())
+    }
+
+    fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
+        if !self.reminder.snooze_allowed {
+            return Err(not_now("it cannot be put off: snooze_allowed is false"));
+        }
+        if self.course.status == ReminderStatus::Cancelled {
+            return Err(not_now("it is cancelled"));
+        }
+        if until <= self.now {
+            return Err(Invalid::new("until", "is not in the future").into());
+        }
+        if until.duration_since(self.now) > SNOOZE_MAX {
+            return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
+        }
+        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if now.duration_since(at) <= SNOOZE_WINDOW);
+        let (now, only_run) = (self.now, self.only_run);
+        let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
+        let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
+        let occurrence = self.take_asked().or_else(|| self.last_ended.take_if(delivered)).or_else(|| {
+            self.take(|o| {
+                let waits = matches!(
+                    o.state,
+                    State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
+                );
+                waits && is_meant(o)
+            })
+        });
+        let Some(mut occurrence) = occurrence else {
+            if self.open.iter().any(|o| is_meant(o) && matches!(o.state, State::Processing { .. })) {
+                return Err(Refused::SendBegun);
+            }
+            return Err(self.no_question());
+        };
+        let is_unmoved = occurrence.state == State::Scheduled && occurrence.moved_from().is_none();
+        if is_unmoved && until <= occurrence.due_at {
+            let problem = format!("is not after its next run at {}; a snooze puts off", occurrence.due_at);
+            return Err(Invalid::new("until", problem).into());
+        }
+        // It may be sooner than an earlier snooze or the end of quiet hours, and never sooner than what was asked for at first.
+        if until < occurrence.made_for {
+            let problem =
+                format!("is before the instant this run was made for, {}; a snooze puts off", occurrence.made_for);
+            return Err(Invalid::new("until", problem).into());
+        }
+        if matches!(occurrence.state, State::Scheduled | State::Waiting { .. }) {
+            // The series goes on where it would have: a snooze moves this run alone.
+            self.go_on(&occurrence);
+        }
+        if self.course.status == ReminderStatus::Completed {
+            self.course.status = ReminderStatus::Active;
+        }
+        if matches!(occurrence.state, State::Processing { .. }) {
+            // It is being asked again just now. If that arrives, what is said later must not look like a repeat of it.
+            occurrence.tries.reached += 1;
+        }
+        occurrence.due_at = until;
+        occurrence.state = State::Snoozed;
+        occurrence.at_once = false;
+        occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
+        self.respond(&occurrence, "snooze", by, Some(until));
+        self.write.push(occurrence);
+        Ok(())
+    }
+
+    fn fire(&mut self) -> Result<(), Refused> {
+        if self.course.status == ReminderStatus::Cancelled {
+            return Err(not_now("it is cancelled"));
+        }
+        let run = self.course.next_run(&self.reminder);
+        self.insert.push(Occurrence { at_once: true, ..Occurrence::scheduled(run, self.now) });
+        Ok(())
+    }
+
+    fn update(&mut self, patch: &Patch) -> Result<(), Refused> {
+        if self.course.status == ReminderStatus::Cancelled {
+            return Err(not_now("it is cancelled; make a new one"));
+        }
+        let recurring = self.reminder.schedule.is_recurring();
+        // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
+        let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
+        let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
+        let before = addresses(&self.reminder);
+        patch.apply(&mut self.reminder);
+        self.reminder.validate()?;
+        if replan {
+            self.replan()?;
+        }
+        if before != addresses(&self.reminder) {
+            self.readdress();
+        }
+        Ok(())
+    }
+
+    /// Lets every open run forget what it knows of the old addresses.
+    fn readdress(&mut self) {
+        self.write.iter_mut().for_each(Occurrence::readdress);
+        for occurrence in &mut self.open {
+            let before = occurrence.clone();
+            occurrence.readdress();
+            if *occurrence != before {
+                self.readdressed.push(occurrence.clone());
+            }
+        }
+    }
+
+    /// Plans the series anew from its changed rule. A run that is under way, or that its person has put off, stays.
+    fn replan(&mut self) -> Result<(), Refused> {
+        let reminder = &self.reminder;
+        let Some(due_at) = reminder.schedule.first_after(&reminder.timezone, self.now) else {
+            return Err(Invalid::new("schedule", "is never due: every instant of it has passed").into());
+        };
+        let recurring = reminder.schedule.is_recurring();
+        let paused = self.course.status == ReminderStatus::Paused;
+        let carrier = self.course.progress.series.carried_by;
+        let planned = self.take(|o| {
+            matches!(o.state, State::Unplanned { .. } | State::Scheduled | State::Waiting { .. } | State::Paused)
+                && (carrier.is_none() || carrier == Some(o.id.run))
+        });
+        if let Some(mut occurrence) = planned {
+            occurrence.due_at = due_at;
+            occurrence.made_for = due_at;
+            if occurrence.state != State::Paused {
+                // Its old instant counts no more, and it waits for nothing.
+                occurrence.state = State::Scheduled;
+            }
+            self.course.progress.series.carried_by = recurring.then_some(occurrence.id.run);
+            self.write.push(occurrence);
+        } else {
+            let id = self.course.next_run(&self.reminder);
+            self.course.progress.series.carried_by = recurring.then_some(id.run);
+            let mut occurrence = Occurrence::scheduled(id, due_at);
+            if paused {
+                occurrence.state = State::Paused;
+            } else {
+                self.course.status = ReminderStatus::Active;
+            }
+            self.insert.push(occurrence);
+        }
+        // A changed rule counts its runs from here.
+        self.course.progress.series.planned = 1;
+        Ok(())
+    }
+
+    /// The writes: the runs that changed, and the reminder, which is over when no run of it is open.
+    fn writes(&mut self) -> Writes {
+        let mut writes = Writes::new(self.now);
+        let shard = shard_of(&self.reminder.user);
+        self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        for occurrence in self.write.iter().chain(&self.insert) {
+            self.course.n_open += u32::from(!occurrence.state.is_final());
+        }
+        // A run that was sent and has now ended, by an answer or with its reminder, is the last thing that became of it.
+        if let Some(sent) = self.write.iter().rfind(|occurrence| occurrence.tries.reached > 0) {
+            self.course.progress.tally.last_status = Some(sent.state.kind());
+        }
+        for occurrence in std::mem::take(&mut self.write) {
+            if occurrence.state.sending().is_some() {
+                // Its node goes on with it.
+                writes.occurrences.push(occurrence);
+                continue;
+            }
+            // An answer can end a run that is just being sent once more. The result of that attempt will find no lease.
+            let before = self.before.iter().find(|before| before.id == occurrence.id);
+            writes.attempts.extend(before.and_then(|before| cut_off(before, self.now)));
+            writes.change(occurrence, shard);
+        }
+        for occurrence in std::mem::take(&mut self.insert) {
+            writes.plan(occurrence, &self.reminder);
+        }
+        writes.occurrences.append(&mut self.readdressed);
+        writes.responses.extend(self.response.take());
+        self.course.complete();
+        self.reminder.status = self.course.status;
+        self.reminder.updated_at = self.now;
+        writes.finish(self.reminder.id, self.course, Some(self.now));
+        writes
+    }
+
+    /// Plans the next run if `occurrence` carries the series.
+    fn go_on(&mut self, occurrence: &Occurrence) {
+        self.insert.extend(self.course.go_on(&self.reminder, occurrence, occurrence.due_at, self.now));
+    }
+
+    fn plan(&mut self, next: Option<Timestamp>) {
+        self.insert.extend(self.course.plan(&self.reminder, next));
+    }
+
+    fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
+        let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
+        self.response = Some(Response {
+            occurrence: occurrence.id,
+            kind,
+            at: self.now,
+            actor: by.actor.clone(),
+            until,
+            snooze_minutes: until.map(|until| minutes_between(self.now, until)),
+            user: Some(user),
+            said: by.said.clone(),
+        });
+    }
+
+    /// The earliest occurrence whose person has been asked; also while it is being asked again.
+    fn take_asked(&mut self) -> Option<Occurrence> {
+        let wants_answer = self.reminder.ack.is_some();
+        let only_run = self.only_run;
+        self.take(|o| match o.state {
+            _ if only_run.is_some_and(|run| run != o.id.run) => false,
+            State::AwaitingAck { .. } => true,
+            State::Processing { .. } | State::PendingRetry { .. } => wants_answer && o.tries.reached > 0,
+            _ => false,
+        })
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Occurrence) -> bool) -> Option<Occurrence> {
+        let index = self.open.iter().position(wanted)?;
+        Some(self.open.remove(index))
+    }
+
+    fn no_question(&self) -> Refused {
+        if self.reminder.ack.is_none() {
+            return not_now("it asks for no answer: require_ack is false");
+        }
+        if self.only_run.is_some() {
+            return not_now("this run awaits no answer any more");
+        }
+        match &self.last_ended {
+            Some(last) if self.open.is_empty() => {
+                not_now(&format!("no answer is awaited; the last run is {}", last.state.kind()))
+            }
+            _ => not_now("no answer is awaited yet"),
+        }
+    }
+
+    fn must_be(&self, wanted: ReminderStatus) -> Result<(), Refused> {
+        let status = self.course.status;
+        if status == wanted { Ok(()) } else { Err(not_now(&format!("it is {status}, not {wanted}"))) }
+    }
+}
+
+fn not_now(why: &str) -> Refused {
+    Refused::NotNow(why.to_owned())
+}
+
+fn set<T: Clone>(field: &mut T, value: &Option<T>) {
+    if let Some(value) = value {
+        *field = value.clone();
+    }
+}
+
+/// How many minutes lie between, to the nearest: a few milliseconds pass between a request and its transaction.
+fn minutes_between(now: Timestamp, until: Timestamp) -> u32 {
+    let seconds = until.duration_since(now).as_secs().max(0);
+    u32::try_from((seconds + 30) / 60).unwrap_or(u32::MAX)
+}
+
+/// The instant `minutes` from `now`, for a snooze.
+pub fn snooze_until(now: Timestamp, minutes: u64) -> Timestamp {
+    later(now, Duration::from_secs(minutes.saturating_mul(60)))
+}

@@ -1,0 +1,24 @@
+//! The decisions, each a pure function of what was loaded. It returns what to tell the caller and what is written.
+
+/// What is written when reminders are created.
+pub mod create;
+
+/// What a command changes: cancel, pause, snooze, ack and their kin.
+pub mod change;
+
+/// What a claim takes, ends and puts off.
+pub mod claim;
+
+/// What an attempt's result means for its occurrence.
+pub mod attempt;
+
+/// What the ends of leases change.
+pub mod settle;
+
+/// What changes for a person's open runs when the person changes.
+pub mod person;
+
+/// Which admins are told of a run of a critical reminder.
+pub mod tell;
+
+pub use self::attempt::{decide, not_tried, postpone, postpone_in_trouble, sent_under, withdraw};

@@ -1,0 +1,30 @@
+//! What there is: reminders, their occurrences and the states of those, attempts, people.
+//!
+//! Nothing here decides anything. Each type says which values it has and which of them are allowed.
+
+/// Names of things: reminders, occurrences, and the key that makes a send happen once.
+pub mod id;
+
+/// What a user asked for.
+pub mod reminder;
+
+/// Where people can be reached.
+pub mod address;
+
+/// One instant at which a reminder is due.
+pub mod occurrence;
+
+/// The states that an occurrence goes through.
+pub mod state;
+
+/// One try at one address.
+pub mod attempt;
+
+/// How an occurrence got where it is.
+pub mod trail;
+
+/// The people reminders are for, and the keys that may act for them.
+pub mod user;
+
+/// Which part of the work an occurrence belongs to, where many nodes divide it.
+pub mod shard;

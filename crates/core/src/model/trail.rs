@@ -1,0 +1,69 @@
+//! How an occurrence got where it is: its attempts, and what people answered.
+
+use jiff::Timestamp;
+
+use crate::id::OccurrenceId;
+use crate::occurrence::{Attempt, AttemptStatus, Occurrence};
+
+/// An occurrence and how it got where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trail {
+    /// The occurrence.
+    pub occurrence: Occurrence,
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// What people answered, in order.
+    pub responses: Vec<Response>,
+}
+
+impl Trail {
+    /// An occurrence with its attempts that have ended; the one that is under way stands in the occurrence.
+    pub fn new(occurrence: Occurrence, mut attempts: Vec<Attempt>, responses: Vec<Response>) -> Self {
+        if let Some(sending) = occurrence.state.sending() {
+            let number = occurrence.tries.attempts;
+            attempts.push(Attempt {
+                number,
+                channel: sending.to.channel.clone(),
+                address: sending.to.address.clone(),
+                status: AttemptStatus::Sending,
+                started_at: sending.since,
+                ended_at: None,
+                error: None,
+                message_id: sending.message_id.clone(),
+                key: None,
+                attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
+            });
+        }
+        Self { occurrence, attempts, responses }
+    }
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// To which occurrence.
+    pub occurrence: OccurrenceId,
+    /// `ack`, `snooze` or `dismiss`.
+    pub kind: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// Through whom.
+    pub actor: String,
+    /// Until when it was put off.
+    pub until: Option<Timestamp>,
+    /// By how many minutes.
+    pub snooze_minutes: Option<u32>,
+    /// Who answered: the user the caller acts for, else the reminder's.
+    pub user: Option<String>,
+    /// What they said and where.
+    pub said: Said,
+}
+
+/// A person's answer in their own words, and where they gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The words, if there were any.
+    pub text: Option<String>,
+    /// The channel, if it is known.
+    pub channel: Option<String>,
+}

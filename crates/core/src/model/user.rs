@@ -1,0 +1,139 @@
+//! The people reminders are for, and the keys that may act for them.
+
+use jiff::Timestamp;
+use jiff::civil::Time;
+use punctual_time::words;
+
+use crate::invalid::Invalid;
+use crate::phrase::Lang;
+use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX};
+use crate::zone::Zone;
+
+/// A person reminders are for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct User {
+    /// The application's name for them.
+    pub id: String,
+    /// Their zone; without it the server's.
+    pub timezone: Option<Zone>,
+    /// Their language, such as `de`.
+    pub language: Option<String>,
+    /// Where they can be reached, in order of preference.
+    pub addresses: Vec<Address>,
+    /// When they do not want to be disturbed.
+    pub quiet_hours: Option<QuietHours>,
+    /// Until when nothing at all is sent to them.
+    pub paused_until: Option<Timestamp>,
+    /// Whether they are told when a critical reminder fails.
+    pub admin: bool,
+    /// When the entry was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl User {
+    /// Whether `other` may be disturbed at other times: a run that waits for the one would not wait for the other.
+    pub fn is_disturbed_unlike(&self, other: &Self) -> bool {
+        (&self.timezone, &self.quiet_hours, &self.paused_until)
+            != (&other.timezone, &other.quiet_hours, &other.paused_until)
+    }
+
+    /// Checks what the types cannot: lengths and emptiness.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        if self.id.is_empty() || self.id.len() > 256 {
+            return Err(Invalid::new("user", "must be 1 to 256 bytes long"));
+        }
+        if self.addresses.len() > ADDRESSES_MAX {
+            return Err(Invalid::new(
+                "addresses",
+                format!("has {} entries; at most {ADDRESSES_MAX}", self.addresses.len()),
+            ));
+        }
+        for (index, address) in self.addresses.iter().enumerate() {
+            if address.channel.is_empty() {
+                return Err(Invalid::new(
+                    format!("addresses[{index}].channel"),
+                    "is empty; name a channel such as webhook",
+                ));
+            }
+            if address.address.len() > TEXT_BYTES_MAX {
+                return Err(Invalid::new(
+                    format!("addresses[{index}].address"),
+                    format!("is longer than {TEXT_BYTES_MAX} bytes"),
+                ));
+            }
+        }
+        if let Some(quiet) = &self.quiet_hours
+            && quiet.from == quiet.to
+        {
+            return Err(Invalid::new("quiet_hours", "begins and ends at the same time; leave it out for none"));
+        }
+        match &self.language {
+            Some(language) if language.is_empty() || language.len() > 16 => {
+                Err(Invalid::new("language", "must be a short code such as en, de or hr"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A stretch of local time, every day; it may pass midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietHours {
+    /// When it begins.
+    pub from: Time,
+    /// When it ends; at this time they may be disturbed again.
+    pub to: Time,
+    /// The priorities that may disturb them all the same.
+    pub except: Except,
+    /// Whether runs that waited go out in one message at the end.
+    pub digest: bool,
+}
+
+/// The priorities that quiet hours do not hold back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Except {
+    /// `critical` alone.
+    #[default]
+    Critical,
+    /// `high`, and `critical`.
+    High,
+}
+
+words!(Except as "except" { "critical" => Critical, "high" => High });
+
+/// The part of a user that decides how and when they are told.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Person {
+    /// Their language, if it is one that is spoken here.
+    pub language: Option<Lang>,
+    /// Their zone.
+    pub timezone: Option<Zone>,
+    /// When they do not want to be disturbed.
+    pub quiet: Option<QuietHours>,
+    /// Until when nothing at all is sent to them.
+    pub paused_until: Option<Timestamp>,
+}
+
+/// The id of every node's admin key. Ids of other keys begin with `key_`.
+pub const ADMIN_ID: &str = "admin";
+
+/// A key that may use the API. The key itself is never kept, only its hash.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApiKey {
+    /// Its name for machines.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// SHA-256 of the key.
+    pub hash: [u8; 32],
+    /// The only user it sees, if it is bound to one.
+    pub user: Option<String>,
+    /// Whether it may change things; every key may read.
+    pub write: bool,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,28 @@
+//! An attempt that was cut off: its node died, or an answer ended its lease.
+
+use jiff::Timestamp;
+
+use crate::occurrence::{Attempt, AttemptStatus, Occurrence};
+use crate::writes::EndedAttempt;
+
+/// The error of an attempt whose node died.
+pub const CUT_OFF: &str = "cut off in flight";
+
+/// The attempt of a run whose node died, or whose lease was ended by an answer: nobody knows what became of it.
+pub(crate) fn cut_off(occurrence: &Occurrence, now: Timestamp) -> Option<EndedAttempt> {
+    let sending = occurrence.state.sending()?;
+    let number = occurrence.tries.attempts;
+    let attempt = Attempt {
+        number,
+        channel: sending.to.channel.clone(),
+        address: sending.to.address.clone(),
+        status: AttemptStatus::Unknown,
+        started_at: sending.since,
+        ended_at: Some(now),
+        error: Some(CUT_OFF.to_owned()),
+        message_id: sending.message_id.clone(),
+        key: None,
+        attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
+    };
+    Some(EndedAttempt { occurrence: occurrence.id, attempt })
+}

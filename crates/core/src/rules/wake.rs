@@ -1,0 +1,197 @@
+//! What happens when an occurrence's moment comes, or has passed unnoticed.
+//!
+//! The moment is the due instant, the end of a retry delay, the end of the time given to answer, or the
+//! end of a lease whose node died. [`on_wake`] says what it means now.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::occurrence::{Occurrence, State, Why};
+use crate::quiet::holds_back;
+use crate::reach::nobody;
+use crate::reminder::{Address, OnUnknown, Reminder, ReminderStatus};
+use crate::rules::course::Series;
+use crate::rules::cut_off::CUT_OFF;
+use crate::rules::first::first;
+use crate::rules::misfire::missed;
+use crate::rules::route::next_address;
+use crate::schedule::Schedule;
+use crate::user::Person;
+
+/// How late a message may be before it says so.
+pub const LATE_PREFIX_AFTER: SignedDuration = SignedDuration::from_hours(1);
+
+/// What a moment means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wake {
+    /// It was asked for in SQL, and is planned now.
+    Plan {
+        /// What its reminder's schedule is.
+        schedule: Box<Schedule>,
+        /// When it is first due.
+        due_at: Timestamp,
+    },
+    /// Send, to the address at this position of the route.
+    Send {
+        /// Which address.
+        position: u32,
+    },
+    /// Its person must not be disturbed: it waits.
+    Wait {
+        /// Its state until then.
+        state: State,
+        /// When it is due now.
+        due_at: Timestamp,
+        /// For the end of what.
+        why: Why,
+        /// The series goes on meanwhile, if this run carries it: each run that falls into quiet hours is told at their end.
+        moves_on: bool,
+        /// What to write down about it.
+        detail: String,
+    },
+    /// Ask what became of what was sent to the address at this position of the route. That disturbs nobody.
+    Follow {
+        /// Which address.
+        position: u32,
+    },
+    /// Change the occurrence without a send.
+    End {
+        /// The state it ends in; or that it is paused.
+        state: State,
+        /// Later runs that were missed as well, oldest first.
+        also_missed: Vec<Timestamp>,
+        /// Missed runs too many to write down one by one.
+        n_more_missed: usize,
+        /// The run with which the series goes on, if this ending moves it on.
+        next: Option<Timestamp>,
+    },
+}
+
+/// An occurrence whose moment has come, with all that decides what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    /// Its reminder.
+    pub reminder: &'a Reminder,
+    /// Where the series stands.
+    pub series: &'a Series,
+    /// The occurrence.
+    pub occurrence: &'a Occurrence,
+    /// The person it is for.
+    pub person: &'a Person,
+    /// All addresses to try, in order.
+    pub route: &'a [Address],
+    /// The channels on which a message that may have arrived is held by default.
+    pub holding: &'a BTreeSet<String>,
+    /// The present, which may be a little before the moment.
+    pub now: Timestamp,
+}
+
+/// Decides what an occurrence's moment means.
+pub fn on_wake(moment: &Moment<'_>) -> Wake {
+    let Moment { reminder, series, occurrence, now, .. } = *moment;
+    match &occurrence.state {
+        State::Unplanned { asked } => {
+            return match first(asked, &reminder.timezone, reminder.created_at) {
+                Ok((schedule, due_at)) => Wake::Plan { schedule: Box::new(schedule), due_at },
+                Err(invalid) => end(State::Failed { at: now, error: invalid.to_string() }),
+            };
+        }
+        State::AwaitingAck { .. } => {
+            let asks_max = reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max);
+            if occurrence.tries.asks > asks_max || reminder.status != ReminderStatus::Active {
+                return end(State::Unanswered { at: now });
+            }
+        }
+        // A message that the platform took can be asked about, which is better than to send it again, and than to give it up.
+        State::Processing { .. } if let Some(position) = moment.taken_at() => return Wake::Follow { position },
+        // Before it is due no send has begun, so there is nothing unknown about it.
+        State::Processing { .. } if now >= occurrence.due_at && moment.is_held() => {
+            let error = "held, because the send was cut off in flight and it may have arrived".to_owned();
+            return end(State::Failed { at: now, error });
+        }
+        // It was paused while an attempt was under way, which then failed.
+        State::PendingRetry { .. } if reminder.status == ReminderStatus::Paused => return end(State::Paused),
+        // A run that waited was due at the end of the wait, so the wait itself does not make it late.
+        State::Scheduled | State::Waiting { .. } => {
+            if let Some(missed) = missed(reminder, series, occurrence, now) {
+                return missed;
+            }
+        }
+        _ => {}
+    }
+    let n_addresses = moment.route.len() as u32;
+    let tries = &occurrence.tries;
+    let position = next_address(tries.refused, tries.position, n_addresses)
+        .or_else(|| next_address(tries.refused, 0, n_addresses));
+    match position {
+        Some(position) => moment.wait().unwrap_or(Wake::Send { position }),
+        None if moment.route.is_empty() => end(State::Failed { at: now, error: nobody(&reminder.user) }),
+        None => end(State::Failed { at: now, error: "every address has refused it".into() }),
+    }
+}
+
+/// A run whose person's addresses cannot be read, as `error` says, fails at its moment, and its series goes on.
+pub fn unreachable(error: String, now: Timestamp) -> Wake {
+    end(State::Failed { at: now, error })
+}
+
+impl Moment<'_> {
+    /// The wait of a run whose person must not be disturbed at the moment of the send, which may be a little ahead.
+    fn wait(&self) -> Option<Wake> {
+        let occurrence = self.occurrence;
+        if occurrence.at_once && occurrence.tries.reached == 0 {
+            return None;
+        }
+        let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
+        let at = self.now.max(occurrence.due_at).max(wake_at);
+        let (until, why) = holds_back(self.person, self.reminder, at)?;
+        let waits_for = Some(why);
+        let retry = |error: &str| State::PendingRetry { retry_at: until, error: error.to_owned(), waits_for };
+        let (state, due_at) = match &occurrence.state {
+            State::PendingRetry { error, .. } => (retry(error), occurrence.due_at),
+            State::Processing { .. } => (retry(CUT_OFF), occurrence.due_at),
+            State::AwaitingAck { delivered_at, .. } => {
+                let asked = State::AwaitingAck { delivered_at: *delivered_at, ask_again_at: until, waits_for };
+                (asked, occurrence.due_at)
+            }
+            _ => (State::Waiting { why, from: occurrence.due_at }, until),
+        };
+        let mut detail = format!("until {until}; it was due at {}", occurrence.due_at);
+        if why == Why::Paused && self.series.carried_by == Some(occurrence.id.run) {
+            detail.push_str("; runs of the series until then are left out");
+        }
+        Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, detail })
+    }
+
+    /// The position of the address whose platform has taken what was cut off, if it is still one of them.
+    fn taken_at(&self) -> Option<u32> {
+        let sending = self.occurrence.state.sending().filter(|sending| sending.message_id.is_some())?;
+        let position = self.route.iter().position(|address| *address == sending.to)?;
+        u32::try_from(position).ok()
+    }
+
+    /// Whether a send that was cut off is not repeated.
+    fn is_held(&self) -> bool {
+        match self.reminder.on_unknown {
+            OnUnknown::Hold => true,
+            OnUnknown::Resend => false,
+            OnUnknown::Auto => {
+                self.occurrence.state.sending().is_some_and(|sending| self.holding.contains(&sending.to.channel))
+            }
+        }
+    }
+}
+
+pub(crate) fn end(state: State) -> Wake {
+    Wake::End { state, also_missed: Vec::new(), n_more_missed: 0, next: None }
+}
+
+/// The message as it is sent at `sent_at`: with a prefix when it is over an hour late.
+pub fn text(reminder: &Reminder, due_at: Timestamp, sent_at: Timestamp) -> String {
+    let late = sent_at.duration_since(due_at);
+    if late <= LATE_PREFIX_AFTER {
+        return reminder.message.clone();
+    }
+    format!("[Late {}] {}", crate::span::late(late.unsigned_abs()), reminder.message)
+}

@@ -1,0 +1,125 @@
+//! Reminders as people see them, what is to come, and counts.
+
+use std::str::FromStr;
+
+use jiff::Timestamp;
+
+use crate::id::ReminderId;
+use crate::invalid::Invalid;
+use crate::occurrence::StateKind;
+use crate::reminder::{Reminder, ReminderStatus};
+use crate::shard::Shards;
+
+/// A reminder with what its runs have led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReminderView {
+    /// The reminder.
+    pub reminder: Reminder,
+    /// When it is due next.
+    pub next_run_at: Option<Timestamp>,
+    /// Until when its next snoozed run is put off; none while no run is.
+    pub snoozed_until: Option<Timestamp>,
+    /// When something was last sent, or failed.
+    pub last_run_at: Option<Timestamp>,
+    /// What that led to.
+    pub last_status: Option<StateKind>,
+    /// Runs that have reached the person or failed.
+    pub total_runs: u32,
+    /// Runs that have failed since one worked.
+    pub consecutive_errors: u32,
+}
+
+impl ReminderView {
+    /// A reminder that has just been created and is first due at `first_due_at`.
+    pub fn fresh(reminder: Reminder, first_due_at: Timestamp) -> Self {
+        Self {
+            reminder,
+            next_run_at: Some(first_due_at),
+            snoozed_until: None,
+            last_run_at: None,
+            last_status: None,
+            total_runs: 0,
+            consecutive_errors: 0,
+        }
+    }
+}
+
+/// Which reminders to list.
+#[derive(Debug, Clone, Default)]
+pub struct ReminderQuery {
+    /// Only this user's.
+    pub user: Option<String>,
+    /// Only with this status.
+    pub status: Option<StatusFilter>,
+    /// Only those due next at or after this.
+    pub from: Option<Timestamp>,
+    /// Only those due next before this.
+    pub to: Option<Timestamp>,
+    /// Only those of this name or message, or whose id ends with this.
+    pub matching: Option<String>,
+    /// Only older than this one.
+    pub before: Option<ReminderId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A status that narrows a list: that of the reminder, or how its last run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Reminders of this status.
+    Is(ReminderStatus),
+    /// Reminders whose last run ended so, whether more are to come or not.
+    LastRun(StateKind),
+}
+
+impl StatusFilter {
+    /// The ends of a last run that can be asked for: those in which the person was not reached, or did not answer.
+    const ENDS: [StateKind; 3] = [StateKind::Failed, StateKind::Missed, StateKind::Unanswered];
+}
+
+impl FromStr for StatusFilter {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if let Some(end) = Self::ENDS.into_iter().find(|end| end.as_str() == text) {
+            return Ok(Self::LastRun(end));
+        }
+        text.parse().map(Self::Is).map_err(|invalid: Invalid| {
+            let ends: Vec<&str> = Self::ENDS.iter().map(StateKind::as_str).collect();
+            Invalid::new("status", format!("{}, {}", invalid.problem, ends.join(", ")))
+        })
+    }
+}
+
+/// Which part of what is to come.
+#[derive(Debug, Clone, Copy)]
+pub struct UpcomingQuery {
+    /// Then or later.
+    pub from: Timestamp,
+    /// Then or earlier.
+    pub until: Timestamp,
+    /// Of these shards. A store that one node alone uses need not look.
+    pub shards: Shards,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// What is to come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Upcoming {
+    /// Instants, in order; each stands for one occurrence.
+    pub instants: Vec<Timestamp>,
+    /// The oldest moment that has already passed.
+    pub overdue_since: Option<Timestamp>,
+}
+
+/// Counts over the whole store.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoreStats {
+    /// Occurrences still to be looked at.
+    pub pending: u64,
+    /// When the oldest of them was, or is, to be looked at.
+    pub oldest_at: Option<Timestamp>,
+    /// Reminders by status.
+    pub reminders: Vec<(ReminderStatus, u64)>,
+}

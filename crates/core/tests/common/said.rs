@@ -1,0 +1,242 @@
+//! What a decision led to, in lines: everything that it tells and writes, so that a row of a table forgets nothing.
+
+use jiff::Timestamp;
+use punctual_core::alarm::NextRun;
+use punctual_core::id::OccurrenceId;
+use punctual_core::occurrence::{Attempt, Occurrence, State, Tries};
+use punctual_core::reminder::{Address, Priority};
+use punctual_core::rules::course::{Progress, Series, Tally};
+use punctual_core::store::{Claimed, Claims, Settled};
+use punctual_core::writes::{Deed, Moved, Planned, Writes};
+
+use super::at;
+
+/// Compares lines, and names the row that differs.
+///
+/// # Panics
+/// When they differ.
+#[track_caller]
+pub(crate) fn check(row: &str, what: &str, found: &[String], expect: &[&str]) {
+    assert!(
+        found == expect,
+        "\n{row}: {what}\n  found:\n    {}\n  expected:\n    {}\n",
+        found.join("\n    "),
+        expect.join("\n    ")
+    );
+}
+
+/// Seconds into the test's world.
+pub(crate) fn second(instant: Timestamp) -> String {
+    let seconds = instant.duration_since(at(0));
+    if seconds.subsec_nanos() == 0 { seconds.as_secs().to_string() } else { seconds.as_secs_f64().to_string() }
+}
+
+/// What a claim tells, with what it writes: the moments of both are the same but for those that only the caller hears of.
+pub(crate) fn claims(claims: &Claims, writes: &Writes) -> Vec<String> {
+    let Claims { to_send, n_taken, wakes, not_before, ended, next_runs } = claims;
+    let mut lines: Vec<String> = to_send.iter().map(claimed).collect();
+    lines.extend(ended.iter().map(|kind| format!("ended: {kind}")));
+    lines.extend(not_before.iter().map(|at| format!("not before {}", second(*at))));
+    lines.extend(other_wakes(wakes, writes).map(|at| format!("look again at {at}")));
+    lines.extend(next_runs.iter().map(next_run));
+    lines.push(format!("taken: {n_taken}"));
+    lines
+}
+
+/// What a settle tells, with what it writes.
+pub(crate) fn settled(settled: &Settled, writes: &Writes) -> Vec<String> {
+    let Settled { lost, wakes, next_runs } = settled;
+    let mut lines: Vec<String> = lost.iter().map(|id| format!("lost: run {}", run(*id))).collect();
+    lines.extend(other_wakes(wakes, writes).map(|at| format!("look again at {at}")));
+    lines.extend(next_runs.iter().map(next_run));
+    lines
+}
+
+/// Everything that is written.
+pub(crate) fn written(writes: &Writes) -> Vec<String> {
+    let Writes {
+        now: _,
+        answered,
+        created,
+        reminders,
+        moved,
+        uncounted,
+        occurrences,
+        planned,
+        set_aside,
+        priorities,
+        attempts,
+        dead,
+        responses,
+        audit,
+        news,
+        unreadable,
+        moments,
+    } = writes;
+    let mut lines: Vec<String> = answered.iter().map(|(key, _)| format!("answer under {key}")).collect();
+    lines.extend(
+        created.iter().map(|new| format!("create for {}, due {}", new.reminder.user, second(new.first_due_at))),
+    );
+    lines.extend(reminders.iter().map(|reminder| format!("schedule: {}", reminder.schedule.rule.kind())));
+    lines.extend(occurrences.iter().map(occurrence));
+    lines.extend(planned.iter().map(plan));
+    lines.extend(set_aside.iter().map(|(id, error)| format!("set aside run {}: {error}", run(*id))));
+    lines.extend(priorities.iter().map(|(_, priority)| format!("priority of open runs: {priority}")));
+    lines.extend(attempts.iter().map(|ended| attempt(ended.occurrence, &ended.attempt)));
+    lines
+        .extend(dead.iter().map(|dead| format!("dead {} since {}: {}", dead.address, second(dead.since), dead.reason)));
+    lines.extend(
+        responses.iter().map(|response| format!("response to run {}: {}", run(response.occurrence), response.kind)),
+    );
+    lines.extend(news.iter().map(|(id, news)| format!("news of run {}: {news:?}", run(*id))));
+    lines.extend(unreadable.iter().map(|left| format!("news of unreadable run {}", run(left.id))));
+    lines.extend(moved.iter().map(progress));
+    lines.extend(uncounted.iter().map(|moved| format!("completed unless a run is open{}", of_other(moved))));
+    lines.extend(audit.iter().map(deed));
+    lines.extend(moments.iter().map(|(_, at)| format!("look at {}", second(*at))));
+    lines
+}
+
+/// A run's number; that of another reminder than the first has a letter before it.
+pub(crate) fn run(id: OccurrenceId) -> String {
+    match id.reminder.as_bytes()[15] {
+        1 => id.run.to_string(),
+        other => format!("{}{}", char::from(b'a' + other - 1), id.run),
+    }
+}
+
+/// A run with all that is not as it was made.
+pub(crate) fn occurrence(occurrence: &Occurrence) -> String {
+    let Occurrence { id, due_at, made_for: _, state, tries: tried, at_once } = occurrence;
+    let mut line = format!("run {} due {}", run(*id), second(*due_at));
+    if let Some(from) = occurrence.moved_from() {
+        line.push_str(&format!(" (made for {})", second(from)));
+    }
+    line.push_str(&format!(": {}", standing(state)));
+    line.push_str(&tries(tried));
+    if *at_once {
+        line.push_str("; at once");
+    }
+    line
+}
+
+fn tries(tries: &Tries) -> String {
+    let Tries { attempts, rounds, position, refused, asks, reached } = *tries;
+    let counts =
+        [("attempts", attempts), ("rounds", rounds), ("position", position), ("asks", asks), ("reached", reached)];
+    let mut line: String = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("; {name} {n}")).collect();
+    if refused != 0 {
+        line.push_str(&format!("; refused {refused:#b}"));
+    }
+    line
+}
+
+fn standing(state: &State) -> String {
+    let waits =
+        |why: &Option<_>| why.map(|why: punctual_core::occurrence::Why| format!(", waits: {why}")).unwrap_or_default();
+    match state {
+        State::Processing { lease, sending } => {
+            let mut line = format!(
+                "processing, lease {} until {}, to {} since {}",
+                lease.number,
+                second(lease.until),
+                sending.to,
+                second(sending.since)
+            );
+            line.extend(sending.message_id.as_ref().map(|id| format!(", id {id}")));
+            line.push_str(if sending.readdressed { ", readdressed" } else { "" });
+            line
+        }
+        State::PendingRetry { retry_at, error, waits_for } => {
+            format!("retry at {} ({error}){}", second(*retry_at), waits(waits_for))
+        }
+        State::AwaitingAck { delivered_at, ask_again_at, waits_for } => {
+            format!("asked at {}, again at {}{}", second(*delivered_at), second(*ask_again_at), waits(waits_for))
+        }
+        State::Waiting { why, from } => format!("waiting ({why}) from {}", second(*from)),
+        State::Failed { at, error } => format!("failed at {} ({error})", second(*at)),
+        _ => match state.at() {
+            Some(at) => format!("{} at {}", state.kind(), second(at)),
+            None => state.kind().to_string(),
+        },
+    }
+}
+
+fn claimed(claimed: &Claimed) -> String {
+    let mut line = format!(
+        "send run {} to {} at {}, lease {} until {}, attempt {}",
+        run(claimed.before.id),
+        claimed.to(),
+        second(claimed.wake_at),
+        claimed.lease,
+        second(claimed.lease_until),
+        claimed.attempt()
+    );
+    line.extend(claimed.noted.as_ref().map(|id| format!(", asks after {id}")));
+    line.push_str(if claimed.holds_unknown { ", holds" } else { "" });
+    line
+}
+
+fn next_run(next: &NextRun) -> String {
+    format!("next run of {} at {}", next.user, second(next.at))
+}
+
+fn plan(planned: &Planned) -> String {
+    let Planned { occurrence: planned, priority, shard: _ } = planned;
+    let line = format!("plan {}", occurrence(planned));
+    if *priority == Priority::Normal { line } else { format!("{line}; {priority}") }
+}
+
+fn attempt(of: OccurrenceId, attempt: &Attempt) -> String {
+    let Attempt { number, channel, address, status, started_at, ended_at, error, message_id, key, attempt_key } =
+        attempt;
+    let to = Address::new(channel, address);
+    assert_eq!(*attempt_key, Some(of.attempt_key(&to, *number)), "the key of attempt {number}");
+    let ended = ended_at.map(second).unwrap_or_default();
+    let mut line = format!("attempt {number} of run {} to {to}: {status}, {} to {ended}", run(of), second(*started_at));
+    line.extend(error.as_ref().map(|error| format!(" ({error})")));
+    line.extend(message_id.as_ref().map(|id| format!(", id {id}")));
+    line.extend(key.as_ref().map(|key| format!(", under {key}")));
+    line
+}
+
+/// How far a reminder has come. What its runs led to is said once there is something to say.
+pub(crate) fn progress(moved: &Moved) -> String {
+    let Moved { reminder: _, status, changed_at, progress } = moved;
+    let Progress { series: Series { last_run, carried_by, planned }, tally } = *progress;
+    let carried = carried_by.map_or("carried by none".to_owned(), |run| format!("carried by {run}"));
+    let mut line = format!("reminder{} {status}: {carried}, last run {last_run}, {planned} planned", of_other(moved));
+    if tally != Tally::default() {
+        let Tally { last_run_at, last_status, total_runs, consecutive_errors } = tally;
+        let last = last_status.map(|status| status.to_string()).unwrap_or_default();
+        let at = last_run_at.map(|at| format!(" at {}", second(at))).unwrap_or_default();
+        line.push_str(&format!("; {total_runs} counted, {consecutive_errors} errors, last {last}{at}"));
+    }
+    line.extend(changed_at.map(|at| format!("; changed at {}", second(at))));
+    line
+}
+
+fn of_other(moved: &Moved) -> String {
+    match moved.reminder.as_bytes()[15] {
+        1 => String::new(),
+        other => format!(" {}", char::from(b'a' + other - 1)),
+    }
+}
+
+fn deed(deed: &Deed) -> String {
+    let mut line = format!("audit: {}", deed.action);
+    line.extend(deed.run.map(|of| format!(" run {}", run(OccurrenceId { reminder: deed.reminder, run: of }))));
+    line.extend(deed.detail.as_ref().map(|detail| format!(" ({detail})")));
+    if &*deed.actor != "engine" {
+        line.push_str(&format!(" by {}", deed.actor));
+    }
+    line
+}
+
+/// The moments that the caller hears of and that no write makes. Those that a write makes must be among them.
+fn other_wakes(wakes: &[Timestamp], writes: &Writes) -> impl Iterator<Item = String> {
+    let made: Vec<Timestamp> = writes.wakes().collect();
+    assert!(wakes.ends_with(&made), "{wakes:?} end with {made:?}");
+    let n_other = wakes.len() - made.len();
+    wakes[..n_other].iter().map(|at| second(*at)).collect::<Vec<_>>().into_iter()
+}
