@@ -270,7 +270,7 @@ mod tests {
     fn a_message_that_came_after_the_channel_was_closed_is_tried_by_itself() {
         let config = Config::default();
         let target = Target::parse(config.url.expose()).unwrap();
-        let groups = Groups::new(config, target);
+        let groups = Groups::new(config, target, sample::clock());
         let closed = || Some(Err(Error::from(ErrorKind::InvalidChannelState(ChannelState::Closed, "basic.publish"))));
         let left = groups.tell(vec![job("a", "0"), Job { holds: true, ..job("a", "1") }], vec![closed(), closed()]);
         assert_eq!(left.iter().map(|job| job.key.as_str()).collect::<Vec<_>>(), ["0", "1"], "neither was sent");
