@@ -50,3 +50,9 @@ pub trait Random: Send + Sync + 'static {
         bytes
     }
 }
+
+/// An instant as every store keeps it: whole microseconds since 1970, rounded up, so that nothing is due before it was asked for.
+pub fn kept_micros(at: Timestamp) -> i64 {
+    // Before 1970, cutting off the rest is rounding up already.
+    at.as_microsecond() + i64::from(at.subsec_nanosecond() % 1000 > 0)
+}
