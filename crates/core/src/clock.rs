@@ -86,3 +86,9 @@ impl fmt::Debug for dyn Clock {
 pub(crate) fn later(at: Timestamp, wait: Duration) -> Timestamp {
     SignedDuration::try_from(wait).ok().and_then(|wait| at.checked_add(wait).ok()).unwrap_or(Timestamp::MAX)
 }
+
+/// An instant as every store keeps it: whole microseconds since 1970, rounded up, so that nothing is due before it was asked for.
+pub fn kept_micros(at: Timestamp) -> i64 {
+    // Before 1970, cutting off the rest is rounding up already.
+    at.as_microsecond() + i64::from(at.subsec_nanosecond() % 1000 > 0)
+}

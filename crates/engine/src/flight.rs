@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::Timestamp;
 use prometheus_client::metrics::gauge::Gauge;
+use punctual_core::clock::kept_micros;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::Claimed;
 use tokio::sync::Notify;
@@ -80,7 +81,8 @@ impl Flight {
 
     /// Lets it wait for its turn.
     pub(crate) fn wait_until(&self, at: Timestamp) {
-        self.not_before.store(at.as_microsecond(), Ordering::Release);
+        // Rounded up: a flight that comes a moment before its turn would be put aside again at once, over and over.
+        self.not_before.store(kept_micros(at), Ordering::Release);
     }
 
     /// It was admitted as this send of its lane.

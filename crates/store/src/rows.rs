@@ -231,15 +231,7 @@ pub(crate) fn progress<F: Fields>(from: &mut Reader<'_, F>) -> Result<Progress, 
 pub(crate) fn view<F: Fields>(from: &mut Reader<'_, F>) -> Result<ReminderView, StoreError> {
     let reminder = reminder(from)?;
     let Progress { tally, .. } = progress(from)?;
-    Ok(ReminderView {
-        reminder,
-        next_run_at: from.maybe_at()?,
-        snoozed_until: from.maybe_at()?,
-        last_run_at: tally.last_run_at,
-        last_status: tally.last_status,
-        total_runs: tally.total_runs,
-        consecutive_errors: tally.consecutive_errors,
-    })
+    Ok(tally.view(reminder, from.maybe_at()?, from.maybe_at()?))
 }
 
 /// The columns that [`due`] reads, of a table called `o`.

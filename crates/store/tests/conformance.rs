@@ -8,12 +8,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
+use jiff::Timestamp;
 use libtest_mimic::{Arguments, Completion, Trial};
 use punctual_core::clock::BoxFuture;
 use punctual_core::store::Store;
 use punctual_engine::machine;
 use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{Options, SqliteStore};
+use punctual_testkit::clock::ManualClock;
 use punctual_testkit::conformance::{Rule, Sql, TableRule, every_rule, every_rule_on_tables};
 use punctual_testkit::memory::MemoryStore;
 use punctual_testkit::servers::{PgBouncer, Postgres};
@@ -29,7 +31,7 @@ fn main() -> ExitCode {
     trials.extend(each_rule_on_postgres_tables(&servers));
     let mut on = |store: &str, open: Open| trials.extend(each_rule(store, &open));
 
-    on("memory", Arc::new(|| Some(Box::pin(async { MemoryStore::empty() }))));
+    on("memory", Arc::new(|| Some(Box::pin(in_memory()))));
     on("sqlite", in_file(folder.path(), "threads", Options::default()));
     on("sqlite_on_the_callers_thread", in_file(folder.path(), "inline", Options { inline: true, durable: false }));
     on("postgres", in_database(&servers, |servers, database| servers.postgres.url(database)));
@@ -66,6 +68,12 @@ fn test(name: String, run: impl FnOnce() -> Option<BoxFuture<()>> + Send + 'stat
         runtime.block_on(test);
         Ok(Completion::Completed)
     })
+}
+
+async fn in_memory() -> Arc<dyn Store> {
+    // Its clock shows an instant after all that the rules do.
+    let after_all = Timestamp::from_second(4_000_000_000).expect("a year that jiff knows");
+    Arc::new(MemoryStore::new(Arc::new(ManualClock::at(after_all))))
 }
 
 fn in_file(folder: &Path, name: &str, options: Options) -> Open {

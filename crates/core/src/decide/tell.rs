@@ -10,6 +10,7 @@ use crate::alert::{Alert, News, Unreadable, alerts, alerts_of_unreadable, looked
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, Occurrence};
 use crate::reminder::Reminder;
+use crate::store::{Claims, Settled};
 use crate::user::User;
 use crate::writes::{Deed, Writes};
 use jiff::Timestamp;
@@ -64,4 +65,20 @@ pub fn told(alerts: Alerts, there: &[ReminderId], now: Timestamp) -> (Writes, Ve
         writes.create(new, &engine);
     }
     (writes, planned)
+}
+
+impl Claims {
+    /// Adds the runs of alerts, which were planned when the claim was written.
+    pub fn add_alerts(&mut self, planned: Vec<NextRun>) {
+        self.wakes.extend(planned.iter().map(|run| run.at));
+        self.next_runs.extend(planned);
+    }
+}
+
+impl Settled {
+    /// Adds the runs of alerts, which were planned when the settlements were written.
+    pub fn add_alerts(&mut self, planned: Vec<NextRun>) {
+        self.wakes.extend(planned.iter().map(|run| run.at));
+        self.next_runs.extend(planned);
+    }
 }

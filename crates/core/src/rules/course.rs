@@ -6,6 +6,7 @@ use crate::id::OccurrenceId;
 use crate::occurrence::{Occurrence, State, StateKind};
 use crate::reminder::{Reminder, ReminderStatus};
 use crate::schedule::{Anchor, Rule};
+use crate::store::ReminderView;
 
 /// Where a series stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +37,19 @@ pub struct Tally {
     pub total_runs: u32,
     /// Runs that have failed since one worked.
     pub consecutive_errors: u32,
+}
+
+impl Tally {
+    /// How a reminder with these runs is shown.
+    pub fn view(
+        self,
+        reminder: Reminder,
+        next_run_at: Option<Timestamp>,
+        snoozed_until: Option<Timestamp>,
+    ) -> ReminderView {
+        let Self { last_run_at, last_status, total_runs, consecutive_errors } = self;
+        ReminderView { reminder, next_run_at, snoozed_until, last_run_at, last_status, total_runs, consecutive_errors }
+    }
 }
 
 /// A reminder's series and tally.

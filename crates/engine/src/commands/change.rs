@@ -60,7 +60,7 @@ impl Changer {
         let Self { node, timer, leases, .. } = self;
         // An answer is about a run that has been sent; every other command is about runs to come.
         let is_answer = matches!(change.plain(), Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
-        let mut tries_left = WITHDRAW_TRIES;
+        let mut n_tries = 0_u32;
         loop {
             let mut back_at = Vec::new();
             if !is_answer {
@@ -76,14 +76,18 @@ impl Changer {
             timer.wake_at(back_at);
             match changed {
                 // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
-                Err(ChangeError::Refused(Refused::SendBegun)) if tries_left > 0 && !leases.flights.has_begun(id) => {
-                    if tries_left == WITHDRAW_TRIES
+                Err(ChangeError::Refused(Refused::SendBegun))
+                    if n_tries < WITHDRAW_TRIES && !leases.flights.has_begun(id) =>
+                {
+                    n_tries += 1;
+                    // Other nodes are asked after 1, 2, 4, 8 and 16 tries. When a node is asked, the answer to its claim may still be on
+                    // its way; and it may take a run that it gave back again, together with others, before this command does.
+                    if n_tries.is_power_of_two()
                         && self.peers.is_shared()
                         && let Err(error) = node.store.recall(id).await
                     {
                         tracing::debug!(%error, "could not ask for it back");
                     }
-                    tries_left -= 1;
                     node.clock.pause(WITHDRAW_AGAIN_AFTER).await;
                 }
                 Ok(changed) => {

@@ -21,6 +21,8 @@ use crate::timer::Timer;
 
 /// How often this node says that it lives.
 const EVERY: Duration = Duration::from_secs(1);
+/// A difference that an answer within less than this explains is too small to matter.
+const QUICK: SignedDuration = SignedDuration::from_millis(1);
 /// Every so many beats, one is to be heard back; all of them while none has been.
 const ECHO_EVERY: u64 = 4;
 /// A run that is later than this is anybody's.
@@ -106,7 +108,8 @@ impl Heartbeat {
                 return Err(error);
             }
         };
-        correct(&*node.clock, before, node.now(), pulse.now);
+        // The first beat says that there can be others.
+        correct(&*node.clock, behind(before, node.now(), pulse.now, !peers.is_shared()));
         let now = node.now();
         node.health.answered();
         let is_new = peers.heed(&pulse);
@@ -127,19 +130,26 @@ impl Heartbeat {
 }
 
 /// Sets this node's clock by the store's.
-///
-/// The answer left the store somewhere between the question and its arrival. As long as that explains the difference, the
-/// clock is left alone, and two nodes on one machine never quarrel about fractions of a millisecond. Otherwise it is set to
-/// the instant that the store showed when the answer came: a little behind the store's and never ahead, because nothing may be early.
-fn correct(clock: &dyn Clock, before: Timestamp, after: Timestamp, shown: Timestamp) {
-    let is_explained = before <= shown && shown <= after;
-    let by = if is_explained { SignedDuration::ZERO } else { shown.duration_since(after) };
+fn correct(clock: &dyn Clock, by: SignedDuration) {
     // Also if it is by nothing: from now on the store leads, whatever this machine's clock is set to.
     clock.advance(by);
     let by = by.abs();
     if by > SignedDuration::from_millis(100) {
         tracing::warn!(?by, "this machine's clock differs from the database's; the database's is used");
     }
+}
+
+/// How much this node's clock is behind the store's, which showed `shown` between `before` and `after`.
+///
+/// The answer left the store somewhere between the question and its arrival. As long as that explains the difference, the
+/// clock is left alone, and two nodes on one machine never quarrel about fractions of a millisecond. Otherwise it is set to
+/// the instant that the store showed when the answer came: a little behind the store's and never ahead, because nothing may be early.
+///
+/// The first time, only a quick answer explains the difference: behind a slow one the clock may be ahead by as much as it took.
+fn behind(before: Timestamp, after: Timestamp, shown: Timestamp, is_first: bool) -> SignedDuration {
+    let is_slow = after.duration_since(before) >= QUICK;
+    let is_explained = before <= shown && shown <= after && !(is_first && is_slow);
+    if is_explained { SignedDuration::ZERO } else { shown.duration_since(after) }
 }
 
 impl Peers {
@@ -174,5 +184,26 @@ impl Peers {
         *own = pulse.shards;
         drop(own);
         is_new && pulse.shards != Shards::NONE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_left_alone_only_if_it_cannot_be_ahead_by_much() {
+        let at = |micros| Timestamp::from_microsecond(micros).unwrap();
+        let check = |(before, after, shown), is_first, expect| {
+            let by = behind(at(before), at(after), at(shown), is_first);
+            assert_eq!(by.as_micros(), expect, "{before} to {after}, shown {shown}, first: {is_first}");
+        };
+        for is_first in [true, false] {
+            check((0, 900, 500), is_first, 0);
+            check((0, 900, 5_000), is_first, 4_100);
+            check((100_000, 100_900, 50_000), is_first, -50_900);
+        }
+        check((0, 40_000, 30_000), true, -10_000);
+        check((0, 40_000, 30_000), false, 0);
     }
 }

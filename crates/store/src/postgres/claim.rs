@@ -67,8 +67,7 @@ pub(super) async fn claim(
     *unsure = Some(Claims { not_before, ..claims });
     let alerts = write::commit(db, own, &writes).await?;
     let mut claims = unsure.take().unwrap_or_default();
-    claims.wakes.extend(alerts.iter().map(|entry| entry.at));
-    claims.next_runs.extend(alerts);
+    claims.add_alerts(alerts);
     Ok(claims)
 }
 

@@ -5,6 +5,7 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use jiff::Timestamp;
+use punctual_core::clock::kept_micros;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::store::StoreError;
 use tokio_postgres::Row;
@@ -23,10 +24,8 @@ const FIRST: i64 = -211_813_488_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct At(i64);
 
-/// Rounds up, so that nothing is due before it was asked for.
 pub(super) fn micros(at: Timestamp) -> At {
-    // Before 1970, cutting off the rest is rounding up already.
-    At(at.as_microsecond() + i64::from(at.subsec_nanosecond() % 1000 > 0))
+    At(kept_micros(at))
 }
 
 impl At {

@@ -58,9 +58,7 @@ pub(super) async fn settle(
         db.rollback().await?;
         return Ok(ended);
     }
-    let alerts = write::commit(db, own, &writes).await?;
-    ended.wakes.extend(alerts.iter().map(|entry| entry.at));
-    ended.next_runs.extend(alerts);
+    ended.add_alerts(write::commit(db, own, &writes).await?);
     Ok(ended)
 }
 

@@ -39,9 +39,7 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
     let left = left_of(db, look.unreadable(), claim.now)?;
     let (mut claims, writes) = look.decide(&locked, left);
     claims.not_before = not_before;
-    let told = write(db, &writes)?;
-    claims.wakes.extend(told.iter().map(|entry| entry.at));
-    claims.next_runs.extend(told);
+    claims.add_alerts(write(db, &writes)?);
     Ok(claims)
 }
 

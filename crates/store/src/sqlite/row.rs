@@ -1,6 +1,7 @@
 //! Rows of SQLite.
 
 use jiff::Timestamp;
+pub(super) use punctual_core::clock::kept_micros as micros;
 use punctual_core::id::ReminderId;
 use punctual_core::store::StoreError;
 use rusqlite::Row;
@@ -8,12 +9,6 @@ use rusqlite::types::ValueRef;
 
 use crate::rows::Fields;
 pub(super) use crate::rows::impossible;
-
-/// Microseconds since 1970, rounded up, so that nothing is due before it was asked for.
-pub(super) fn micros(at: Timestamp) -> i64 {
-    // Before 1970, cutting off the rest is rounding up already.
-    at.as_microsecond() + i64::from(at.subsec_nanosecond() % 1000 > 0)
-}
 
 pub(super) fn instant(micros: i64) -> Result<Timestamp, StoreError> {
     Timestamp::from_microsecond(micros).map_err(impossible)

@@ -20,9 +20,7 @@ pub(super) fn settle(db: &Connection, settlements: Vec<Settlement>, now: Timesta
     let held = held(db, &settlements)?;
     let counted = counted(db, held.keys().map(|(id, _)| id.reminder).collect())?;
     let (mut ended, writes) = settled(&settlements, &held, &counted, now);
-    let told = write(db, &writes)?;
-    ended.wakes.extend(told.iter().map(|entry| entry.at));
-    ended.next_runs.extend(told);
+    ended.add_alerts(write(db, &writes)?);
     Ok(ended)
 }
 

@@ -1,40 +1,22 @@
 //! Finding what is there, and removing what is old.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::{SignedDuration, Timestamp};
-use punctual_core::alarm::NextRun;
-use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{AttemptStatus, State, StateKind};
-use punctual_core::reminder::ReminderStatus;
-use punctual_core::store::{
-    CHANNEL_TEST, IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun, ReminderQuery, ReminderView, StatusFilter,
-    StoreStats, Upcoming, UpcomingQuery,
-};
-
-use super::tables::{Run, Tables};
+use super::*;
 
 /// How long an answered request is remembered: long enough for any client that retries.
 const ANSWERED_KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
 impl Tables {
     pub(super) fn view(&self, id: ReminderId) -> Option<ReminderView> {
-        let (reminder, progress) = self.reminders.get(&id)?;
+        let (reminder, progress) = self.reminders.get(&id)?.clone();
         let next = |run: &Run| match run.occurrence.state.kind() {
-            StateKind::PendingRetry => run.wake_at(),
+            StateKind::PendingRetry => run.moment().map(|(at, _)| at),
             StateKind::Scheduled | StateKind::Snoozed | StateKind::Waiting => Some(run.occurrence.due_at),
             _ => None,
         };
         let snoozed = self.runs_of(id).filter(|run| run.occurrence.state.kind() == StateKind::Snoozed);
-        Some(ReminderView {
-            reminder: reminder.clone(),
-            next_run_at: self.runs_of(id).filter_map(next).min(),
-            snoozed_until: snoozed.map(|run| run.occurrence.due_at).min(),
-            last_run_at: progress.tally.last_run_at,
-            last_status: progress.tally.last_status,
-            total_runs: progress.tally.total_runs,
-            consecutive_errors: progress.tally.consecutive_errors,
-        })
+        let snoozed_until = snoozed.map(|run| run.occurrence.due_at).min();
+        let next_run_at = self.runs_of(id).filter_map(next).min();
+        Some(progress.tally.view(reminder, next_run_at, snoozed_until))
     }
 
     pub(super) fn views(&self, query: &ReminderQuery) -> Vec<ReminderView> {
@@ -44,36 +26,30 @@ impl Tables {
     }
 
     pub(super) fn imported(&self, query: &ImportedQuery) -> Vec<Imported> {
-        let reminders = self.reminders.values().map(|(reminder, _)| reminder);
-        let reminders = reminders.filter(|reminder| query.after.is_none_or(|after| reminder.id > after));
-        let of_source = reminders.filter(|r| r.metadata.to_value()["imported"]["from"] == query.source.as_str());
-        let sent = |id: OccurrenceId| {
-            let attempts = self.attempts.range((id, 0)..=(id, u32::MAX)).map(|(_, attempt)| attempt);
-            let sent = attempts.filter(|a| matches!(a.status, AttemptStatus::Sent | AttemptStatus::Delivered));
-            sent.map(|attempt| attempt.started_at).min()
+        let is_sent = |status| matches!(status, AttemptStatus::Sent | AttemptStatus::Delivered);
+        let run = |run: &Run| {
+            let Occurrence { id, due_at, state, .. } = &run.occurrence;
+            let sent = run.attempts.values().filter(|attempt| is_sent(attempt.status));
+            let sent_at = sent.map(|attempt| attempt.started_at).min();
+            ImportedRun { run: id.run, due_at: *due_at, state: state.kind(), sent_at }
         };
-        let of = |run: &Run| {
-            let (due_at, id) = (run.occurrence.due_at, run.occurrence.id);
-            let state = run.occurrence.state.kind();
-            let is_within = query.from <= due_at && due_at < query.to;
-            is_within.then(|| ImportedRun { run: id.run, due_at, state, sent_at: sent(id) })
-        };
-        let found = of_source.take(query.limit).map(|reminder| {
-            let mut runs: Vec<_> = self.runs_of(reminder.id).rev().filter_map(of).take(IMPORTED_RUNS_MAX).collect();
-            runs.reverse();
-            Imported { reminder: reminder.clone(), runs }
-        });
-        found.collect()
+        let is_within = |run: &ImportedRun| query.from <= run.due_at && run.due_at < query.to;
+        let runs = |id| self.runs_of(id).map(run).filter(is_within).collect();
+        let later = self.reminders.values().filter(|(found, _)| query.after.is_none_or(|after| found.id > after));
+        let is_from = |found: &Reminder| found.metadata.to_value()["imported"]["from"] == query.source.as_str();
+        let found = later.map(|(found, _)| found).filter(|found| is_from(found)).take(query.limit);
+        found.map(|found| Imported { reminder: found.clone(), runs: runs(found.id) }).collect()
     }
 
-    pub(super) fn upcoming(&self, window: &UpcomingQuery) -> Upcoming {
-        let is_own = |id: &OccurrenceId| self.runs.get(id).is_some_and(|run| window.shards.contains(run.shard));
-        let within = self.moments.iter().filter(|(at, id)| window.from <= *at && *at <= window.until && is_own(id));
-        let first = self.moments.first().map(|(at, _)| *at);
-        Upcoming {
-            instants: within.map(|(at, _)| *at).take(window.limit).collect(),
-            overdue_since: first.filter(|at| *at < window.from),
-        }
+    pub(super) fn first_at(&self) -> Option<Timestamp> {
+        self.moments.first().map(|(at, _)| *at)
+    }
+
+    pub(super) fn upcoming(&self, query: &UpcomingQuery) -> Upcoming {
+        let is_own = |id: &OccurrenceId| query.shards.contains(self.runs[id].shard);
+        let within = self.moments.iter().filter(|(at, id)| query.from <= *at && *at <= query.until && is_own(id));
+        let instants = within.map(|(at, _)| *at).take(query.limit).collect();
+        Upcoming { instants, overdue_since: self.first_at().filter(|at| *at < query.from) }
     }
 
     /// The runs to be sent until `until`, beginning after `from` or else after `after`.
@@ -81,13 +57,12 @@ impl Tables {
         &self,
         from: Timestamp,
         until: Timestamp,
-        after: Option<(Timestamp, OccurrenceId)>,
+        after: Place,
     ) -> impl Iterator<Item = (OccurrenceId, NextRun)> {
         let is_next = move |(at, id): &(Timestamp, OccurrenceId)| after.map_or(*at > from, |after| (*at, *id) > after);
         let within = self.moments.iter().filter(move |moment| is_next(moment) && moment.0 <= until);
-        within
-            .filter(|(_, id)| self.runs.get(id).is_some_and(|run| !run.is_left_alone()))
-            .filter_map(|(at, id)| Some((*id, NextRun::of(&self.reminders.get(&id.reminder)?.0, *at))))
+        let to_send = within.filter(|(_, id)| !self.runs[id].is_left_alone());
+        to_send.map(|(at, id)| (*id, NextRun::of(&self.reminders[&id.reminder].0, *at)))
     }
 
     pub(super) fn failed_since(&self, since: Timestamp) -> impl Iterator<Item = &Run> {
@@ -95,39 +70,33 @@ impl Tables {
     }
 
     pub(super) fn stats(&self) -> StoreStats {
-        let mut reminders: BTreeMap<&str, (ReminderStatus, u64)> = BTreeMap::new();
-        for (reminder, _) in self.reminders.values() {
-            reminders.entry(reminder.status.as_str()).or_insert((reminder.status, 0)).1 += 1;
-        }
-        StoreStats {
-            pending: self.moments.len() as u64,
-            oldest_at: self.moments.first().map(|(at, _)| *at),
-            reminders: reminders.into_values().collect(),
-        }
+        let of = |status| self.reminders.values().filter(move |(reminder, _)| reminder.status == status);
+        let count = |status| Some((status, of(status).count() as u64)).filter(|(_, n)| *n > 0);
+        let every =
+            [ReminderStatus::Active, ReminderStatus::Paused, ReminderStatus::Completed, ReminderStatus::Cancelled];
+        let reminders = every.into_iter().filter_map(count).collect();
+        StoreStats { pending: self.moments.len() as u64, oldest_at: self.first_at(), reminders }
     }
 
     /// Removes runs that ended before `before`, oldest first, and reminders with their last run; returns how many runs.
     pub(super) fn prune(&mut self, before: Timestamp, limit: usize) -> usize {
-        let runs = self.runs.values().map(|run| &run.occurrence).filter(|run| run.state.is_final());
-        let ended = runs.filter_map(|run| Some((run.state.at().filter(|at| *at < before)?, run.id)));
+        let ended = self.runs.values().map(|run| &run.occurrence).filter(|run| run.state.is_final());
+        let ended = ended.filter_map(|run| Some((run.state.at().filter(|at| *at < before)?, run.id)));
         let mut ended: Vec<_> = ended.collect();
         ended.sort_unstable();
-        let gone: BTreeSet<OccurrenceId> = ended.into_iter().take(limit).map(|(_, id)| id).collect();
-        self.runs.retain(|id, _| !gone.contains(id));
-        self.attempts.retain(|(id, _), _| !gone.contains(id));
-        self.responses.retain(|response| !gone.contains(&response.occurrence));
-        for id in gone.iter().map(|id| id.reminder).collect::<BTreeSet<_>>() {
+        ended.truncate(limit);
+        for (_, OccurrenceId { reminder, run }) in ended.iter().copied() {
+            self.runs.remove(&OccurrenceId { reminder, run });
             let is_over = |status| matches!(status, ReminderStatus::Completed | ReminderStatus::Cancelled);
-            let is_over = self.reminders.get(&id).is_some_and(|(reminder, _)| is_over(reminder.status));
-            if is_over && self.runs_of(id).next().is_none() {
-                self.reminders.remove(&id);
-                self.audit.retain(|entry| entry.reminder != id);
+            if is_over(self.reminders[&reminder].0.status) && self.runs_of(reminder).next().is_none() {
+                self.reminders.remove(&reminder);
+                self.audit.retain(|entry| entry.reminder != reminder);
             }
         }
-        if gone.is_empty() {
+        if ended.is_empty() {
             self.audit.retain(|entry| entry.action != CHANNEL_TEST || entry.at >= before);
         }
-        gone.len()
+        ended.len()
     }
 
     pub(super) fn forget_answered(&mut self, now: Timestamp) {
@@ -137,17 +106,17 @@ impl Tables {
 
 fn is_wanted(view: &ReminderView, query: &ReminderQuery) -> bool {
     let ReminderView { reminder, next_run_at, last_status, .. } = view;
-    let suffix = |matching: &str| matching.replace('-', "").to_lowercase();
+    let plain = |id: &str| id.replace('-', "").to_lowercase();
     let is_named = |matching: &String| {
-        reminder.name.as_ref() == Some(matching)
-            || reminder.message == *matching
-            || reminder.id.to_string().replace('-', "").ends_with(&suffix(matching))
+        let has_words = reminder.name.as_ref() == Some(matching) || reminder.message == *matching;
+        has_words || plain(&reminder.id.to_string()).ends_with(&plain(matching))
+    };
+    let has_status = |status| match status {
+        StatusFilter::Is(status) => reminder.status == status,
+        StatusFilter::LastRun(end) => *last_status == Some(end),
     };
     query.user.as_ref().is_none_or(|user| *user == reminder.user)
-        && query.status.is_none_or(|status| match status {
-            StatusFilter::Is(status) => reminder.status == status,
-            StatusFilter::LastRun(end) => *last_status == Some(end),
-        })
+        && query.status.is_none_or(has_status)
         && query.from.is_none_or(|from| next_run_at.is_some_and(|at| at >= from))
         && query.to.is_none_or(|to| next_run_at.is_some_and(|at| at < to))
         && query.matching.as_ref().is_none_or(is_named)

@@ -40,7 +40,7 @@ pub struct Options {
     pub cuts: bool,
     /// Notifications get lost.
     pub deaf: bool,
-    /// Every node's own clock is wrong, by up to an hour either way.
+    /// Every node's own clock is wrong, by milliseconds or by up to an hour, either way.
     pub skewed: bool,
     /// A guarantee that is broken on purpose.
     pub sabotage: Option<Arc<dyn Sabotage>>,

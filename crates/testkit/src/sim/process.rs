@@ -72,8 +72,11 @@ impl Process {
         let mut store = Tapped::before(store, weather);
         let mut clock: Arc<dyn Clock> = Arc::new(around.clock.clone());
         if !is_alone {
-            let minutes = if options.skewed { random.between(-60, 60) } else { 0 };
-            clock = Arc::new(NodeClock::ahead(&around.clock, SignedDuration::from_mins(minutes)));
+            // By up to an hour, half a minute, or so little that a slow answer of the store's could explain it.
+            let skew = SeededRandom::stream(around.seed, &format!("clock {group}"));
+            let most = *skew.pick(&[3_600_000, 30_000, 30]);
+            let millis = if options.skewed { skew.between(-most, most) } else { 0 };
+            clock = Arc::new(NodeClock::ahead(&around.clock, SignedDuration::from_millis(millis)));
         }
         if let Some(sabotage) = &around.options.sabotage {
             store = sabotage.store(store, clock.clone(), runtime.clone());

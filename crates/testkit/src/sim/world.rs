@@ -59,6 +59,7 @@ struct World {
     n_crashes: u32,
     n_jumps: u32,
     quiet_since: SignedDuration,
+    stopping_since: SignedDuration,
     begin: Timestamp,
 }
 
@@ -142,6 +143,7 @@ impl World {
             n_crashes: 0,
             n_jumps: 0,
             quiet_since: SignedDuration::ZERO,
+            stopping_since: SignedDuration::ZERO,
             begin,
         };
         (0..world.places.len()).try_for_each(|index| world.start(index))?;
@@ -229,6 +231,7 @@ impl World {
 
     /// Stops every engine in order, one after the other.
     fn stop(&mut self) -> Result<(), String> {
+        self.stopping_since = self.elapsed();
         for index in 0..self.places.len() {
             let stopped = Arc::new(Mutex::new(false));
             let process = self.places[index].process.as_ref();
@@ -393,6 +396,7 @@ impl World {
             now: self.around.clock.now(),
             elapsed: self.around.clock.elapsed(),
             quiet_since: self.quiet_since,
+            stopping_since: self.stopping_since,
             ledger: self.around.ledger,
             options: self.around.options,
             n_polls: self.n_polls,

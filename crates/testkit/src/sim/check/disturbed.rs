@@ -8,6 +8,7 @@ use punctual_core::reminder::{Priority, Reminder};
 use punctual_core::user::{Except, User};
 
 use super::Evidence;
+use crate::sim::ledger::PutUser;
 
 /// A run that was claimed before its person asked for silence may still be sent: claims are made ahead, and a phone takes one message at
 /// a time.
@@ -34,8 +35,11 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let theirs = || book.people.iter().filter(|put| put.user.id == reminder.user && put.begun < sent.begun);
         let is_settled =
             theirs().all(|put| put.acknowledged.is_some_and(|moment| sent.begun.elapsed - moment.elapsed > ON_ITS_WAY));
-        let Some(last) = theirs().max_by_key(|put| put.acknowledged).filter(|_| is_settled) else { continue };
-        if holds_back(&last.user, reminder, sent.begun.at) {
+        // Of changes that were under way at the same time, any may have been written last.
+        let is_last = |put: &&PutUser| !theirs().any(|other| put.acknowledged.is_some_and(|done| done < other.begun));
+        let mut last = theirs().filter(is_last).peekable();
+        let is_known = last.peek().is_some() && is_settled;
+        if is_known && last.all(|put| holds_back(&put.user, reminder, sent.begun.at)) {
             let (id, at) = (sent.message.occurrence, sent.begun.at);
             found.push(format!("{id} was sent at {at}, when {} wanted silence", reminder.user));
         }

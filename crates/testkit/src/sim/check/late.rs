@@ -13,8 +13,8 @@ const LATE_AFTER: SignedDuration = SignedDuration::from_secs(1);
 const LATE_AFTER_TIGHT: SignedDuration = SignedDuration::from_secs(20);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
-    if evidence.options.calls {
-        // A call ends when somebody knows what became of it. Until then its series waits, and so do others if few may be under way.
+    if evidence.options.calls && evidence.options.tight {
+        // A call may take minutes, and few may be under way: the others wait for the end of it.
         return Vec::new();
     }
     let commands = evidence.commands();
@@ -43,7 +43,13 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let told = commands.get(&id.reminder).into_iter().flatten().flat_map(|command| {
             [Some(command.begun), command.acknowledged, command.refused.as_ref().map(|(moment, _)| *moment)]
         });
-        let words = asked.chain(told).flatten().filter(|moment| *moment < sent.begun);
+        // The run after a call is planned when somebody knows what became of the call.
+        let calls = book.sends.iter().filter(|call| {
+            let other = call.message.occurrence;
+            call.message.to.channel == "call" && other.reminder == id.reminder && other != id
+        });
+        let ended = calls.map(|call| call.answered.map(|(moment, _)| moment));
+        let words = asked.chain(told).chain(ended).flatten().filter(|moment| *moment < sent.begun);
         let last_word = words.map(|moment| moment.at).max();
         let since = last_word.map_or(sent.message.due_at, |at| at.max(sent.message.due_at));
         let mut late = sent.begun.at.duration_since(since);

@@ -59,6 +59,8 @@ pub struct Evidence {
     pub elapsed: SignedDuration,
     /// Since when nothing went wrong.
     pub quiet_since: SignedDuration,
+    /// Since when the engines were stopped, one after the other.
+    pub stopping_since: SignedDuration,
     /// What the world was like.
     pub options: Options,
     /// How many polls it took.

@@ -2,11 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use punctual_core::change::Change;
 use punctual_core::id::ReminderId;
 
 use super::Evidence;
 use crate::sim::ledger::{Answer, Book, Command, FaultKind, Sent};
+
+/// So long a node that is stopped waits for the answers to its sends.
+const STOP_GRACE: SignedDuration = SignedDuration::from_secs(10);
+/// So long any node waits for an answer.
+const SEND_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let commands = evidence.commands();
@@ -41,16 +47,16 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
         // A node that takes over can ask the platform, so there is no excuse.
         return Some(format!("could be asked about, and {what}: at {} and {}", first.begun.at, second.begun.at));
     }
-    // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set. One that is stopped does
-    // not wait for ever for an answer.
     let is_open = first.answered.is_none_or(|(answered, _)| answered > second.begun);
+    let has_waited = |since: SignedDuration, span| is_open && second.begun.elapsed - since >= span;
+    // A sender that died or stood still cannot know; nor can one whose store failed or whose clock was set. One that is stopped waits
+    // for a while.
     let excused = book.faults.iter().any(|fault| {
         let between = fault.moment > first.begun && fault.moment < second.begun;
         let own = fault.group.is_none_or(|group| group == first.from);
-        between && own && (fault.kind != FaultKind::Stop || is_open)
+        between && own && (fault.kind != FaultKind::Stop || has_waited(fault.moment.elapsed, STOP_GRACE))
     });
-    // It was given up after half a minute without an answer.
-    let timed_out = second.begun.elapsed - first.begun.elapsed >= jiff::SignedDuration::from_secs(30) && is_open;
+    let timed_out = has_waited(first.begun.elapsed, SEND_TIMEOUT);
     (!excused && !timed_out).then(|| format!("{what}: at {} and {}", first.begun.at, second.begun.at))
 }
 

@@ -1,0 +1,129 @@
+//! What a decision needs to know, loaded from the tables; the decision; and what it writes.
+
+use super::*;
+
+impl Tables {
+    pub(super) fn claim(&mut self, claim: Claim) -> Done<Claims> {
+        let now = claim.now.min(self.now);
+        let lease_until = now + claim.lease_until.duration_since(claim.now);
+        let claim = Claim { now, lease_until, ..claim };
+        let is_within = |(at, _): &&(Timestamp, OccurrenceId)| claim.from <= *at && *at <= claim.until;
+        let runs = self.moments.iter().filter(is_within).map(|(at, id)| (*at, &self.runs[id]));
+        let runs = runs.filter(|(_, run)| match &claim.only {
+            Some(only) => only.contains(&run.occurrence.id.reminder),
+            None => claim.shards.contains(run.shard),
+        });
+        let (early, mut due): (Vec<_>, Vec<_>) = runs.partition(|(at, run)| *at > now && run.is_left_alone());
+        // Stable: those of one priority stay in the order of their moments.
+        due.sort_by_key(|(_, run)| Reverse(self.reminders[&run.occurrence.id.reminder].0.priority));
+        let due = due.into_iter().take(claim.limit);
+        let due = due.map(|(wake_at, run)| Due { occurrence: run.occurrence.clone(), lease: run.lease, wake_at });
+        let found = Found { due: due.collect(), unreadable: Vec::new() };
+        let early: BTreeSet<Timestamp> = early.into_iter().map(|(at, _)| at).collect();
+        let known = found.reminders().into_iter().map(|id| (id, Ok(self.known(id)))).collect();
+        let look = look(found, known, &claim);
+        let lock = |id| Locked { known: self.known(id), n_open: self.open(id).count() as u32, has_person: true };
+        let locked = look.to_lock().reminders.into_iter().map(|id| (id, Ok(lock(id)))).collect();
+        let (mut claims, writes) = look.decide(&locked, Vec::new());
+        claims.add_alerts(self.write(writes)?);
+        Ok(Claims { not_before: early.into_iter().collect(), ..claims })
+    }
+
+    fn known(&self, id: ReminderId) -> Known {
+        let (reminder, progress) = self.reminders[&id].clone();
+        let user = self.users.get(&reminder.user);
+        let person = user.map_or_else(Person::default, |user| Person {
+            language: user.language.as_ref().and_then(|tag| tag.parse().ok()),
+            timezone: user.timezone.clone(),
+            quiet: user.quiet_hours,
+            paused_until: user.paused_until,
+        });
+        let addresses = user.map(|user| user.addresses.clone()).unwrap_or_default();
+        Known { reminder: Arc::new(reminder), progress, addresses: Ok(addresses), person: Arc::new(person) }
+    }
+
+    fn open(&self, id: ReminderId) -> impl Iterator<Item = &Occurrence> {
+        self.runs_of(id).map(|run| &run.occurrence).filter(|run| !run.state.is_final())
+    }
+
+    pub(super) fn settle(&mut self, settlements: &[Settlement], now: Timestamp) -> Done<Settled> {
+        let (mut held, mut counted) = (HashMap::new(), HashMap::new());
+        for settlement in settlements {
+            let (id, lease) = (settlement.id(), settlement.lease);
+            let run = self.runs.get(&id).filter(|run| run.is_held(lease));
+            let Some(sending) = run.and_then(|run| run.occurrence.state.sending()) else { continue };
+            let (readdressed, message_id) = (sending.readdressed, sending.message_id.clone());
+            held.insert((id, lease), Held { readdressed, message_id });
+            let (reminder, progress) = self.reminders[&id.reminder].clone();
+            let n_open = self.open(reminder.id).count() as u32;
+            let course = Course { status: reminder.status, progress, n_open };
+            let (priority, user) = (reminder.priority, reminder.user.clone());
+            let carried = Some(Arc::new(reminder));
+            counted.insert(id.reminder, Counted { course, priority, user, carried });
+        }
+        let (mut settled, writes) = settled(settlements, &held, &counted, now);
+        settled.add_alerts(self.write(writes)?);
+        Ok(settled)
+    }
+
+    pub(super) fn change(&mut self, id: ReminderId, change: &Change, by: &By) -> Result<Changed, ChangeError> {
+        let (reminder, progress) = self.reminders.get(&id).cloned().ok_or(ChangeError::NotFound)?;
+        if by.user.as_ref().is_some_and(|user| *user != reminder.user) {
+            return Err(ChangeError::NotFound);
+        }
+        let is_meant = |run: &Occurrence| change.run().is_none_or(|meant| run.id.run == meant);
+        let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
+        let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
+        let open = self.open(id).cloned().collect();
+        let (occurrence, mut writes) = changed(change::Loaded { reminder, progress, open, last_ended }, change, by)?;
+        // A key that is taken stops the rest. What is answered is known when all else is written.
+        let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
+        writes.answered.extend(by.repeat.as_ref().map(begun));
+        let wakes = writes.wakes().collect();
+        self.write(writes)?;
+        let view = self.view(id).ok_or(ChangeError::NotFound)?;
+        let answered = by.repeat.as_ref().map(|repeat| (repeat.key.clone(), (by.now, repeat.answered(&view))));
+        self.answered.extend(answered);
+        Ok(Changed { view, occurrence, wakes })
+    }
+
+    /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.
+    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>) -> Done<Vec<Timestamp>> {
+        let before = self.users.remove(id).map_or(Before::Unknown, |before| Before::Known(Box::new(before)));
+        let difference = user.as_ref().map_or(Difference::REMOVED, |user| Difference::between(&before, user));
+        self.users.extend(user.map(|user| (user.id.clone(), user)));
+        let theirs = self.reminders.values().map(|(reminder, _)| reminder).filter(|reminder| reminder.user == id);
+        let open = theirs.flat_map(|reminder| {
+            let (ack_timeout, only) = (reminder.ack.as_ref().map(|ack| ack.timeout), reminder.only);
+            self.open(reminder.id).map(move |run| OpenRun { occurrence: run.clone(), ack_timeout, only })
+        });
+        let writes = person_changed(open.collect(), id, difference, now);
+        let wakes = writes.wakes().collect();
+        self.write(writes)?;
+        Ok(wakes)
+    }
+
+    /// Lets the leases that are meant end at `until`; returns which they are.
+    pub(super) fn end_leases(&mut self, until: Timestamp, is_meant: impl Fn(OccurrenceId, &Lease) -> bool) -> Leases {
+        let mut meant = Vec::new();
+        for (id, run) in &mut self.runs {
+            if let State::Processing { lease, .. } = &mut run.occurrence.state
+                && is_meant(*id, lease)
+            {
+                self.moments.remove(&(lease.until, *id));
+                self.moments.insert((until, *id));
+                lease.until = until;
+                meant.push((*id, lease.number));
+            }
+        }
+        meant
+    }
+
+    pub(super) fn note_sent(&mut self, id: OccurrenceId, number: u64, attempt: u32, message_id: &str) -> bool {
+        let run = self.runs.get_mut(&id).filter(|run| run.is_held(number));
+        let run = run.map(|run| &mut run.occurrence).filter(|run| run.tries.attempts == attempt);
+        let Some(State::Processing { sending, .. }) = run.map(|run| &mut run.state) else { return false };
+        sending.message_id = Some(message_id.to_owned());
+        true
+    }
+}
