@@ -95,7 +95,11 @@ impl Dispatcher {
             Ok(Receipt { pending: true, message_id: Some(id), .. }) => {
                 // The platform has answered. That nobody picks up, for example, is not about the platform.
                 let answered = (Fate::Answered, Whom::Receiver);
-                self.at_lanes(|lanes, now, moves| lanes.learn(&flight.lane, Sent::of(flight), answered, now, moves));
+                self.at_lanes(|lanes, now, moves| {
+                    lanes.learn(&flight.lane, Sent::of(flight), answered, now, moves);
+                    // The flights that waited for that answer need not wait for the end of the call.
+                    lanes.pump(&flight.lane, now, moves);
+                });
                 self.note_id(flight, &id).await;
                 (self.sender.follow(channel, id, FOLLOW_FOR).await, None)
             }

@@ -191,7 +191,7 @@ impl Lanes {
     }
 
     /// Takes from a lane the flights that may be sent now.
-    fn pump(&mut self, name: &Arc<str>, now: Timestamp, moves: &mut Moves) {
+    pub(super) fn pump(&mut self, name: &Arc<str>, now: Timestamp, moves: &mut Moves) {
         let Some(lane) = self.lanes.get_mut(name) else { return };
         while lane.n_running < lane.limits.concurrency
             && let Some(flight) = lane.queue.front()
