@@ -110,11 +110,11 @@ pub trait Store: Send + Sync + 'static {
     async fn claim(&self, claim: Claim) -> Result<Claims, StoreError>;
 
     /// Ends leases with what became of their attempts and plans what comes next, all in one transaction. A settlement
-    /// whose lease is no longer held changes nothing and is reported as lost. An address that is gone is written down as
+    /// whose lease is lost changes nothing and is reported as lost. An address that is gone is written down as
     /// dead.
     async fn settle(&self, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError>;
 
-    /// Prolongs leases; returns those that are no longer held. A lease is named by its number too: the same node may hold a
+    /// Prolongs leases; returns those that are lost. A lease is named by its number too: the same node may have a
     /// later lease of the same occurrence.
     async fn renew(
         &self,

@@ -6,7 +6,7 @@ mod common;
 
 use common::{at, once, reminder};
 use punctual_core::alert::VIA;
-use punctual_core::reach::{Fallback, ME, check, depends_on_user, route, warnings};
+use punctual_core::reach::{DefaultChannel, ME, check, depends_on_user, route, warnings};
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::store::DeadAddress;
 
@@ -29,7 +29,7 @@ fn dead(names: &[&str]) -> impl Fn(&Address) -> Option<DeadAddress> {
 
 #[test]
 fn a_reminders_own_addresses_come_first_then_the_users_each_once() {
-    let chosen = Fallback::chosen(Address::new("mail", "all"));
+    let chosen = DefaultChannel::chosen(Address::new("mail", "all"));
     let users = addresses(&["telegram:1", "sms:+1", "mail:ann"]);
     for (own, only, expect) in [
         (&[][..], false, &["telegram:1", "sms:+1", "mail:ann"][..]),
@@ -47,7 +47,7 @@ fn a_reminders_own_addresses_come_first_then_the_users_each_once() {
 
 #[test]
 fn the_console_that_nobody_chose_is_for_me_and_for_alerts() {
-    let console = Fallback::default();
+    let console = DefaultChannel::default();
     let of = |user: &str, via: &str| Reminder { user: user.into(), created_via: via.into(), ..to(&[]) };
     assert_eq!(route(&of("alice", "api"), &[], &console), []);
     assert_eq!(route(&of(ME, "cli"), &[], &console), addresses(&["console"]));
@@ -57,7 +57,7 @@ fn the_console_that_nobody_chose_is_for_me_and_for_alerts() {
 
 #[test]
 fn a_reminder_that_nobody_can_receive_is_refused() {
-    let (console, chosen) = (Fallback::default(), Fallback::chosen(Address::new("console", "")));
+    let (console, chosen) = (DefaultChannel::default(), DefaultChannel::chosen(Address::new("console", "")));
     let nobody = |_: &Address| None;
     let invalid = check(&to(&[]), &[], &console, nobody).unwrap_err();
     assert_eq!(invalid.field, "to");
@@ -75,7 +75,7 @@ fn a_reminder_that_nobody_can_receive_is_refused() {
 
 #[test]
 fn a_dead_address_is_a_warning_while_another_lives() {
-    let console = Fallback::default();
+    let console = DefaultChannel::default();
     let (both, users) = (to(&["sms:+1", "mail:ann"]), addresses(&["telegram:1"]));
     let is_taken = |reminder: &Reminder, users: &[Address], dead_ones: &[&str]| {
         check(reminder, users, &console, dead(dead_ones)).map_err(|invalid| (invalid.field, invalid.problem))

@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::said::{check, settled as told_of, written};
 use common::{at, claimed, every, every_from, once, reminder, retrying};
 use punctual_core::channel::{Receipt, SendError, Whom};
-use punctual_core::decide::settle::{Counted, Held, settled};
+use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::{decide, postpone, sent_under, withdraw};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{State, Tries};
@@ -25,7 +25,7 @@ use punctual_core::store::{Claimed, Settlement};
 struct Given {
     settlements: Vec<Settlement>,
     /// What the store has of each run; `None`: another holds its lease.
-    held: Option<Held>,
+    leased: Option<Leased>,
     /// The reminders as they are now, and how many of the runs of each are open.
     reminders: Vec<(Reminder, Series, u32)>,
 }
@@ -48,7 +48,7 @@ fn said(run: &Claimed, said: Result<Receipt, SendError>) -> Given {
 fn given(run: &Claimed, settlement: Settlement) -> Given {
     let reminder = (*run.reminder).clone();
     let series = Series::begun(reminder.schedule.is_recurring());
-    Given { settlements: vec![settlement], held: Some(Held::default()), reminders: vec![(reminder, series, 1)] }
+    Given { settlements: vec![settlement], leased: Some(Leased::default()), reminders: vec![(reminder, series, 1)] }
 }
 
 impl Given {
@@ -88,13 +88,13 @@ fn tried(mut run: Claimed, tries: Tries) -> Claimed {
 
 fn check_all<const N: usize>(rows: [Row; N]) {
     for (name, given, told, expect) in rows {
-        let held: HashMap<(OccurrenceId, u64), Held> = match given.held {
-            Some(held) => given.settlements.iter().map(|settlement| ((settlement.id(), 7), held.clone())).collect(),
+        let leased: HashMap<(OccurrenceId, u64), Leased> = match given.leased {
+            Some(leased) => given.settlements.iter().map(|settlement| ((settlement.id(), 7), leased.clone())).collect(),
             None => HashMap::new(),
         };
         let counted: HashMap<ReminderId, Counted> =
             given.reminders.into_iter().map(|(reminder, series, n_open)| counted(reminder, series, n_open)).collect();
-        let (settled, writes) = settled(&given.settlements, &held, &counted, at(2));
+        let (settled, writes) = settled(&given.settlements, &leased, &counted, at(2));
         check(name, "told", &told_of(&settled, &writes), told);
         check(name, "written", &written(&writes), expect);
     }
@@ -406,7 +406,7 @@ fn what_another_node_or_person_did_meanwhile() {
     check_all([
         (
             "another holds the lease: nothing is written",
-            said(&single, sent()).with(|given| given.held = None),
+            said(&single, sent()).with(|given| given.leased = None),
             &["lost: run 1"],
             &[],
         ),
@@ -435,7 +435,7 @@ fn what_another_node_or_person_did_meanwhile() {
         (
             "other addresses since: what this attempt learned of the old ones is forgotten",
             said(&run(reminder(once()), 2), gone()).with(|given| {
-                given.held = Some(Held { readdressed: true, message_id: None });
+                given.leased = Some(Leased { readdressed: true, message_id: None });
             }),
             &[],
             &[
@@ -449,7 +449,7 @@ fn what_another_node_or_person_did_meanwhile() {
         (
             "the platform's id was written while it was sent: it is kept",
             said(&single, unavailable()).with(|given| {
-                given.held = Some(Held { readdressed: false, message_id: Some("CA1".into()) });
+                given.leased = Some(Leased { readdressed: false, message_id: Some("CA1".into()) });
             }),
             &[],
             &[

@@ -111,13 +111,13 @@ impl Flight {
     }
 
     /// Whether the lease still holds at `at`.
-    pub(crate) fn holds_at(&self, at: Timestamp) -> bool {
+    pub(crate) fn has_lease_at(&self, at: Timestamp) -> bool {
         at.as_microsecond() < self.lease_until.load(Ordering::Acquire)
     }
 
     /// Whether the lease ends until `until`, and another does not have it already.
     fn ends_by(&self, until: Timestamp) -> bool {
-        !self.holds_at(until) && self.lease_until.load(Ordering::Acquire) != LOST
+        !self.has_lease_at(until) && self.lease_until.load(Ordering::Acquire) != LOST
     }
 
     fn key(&self) -> (OccurrenceId, u64) {

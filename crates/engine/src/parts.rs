@@ -96,8 +96,8 @@ impl Engine {
             settings,
         };
         let (flights, fired) = (Arc::new(Flights::new(node.metrics.in_flight.clone())), Arc::new(Fired::default()));
-        let fallback = node.settings.fallback.address.channel.clone();
-        let alarms = Arc::new(Alarms::new(alarm, node.clock.clone(), fallback));
+        let default_channel = node.settings.default_channel.address.channel.clone();
+        let alarms = Arc::new(Alarms::new(alarm, node.clock.clone(), default_channel));
         let (settlements, receiver) = Settlements::new(node.clone());
         let (settlements, dead) = (Arc::new(settlements), Arc::new(Dead::default()));
         let dispatcher = Arc::new(Dispatcher::new(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use punctual_core::phrase::Lang;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::Shared;
 
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Retry delays by priority.
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
-    pub fallback: Fallback,
+    pub default_channel: DefaultChannel,
     /// The language of those who have none.
     pub language: Lang,
     /// How long an orderly stop waits for sends in flight.
@@ -60,7 +60,7 @@ impl Default for Settings {
             backlog_batch: 256,
             keep_history_for: None,
             retry: RetryPolicy::default(),
-            fallback: Fallback::default(),
+            default_channel: DefaultChannel::default(),
             language: Lang::En,
             stop_grace: Duration::from_secs(10),
         }

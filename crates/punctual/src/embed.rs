@@ -30,7 +30,7 @@ use std::time::Duration;
 use punctual_channels::Closure;
 pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
 pub use punctual_core::id::ReminderId;
-use punctual_core::reach::{Fallback, ME};
+use punctual_core::reach::{DefaultChannel, ME};
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder, ReminderStatus};
 pub use punctual_core::reminder::{Address, Priority};
 use punctual_core::schedule::Schedule;
@@ -82,14 +82,14 @@ pub struct Punctual {
 pub struct Builder {
     path: PathBuf,
     channels: BTreeMap<String, Arc<dyn Channel>>,
-    fallback: Option<Address>,
+    default_channel: Option<Address>,
     zone: Zone,
 }
 
 impl Punctual {
     /// Keeps reminders in the file at `path`, which is made if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Builder {
-        Builder { path: path.as_ref().to_owned(), channels: BTreeMap::new(), fallback: None, zone: Zone::utc() }
+        Builder { path: path.as_ref().to_owned(), channels: BTreeMap::new(), default_channel: None, zone: Zone::utc() }
     }
 
     /// Asks for a reminder. When this has returned, it survives a crash.
@@ -133,7 +133,7 @@ impl Builder {
     /// Adds a channel that is more than a function.
     #[must_use]
     pub fn with_channel(mut self, name: &str, channel: Arc<dyn Channel>) -> Self {
-        self.fallback.get_or_insert_with(|| Address::new(name, ""));
+        self.default_channel.get_or_insert_with(|| Address::new(name, ""));
         self.channels.insert(name.to_owned(), channel);
         self
     }
@@ -147,7 +147,7 @@ impl Builder {
 
     /// Opens the file and starts. What was missed while nothing ran is delivered now.
     pub async fn start(self) -> Result<Punctual, Error> {
-        let fallback = self.fallback.ok_or(Error::NoChannel)?;
+        let default_channel = self.default_channel.ok_or(Error::NoChannel)?;
         let store = SqliteStore::open(&self.path, sqlite::Options::default())?;
         let engine = Engine::new(Parts {
             store: Arc::new(store),
@@ -155,7 +155,7 @@ impl Builder {
             clock: Arc::new(SystemClock::start()),
             random: Arc::new(SystemRandom),
             runtime: Arc::new(TokioRuntime::current()),
-            settings: Settings { fallback: Fallback::chosen(fallback), ..Settings::default() },
+            settings: Settings { default_channel: DefaultChannel::chosen(default_channel), ..Settings::default() },
             alarm: None,
         });
         let running = engine.start().await?;

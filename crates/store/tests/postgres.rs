@@ -8,7 +8,7 @@ use punctual_core::change::{Change, Patch, Refused};
 use punctual_core::channel::Receipt;
 use punctual_core::decide::decide;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
@@ -56,7 +56,7 @@ fn claim(node: &str, limit: usize) -> Claim {
         limit,
         node: node.into(),
         lease_until: now() + SignedDuration::from_secs(15),
-        fallback: Fallback::chosen(Address::new("console", "")),
+        default_channel: DefaultChannel::chosen(Address::new("console", "")),
         only: None,
         holding: Default::default(),
     }

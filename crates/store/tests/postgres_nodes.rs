@@ -8,7 +8,7 @@ use punctual_core::change::Change;
 use punctual_core::channel::{Rate, Receipt};
 use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
@@ -68,7 +68,7 @@ impl Node {
             limit: 10_000,
             node: self.name.as_str().into(),
             lease_until: now + SignedDuration::from_secs(15),
-            fallback: Fallback::chosen(Address::new("console", "")),
+            default_channel: DefaultChannel::chosen(Address::new("console", "")),
             only: None,
             holding: Default::default(),
         }

@@ -12,7 +12,7 @@ use punctual_core::change::Change;
 use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::{decide, withdraw};
 use punctual_core::id::ReminderId;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
@@ -87,7 +87,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         shards: Shards::ALL,
         node: "a".into(),
         lease_until,
-        fallback: Fallback::chosen(Address::new("console", "")),
+        default_channel: DefaultChannel::chosen(Address::new("console", "")),
         only: None,
         holding: Default::default(),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::change::Change;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, Claim, Create, NewReminder, Store, StoreError};
@@ -226,7 +226,7 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
         shards: Shards::ALL,
         node: "n".into(),
         lease_until: instant("2026-05-04T08:00:15Z"),
-        fallback: Fallback::chosen(Address::new("console", "")),
+        default_channel: DefaultChannel::chosen(Address::new("console", "")),
         only: None,
         holding: Default::default(),
     };

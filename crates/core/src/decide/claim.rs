@@ -48,7 +48,7 @@ pub struct Due {
 
 /// Whether a claim found runs before their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Early {
+pub enum TooEarly {
     /// Nothing.
     None,
     /// Ends of leases, or of the time given to answer. The caller must hear of these moments.
@@ -59,17 +59,17 @@ pub enum Early {
 
 impl Found {
     /// Drops the runs that must be left alone until their moment: only what is to be sent at an instant is taken ahead of it.
-    pub fn leave_early(&mut self, claim: &Claim) -> Early {
+    pub fn leave_early(&mut self, claim: &Claim) -> TooEarly {
         let n_found = self.due.len() + self.unreadable.len();
         let n_due = self.due.len();
         self.due.retain(|due| !due.is_early(claim.now));
         // A claim of certain reminders waits for no other moments.
         if self.due.len() == n_due || claim.only.is_some() {
-            Early::None
+            TooEarly::None
         } else if n_found >= claim.limit {
-            Early::Hiding
+            TooEarly::Hiding
         } else {
-            Early::Some
+            TooEarly::Some
         }
     }
 
@@ -110,7 +110,7 @@ pub struct Locked {
 }
 
 /// Reminders that were loaded, those that cannot be read with why.
-pub type Loaded<T> = HashMap<ReminderId, Result<T, String>>;
+pub type ByReminder<T> = HashMap<ReminderId, Result<T, String>>;
 
 /// A first look at what was found.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ pub struct Look<'a> {
     unreadable: Vec<(OccurrenceId, String)>,
     /// The attempts of nodes that died, of runs whose reminder cannot be read.
     cut_off: Vec<EndedAttempt>,
-    known: Loaded<Known>,
+    known: ByReminder<Known>,
 }
 
 #[derive(Debug)]
@@ -140,7 +140,7 @@ pub struct ToLock {
 }
 
 /// Looks at what was found, when its reminders are `known`.
-pub fn look<'a>(found: Found, known: Loaded<Known>, claim: &'a Claim) -> Look<'a> {
+pub fn look<'a>(found: Found, known: ByReminder<Known>, claim: &'a Claim) -> Look<'a> {
     let Found { due, mut unreadable } = found;
     let (mut seen, mut attempts) = (Vec::with_capacity(due.len()), Vec::new());
     for mut due in due {
@@ -163,7 +163,7 @@ pub fn look<'a>(found: Found, known: Loaded<Known>, claim: &'a Claim) -> Look<'a
 impl Seen {
     fn new(due: Due, known: &Known, claim: &Claim) -> Self {
         let reminder = &known.reminder;
-        let route = route(reminder, known.addresses.as_deref().unwrap_or_default(), &claim.fallback);
+        let route = route(reminder, known.addresses.as_deref().unwrap_or_default(), &claim.default_channel);
         let is_unplanned = matches!(due.occurrence.state, State::Unplanned { .. });
         let wake = match &known.addresses {
             // A run made in SQL is planned first, and fails then if nobody can receive it.
@@ -207,7 +207,7 @@ impl Look<'_> {
     }
 
     /// Decides the claim, when the reminders of [`Look::to_lock`] are `locked` and `left` is what can be read of unreadable runs.
-    pub fn decide(self, locked: &Loaded<Locked>, left: Vec<Unreadable>) -> (Claims, Writes) {
+    pub fn decide(self, locked: &ByReminder<Locked>, left: Vec<Unreadable>) -> (Claims, Writes) {
         let Look { claim, seen, mut unreadable, cut_off, known } = self;
         let mut work = Work::new(claim, locked, seen.len());
         for seen in seen {
@@ -237,14 +237,14 @@ impl Look<'_> {
 
 struct Work<'a> {
     claim: &'a Claim,
-    locked: &'a Loaded<Locked>,
+    locked: &'a ByReminder<Locked>,
     courses: HashMap<ReminderId, Course>,
     claims: Claims,
     writes: Writes,
 }
 
 impl<'a> Work<'a> {
-    fn new(claim: &'a Claim, locked: &'a Loaded<Locked>, n_seen: usize) -> Self {
+    fn new(claim: &'a Claim, locked: &'a ByReminder<Locked>, n_seen: usize) -> Self {
         let mut writes = Writes::new(claim.now);
         writes.occurrences.reserve(n_seen);
         let claims = Claims { to_send: Vec::with_capacity(n_seen), ..Claims::default() };

@@ -1,6 +1,6 @@
 //! What the ends of leases change.
 //!
-//! A store locks the runs whose leases still hold ([`Held`]) and their reminders ([`Counted`]); [`settled`] says what is written.
+//! A store locks the runs whose leases still hold ([`Leased`]) and their reminders ([`Counted`]); [`settled`] says what is written.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::writes::{EndedAttempt, Writes};
 
 /// A run whose lease still holds, as the store has it.
 #[derive(Debug, Clone, Default)]
-pub struct Held {
+pub struct Leased {
     /// Its reminder or its person has got other addresses since it was claimed.
     pub readdressed: bool,
     /// The platform's own id of its message, if it was written down.
@@ -37,10 +37,10 @@ pub struct Counted {
     pub carried: Option<Arc<Reminder>>,
 }
 
-/// Decides what settlements lead to, when those named in `held` still have their lease. A settlement without one changes nothing.
+/// Decides what settlements lead to, when those named in `leased` still have their lease. A settlement without one changes nothing.
 pub fn settled(
     settlements: &[Settlement],
-    held: &HashMap<(OccurrenceId, u64), Held>,
+    leased: &HashMap<(OccurrenceId, u64), Leased>,
     counted: &HashMap<ReminderId, Counted>,
     now: Timestamp,
 ) -> (Settled, Writes) {
@@ -54,13 +54,13 @@ pub fn settled(
     for settlement in settlements {
         let Settlement { occurrence, lease, attempt, gone, counts, news } = settlement;
         let id = occurrence.id;
-        let known = held.get(&(id, *lease)).filter(|_| seen.insert(id));
-        let (Some(held), Some(counted)) = (known, counted.get(&id.reminder)) else {
+        let known = leased.get(&(id, *lease)).filter(|_| seen.insert(id));
+        let (Some(leased), Some(counted)) = (known, counted.get(&id.reminder)) else {
             settled.lost.push(id);
             continue;
         };
         let mut occurrence = occurrence.clone();
-        if held.readdressed {
+        if leased.readdressed {
             occurrence.forget_addresses();
         }
         if let Some(news) = news.filter(|_| counted.priority == Priority::Critical) {
@@ -73,7 +73,7 @@ pub fn settled(
                 let reason = attempt.error.clone().unwrap_or_default();
                 writes.dead.push(DeadAddress { address, since: attempt.ended_at.unwrap_or(now), reason });
             }
-            attempt.message_id = attempt.message_id.or_else(|| held.message_id.clone());
+            attempt.message_id = attempt.message_id.or_else(|| leased.message_id.clone());
             writes.attempts.push(EndedAttempt { occurrence: id, attempt });
             let course = courses.entry(id.reminder).or_insert(counted.course);
             course.count(&occurrence.state, *counts, now);

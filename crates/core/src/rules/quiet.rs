@@ -17,7 +17,7 @@ use crate::zone::Zone;
 /// Until when nothing of `reminder` may be sent to its person at `at`, and why. `None`: it may be sent.
 ///
 /// An alert always may: it is for an admin who has asked for no silence, or there is none.
-pub fn holds_back(person: &Person, reminder: &Reminder, at: Timestamp) -> Option<(Timestamp, Why)> {
+pub fn must_wait(person: &Person, reminder: &Reminder, at: Timestamp) -> Option<(Timestamp, Why)> {
     if reminder.created_via == alert::VIA {
         return None;
     }

@@ -14,14 +14,14 @@ pub const ME: &str = "me";
 
 /// Where a reminder goes that has no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fallback {
+pub struct DefaultChannel {
     /// Where.
     pub address: Address,
     /// Whether somebody chose it. If not, it is only for [`ME`] and for alerts.
     pub is_chosen: bool,
 }
 
-impl Fallback {
+impl DefaultChannel {
     /// An address that somebody chose.
     pub fn chosen(address: Address) -> Self {
         Self { address, is_chosen: true }
@@ -33,7 +33,7 @@ impl Fallback {
     }
 }
 
-impl Default for Fallback {
+impl Default for DefaultChannel {
     /// The server's console, which nobody chose.
     fn default() -> Self {
         Self { address: Address::new("console", ""), is_chosen: false }
@@ -41,7 +41,7 @@ impl Default for Fallback {
 }
 
 /// All addresses to try for a reminder, in order, each once. None: nobody can receive it.
-pub fn route(reminder: &Reminder, users: &[Address], fallback: &Fallback) -> Vec<Address> {
+pub fn route(reminder: &Reminder, users: &[Address], default_channel: &DefaultChannel) -> Vec<Address> {
     let others = if reminder.only { &[] } else { users };
     let mut route: Vec<Address> = Vec::with_capacity(reminder.to.len() + others.len());
     for address in reminder.to.iter().chain(others) {
@@ -50,7 +50,7 @@ pub fn route(reminder: &Reminder, users: &[Address], fallback: &Fallback) -> Vec
         }
     }
     if route.is_empty() {
-        route.extend(fallback.of(reminder).cloned());
+        route.extend(default_channel.of(reminder).cloned());
     }
     route
 }
@@ -64,10 +64,10 @@ pub fn depends_on_user(reminder: &Reminder, dead: impl Fn(&Address) -> Option<De
 pub fn check(
     reminder: &Reminder,
     users: &[Address],
-    fallback: &Fallback,
+    default_channel: &DefaultChannel,
     dead: impl Fn(&Address) -> Option<DeadAddress>,
 ) -> Result<(), Invalid> {
-    let route = route(reminder, users, fallback);
+    let route = route(reminder, users, default_channel);
     if route.iter().any(|address| dead(address).is_none()) {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::occurrence::{Occurrence, State, Why};
-use crate::quiet::holds_back;
+use crate::quiet::must_wait;
 use crate::reach::nobody;
 use crate::reminder::{Address, OnUnknown, Reminder, ReminderStatus};
 use crate::rules::course::Series;
@@ -145,7 +145,7 @@ impl Moment<'_> {
         }
         let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
         let at = self.now.max(occurrence.due_at).max(wake_at);
-        let (until, why) = holds_back(self.person, self.reminder, at)?;
+        let (until, why) = must_wait(self.person, self.reminder, at)?;
         let waits_for = Some(why);
         let retry = |error: &str| State::PendingRetry { retry_at: until, error: error.to_owned(), waits_for };
         let (state, due_at) = match &occurrence.state {

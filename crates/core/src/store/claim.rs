@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::alarm::NextRun;
 use crate::id::ReminderId;
 use crate::occurrence::{Occurrence, StateKind};
-use crate::reach::Fallback;
+use crate::reach::DefaultChannel;
 use crate::reminder::{Address, Reminder};
 use crate::shard::Shards;
 use crate::user::Person;
@@ -31,7 +31,7 @@ pub struct Claim {
     /// Until when.
     pub lease_until: Timestamp,
     /// Where to send when neither the reminder nor its user says.
-    pub fallback: Fallback,
+    pub default_channel: DefaultChannel,
     /// Only occurrences of these reminders.
     pub only: Option<Vec<ReminderId>>,
     /// The channels on which a message that may have arrived is held and not sent again, unless its reminder says otherwise.

@@ -26,7 +26,7 @@ use punctual_core::alert::Unreadable;
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::{Occurrence, State};
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, MisfirePolicy, Reminder};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
@@ -143,7 +143,7 @@ fn claim_at(now: Timestamp) -> Claim {
         limit: 3,
         node: "node".into(),
         lease_until: now + Duration::from_secs(15),
-        fallback: Fallback::default(),
+        default_channel: DefaultChannel::default(),
         only: None,
         holding: BTreeSet::from(["call".to_owned()]),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use punctual_core::decide::claim::{Due, Early, Found, look};
+use punctual_core::decide::claim::{Due, Found, TooEarly, look};
 use punctual_core::occurrence::{Occurrence, State, Tries};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy};
 use punctual_core::store::Claim;
@@ -101,23 +101,23 @@ fn what_is_left_alone_until_its_moment() {
     let leased = || processing(1, at(10), &web("a"));
     // At second 5, with room for three runs. `only`: the claim is of certain reminders.
     let rows = [
-        ("what is to be sent is taken ahead", vec![State::Scheduled], 0, false, 1, Early::None),
-        ("a retry is taken ahead", vec![retrying(at(10), "500")], 0, false, 1, Early::None),
-        ("a lease is left to its node until it ends", vec![leased()], 0, false, 0, Early::Some),
-        ("a person has all the time to answer", vec![asking()], 0, false, 0, Early::Some),
-        ("a lease that has ended is taken over", vec![processing(1, at(5), &web("a"))], 0, false, 1, Early::None),
-        ("the time to answer that has ended is acted on", vec![asked(at(0), at(5))], 0, false, 1, Early::None),
-        ("beside what is taken", vec![State::Scheduled, leased()], 0, false, 1, Early::Some),
-        ("so many that they may hide others", vec![asking(), leased(), asking()], 0, false, 0, Early::Hiding),
-        ("an unreadable run takes up room, too", vec![State::Scheduled, leased()], 1, false, 1, Early::Hiding),
-        ("unreadable runs alone hide nothing", vec![State::Scheduled, State::Scheduled], 1, false, 2, Early::None),
+        ("what is to be sent is taken ahead", vec![State::Scheduled], 0, false, 1, TooEarly::None),
+        ("a retry is taken ahead", vec![retrying(at(10), "500")], 0, false, 1, TooEarly::None),
+        ("a lease is left to its node until it ends", vec![leased()], 0, false, 0, TooEarly::Some),
+        ("a person has all the time to answer", vec![asking()], 0, false, 0, TooEarly::Some),
+        ("a lease that has ended is taken over", vec![processing(1, at(5), &web("a"))], 0, false, 1, TooEarly::None),
+        ("the time to answer that has ended is acted on", vec![asked(at(0), at(5))], 0, false, 1, TooEarly::None),
+        ("beside what is taken", vec![State::Scheduled, leased()], 0, false, 1, TooEarly::Some),
+        ("so many that they may hide others", vec![asking(), leased(), asking()], 0, false, 0, TooEarly::Hiding),
+        ("an unreadable run takes up room, too", vec![State::Scheduled, leased()], 1, false, 1, TooEarly::Hiding),
+        ("unreadable runs alone hide nothing", vec![State::Scheduled, State::Scheduled], 1, false, 2, TooEarly::None),
         (
             "a claim of certain reminders waits for no moment",
             vec![leased(), leased(), leased()],
             0,
             true,
             0,
-            Early::None,
+            TooEarly::None,
         ),
     ];
     for (name, states, n_unreadable, only, n_left, expect) in rows {

@@ -30,7 +30,7 @@ const IN_SQL: &str = "sql:";
 
 /// How far the trail has been read.
 #[derive(Default)]
-struct Trail {
+struct ReadSoFar {
     /// The newest entry at each of the latest readings.
     newest: VecDeque<(Timestamp, i64)>,
     /// Entries after the oldest of these that have been acted on.
@@ -42,7 +42,7 @@ pub(crate) async fn follow(node: Node, alarms: Arc<Alarms>, peers: Arc<Peers>) {
     if alarms.alarm().is_none() || !peers.is_shared() {
         return;
     }
-    let mut trail = Trail::default();
+    let mut trail = ReadSoFar::default();
     loop {
         if let Err(error) = follow_once(&node, &alarms, &mut trail).await {
             node.health.failed(&error);
@@ -53,7 +53,7 @@ pub(crate) async fn follow(node: Node, alarms: Arc<Alarms>, peers: Arc<Peers>) {
     }
 }
 
-async fn follow_once(node: &Node, alarms: &Alarms, trail: &mut Trail) -> Result<(), StoreError> {
+async fn follow_once(node: &Node, alarms: &Alarms, trail: &mut ReadSoFar) -> Result<(), StoreError> {
     let now = node.now();
     let since = trail.since(now);
     let mut changed: BTreeSet<ReminderId> = BTreeSet::new();
@@ -101,7 +101,7 @@ async fn set(node: &Node, alarms: &Alarms, ids: Vec<ReminderId>) -> Result<(), S
     Ok(())
 }
 
-impl Trail {
+impl ReadSoFar {
     /// The entry after which the trail is read, and forgets what is older.
     fn since(&mut self, now: Timestamp) -> Option<i64> {
         let open_since = minus(now, OPEN_FOR);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_minute_of_the_trail_is_read_again() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let mut trail = Trail::default();
+        let mut trail = ReadSoFar::default();
         assert_eq!(trail.since(at(0)), None);
         for second in [0, 10, 20] {
             trail.newest.push_back((at(second), second * 100));

@@ -92,13 +92,13 @@ pub(crate) struct Alarms {
     alarm: Option<Arc<dyn Alarm>>,
     clock: Arc<dyn Clock>,
     /// The channel of reminders whose addresses are their user's.
-    fallback: String,
+    default_channel: String,
     rings: Rings,
 }
 
 impl Alarms {
-    pub(crate) fn new(alarm: Option<Arc<dyn Alarm>>, clock: Arc<dyn Clock>, fallback: String) -> Self {
-        Self { alarm, clock, fallback, rings: Rings::default() }
+    pub(crate) fn new(alarm: Option<Arc<dyn Alarm>>, clock: Arc<dyn Clock>, default_channel: String) -> Self {
+        Self { alarm, clock, default_channel, rings: Rings::default() }
     }
 
     /// The timer outside, if there is one.
@@ -151,7 +151,7 @@ impl Alarms {
 
     fn with_channel(&self, mut entry: NextRun) -> NextRun {
         if entry.channel.is_empty() {
-            entry.channel.clone_from(&self.fallback);
+            entry.channel.clone_from(&self.default_channel);
         }
         entry
     }

@@ -276,7 +276,7 @@ impl Claimer {
             limit,
             node: node.settings.node.as_str().into(),
             lease_until: plus(now, signed(node.settings.lease_for)),
-            fallback: node.settings.fallback.clone(),
+            default_channel: node.settings.default_channel.clone(),
             only,
             holding: self.holding.clone(),
         };

@@ -76,7 +76,7 @@ impl Engine {
         addresses: &HashMap<String, Vec<Address>>,
     ) -> Result<(), Invalid> {
         let users = addresses.get(&reminder.user).map(Vec::as_slice).unwrap_or_default();
-        reach::check(reminder, users, &self.parts.node.settings.fallback, |address| self.parts.dead.get(address))
+        reach::check(reminder, users, &self.parts.node.settings.default_channel, |address| self.parts.dead.get(address))
     }
 
     fn check_one(&self, reminder: &Reminder, now: Timestamp) -> Result<Timestamp, Invalid> {

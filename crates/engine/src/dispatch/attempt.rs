@@ -28,7 +28,7 @@ impl Dispatcher {
     pub(super) async fn attempt(self: &Arc<Self>, flight: &Arc<Flight>) -> Option<(Fate, Whom)> {
         let claimed = &flight.claimed;
         let begun_at = self.node.now();
-        if !flight.holds_at(plus(begun_at, LEASE_MARGIN)) {
+        if !flight.has_lease_at(plus(begun_at, LEASE_MARGIN)) {
             // Another node may have it by now. It is given back, which is refused if so; nobody need think that it was sent.
             if flight.withdraw() {
                 self.settlements.hand(withdraw(claimed, begun_at));
@@ -137,7 +137,7 @@ impl Dispatcher {
             return None;
         }
         let (ours, lost): (Vec<_>, Vec<_>) =
-            flight.part().into_iter().partition(|other| other.holds_at(plus(now, LEASE_MARGIN)));
+            flight.part().into_iter().partition(|other| other.has_lease_at(plus(now, LEASE_MARGIN)));
         for other in lost.into_iter().filter(|other| other.withdraw()) {
             self.settlements.hand(withdraw(&other.claimed, now));
         }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use punctual_core::phrase::Lang;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
 
@@ -76,7 +76,7 @@ pub(crate) struct Config {
     /// The monitor that is called for as long as everything works.
     pub(crate) heartbeat: Option<HeartbeatConfig>,
     /// Where to send when neither the reminder nor its user says.
-    pub(crate) default_channel: Fallback,
+    pub(crate) default_channel: DefaultChannel,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub(crate) history_keep: Option<Duration>,
     /// Whether everything is done but the send.

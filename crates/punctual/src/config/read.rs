@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use punctual_core::phrase::Lang;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::Priority;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
@@ -180,11 +180,11 @@ pub(super) fn secret(layers: &Layers<'_>, name: &str, file: &str) -> Result<Opti
     }
 }
 
-pub(super) fn default_channel(layers: &Layers<'_>) -> Result<Fallback, ConfigError> {
-    let Some(found) = layers.text("default_channel")? else { return Ok(Fallback::default()) };
+pub(super) fn default_channel(layers: &Layers<'_>) -> Result<DefaultChannel, ConfigError> {
+    let Some(found) = layers.text("default_channel")? else { return Ok(DefaultChannel::default()) };
     let address =
         found.value.parse().map_err(|invalid: punctual_core::invalid::Invalid| found.wrong(invalid.problem))?;
-    Ok(Fallback::chosen(address))
+    Ok(DefaultChannel::chosen(address))
 }
 
 pub(super) fn history_keep(layers: &Layers<'_>) -> Result<Option<Duration>, ConfigError> {

@@ -22,7 +22,7 @@ fn nothing_needs_to_be_set() {
     assert_eq!(config.fallback_interval, Duration::from_secs(300));
     assert_eq!(config.fallback_grace, Duration::from_secs(120));
     assert_eq!(config.retries_max, 3);
-    assert_eq!(config.default_channel, Fallback::default());
+    assert_eq!(config.default_channel, DefaultChannel::default());
 }
 
 #[test]

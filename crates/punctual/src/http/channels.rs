@@ -28,7 +28,7 @@ const TEST_TEXT: &str = "This is a test from punctual.";
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     params.only(&[])?;
-    let default = &app.engine.settings().fallback.address.channel;
+    let default = &app.engine.settings().default_channel.address.channel;
     let show = |channel: ChannelStanding| {
         let rate = |rate: Option<punctual_core::channel::Rate>| rate.map(|rate| rate.to_string());
         let gate = |gate: ClosedGate| wire::Gate {

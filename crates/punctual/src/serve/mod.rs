@@ -293,7 +293,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         fallback_grace: config.fallback_grace,
         keep_history_for: config.history_keep,
         retry: config.retry,
-        fallback: config.default_channel.clone(),
+        default_channel: config.default_channel.clone(),
         language: config.language,
         ..defaults
     }

@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
-use super::flight::all3;
 use super::keep;
+use super::pipeline::all3;
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::uuid;

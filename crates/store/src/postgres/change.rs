@@ -13,7 +13,7 @@ use tokio_postgres::types::Type;
 
 use super::batch::{BEGIN_SNAPSHOT, BY_KEY};
 use super::fault::Fault;
-use super::flight::{all3, all4, both};
+use super::pipeline::{all3, all4, both};
 use super::pool::{Connection, Param};
 use super::read::{self, each};
 use super::row::uuid;

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use punctual_core::alert::Unreadable;
-use punctual_core::decide::claim::{Early, Found, Known, Loaded, Locked, Look, look};
+use punctual_core::decide::claim::{ByReminder, Found, Known, Locked, Look, TooEarly, look};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
 use punctual_core::rules::course::NOT_COUNTED;
@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, BEGIN_IN_ORDER, BY_KEY, Ids};
 use super::fault::Fault;
-use super::flight::{all3, all4, both};
+use super::pipeline::{all3, all4, both};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, micros, uuid};
@@ -32,7 +32,7 @@ use crate::rows::{self, Fields, N_PERSON, Reader, impossible};
 /// Nothing is claimed further ahead than this, by the database's clock: more than any node's lead.
 const AHEAD_MAX: u32 = 5;
 
-/// `unsure` is set to what was claimed when nothing but the answer to the last flight is missing: if that answer is lost,
+/// `unsure` is set to what was claimed when nothing but the answer to the last round trip is missing: if that answer is lost,
 /// it may have been written.
 pub(super) async fn claim(
     db: &Connection<'_>,
@@ -47,8 +47,8 @@ pub(super) async fn claim(
     let clock = clock.first().ok_or_else(|| impossible("no clock"))?;
     let claim = &judged(claim, Reader::new(clock, 0).at()?);
     let early = found.leave_early(claim);
-    let not_before = if early == Early::None { Vec::new() } else { not_before(db, claim).await? };
-    if early == Early::Hiding {
+    let not_before = if early == TooEarly::None { Vec::new() } else { not_before(db, claim).await? };
+    if early == TooEarly::Hiding {
         let also = "and $4::bytea is not null and (o.wake_at <= $5 or o.state not in ('processing', 'awaiting_ack'))";
         found = due(db, claim, also).await?;
         found.leave_early(claim);
@@ -82,7 +82,7 @@ fn judged(claim: &Claim, clock: Timestamp) -> Claim {
 }
 
 /// Prolongs the leases of a claim whose answer was lost; returns those that were written and that nobody has taken over since.
-pub(super) async fn hold_on(
+pub(super) async fn prolong_claimed(
     db: &Connection<'_>,
     claim: &Claim,
     claims: &Claims,
@@ -100,14 +100,14 @@ pub(super) async fn hold_on(
         (&until, Type::TIMESTAMPTZ),
     ];
     // Named by the node as well: another may have taken the same number, if this claim was never written.
-    let held = db.rows(
+    let kept = db.rows(
         "update punctual.occurrence o set wake_at = least($5, statement_timestamp() + interval '1 minute') \
          from unnest($1, $2, $3) as v (reminder_id, run, lease) where o.reminder_id = v.reminder_id and o.run = v.run \
          and o.lease = v.lease and o.node = $4 and o.state = 'processing' returning o.reminder_id, o.run",
         &params,
     );
-    let ((), held, ()) = all3(db.begin(BEGIN_BY_KEY), held, db.commit()).await?;
-    Ok(each(&held, |row| Reader::new(row, 0).occurrence_id())?.into_iter().collect())
+    let ((), kept, ()) = all3(db.begin(BEGIN_BY_KEY), kept, db.commit()).await?;
+    Ok(each(&kept, |row| Reader::new(row, 0).occurrence_id())?.into_iter().collect())
 }
 
 /// The moments within `claim` that must be waited for.
@@ -184,7 +184,7 @@ fn select(also: &str) -> String {
 }
 
 /// The reminders with these ids.
-async fn known(db: &Connection<'_>, ids: HashSet<ReminderId>) -> Result<Loaded<Known>, Fault> {
+async fn known(db: &Connection<'_>, ids: HashSet<ReminderId>) -> Result<ByReminder<Known>, Fault> {
     let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
     loaded(&db.rows(&KNOWN, &[(&ids, Type::UUID_ARRAY)]).await?, |known, _| Ok(known))
 }
@@ -193,7 +193,7 @@ async fn known(db: &Connection<'_>, ids: HashSet<ReminderId>) -> Result<Loaded<K
 fn loaded<T>(
     found: &[Row],
     more: impl Fn(Known, &mut Reader<'_, Row>) -> Result<T, StoreError>,
-) -> Result<Loaded<T>, Fault> {
+) -> Result<ByReminder<T>, Fault> {
     let read = |row: &Row| -> Result<T, StoreError> {
         let mut from = Reader::new(row, N_PERSON);
         let addresses = from.addresses().map_err(|error| error.to_string());
@@ -213,10 +213,10 @@ async fn lock(
     db: &Connection<'_>,
     look: &Look<'_>,
     now: Timestamp,
-) -> Result<(Loaded<Locked>, Vec<Unreadable>), Fault> {
+) -> Result<(ByReminder<Locked>, Vec<Unreadable>), Fault> {
     let to_lock = look.to_lock();
     if to_lock.reminders.is_empty() {
-        return Ok((Loaded::new(), Vec::new()));
+        return Ok((ByReminder::new(), Vec::new()));
     }
     let mut reminders: Vec<Uuid> = to_lock.reminders.iter().copied().map(uuid).collect();
     reminders.sort_unstable();

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_READ_IN_ORDER, BY_KEY};
 use super::fault::Fault;
-use super::flight::{all3, both};
+use super::pipeline::{all3, both};
 use super::pool::{Connection, Param};
 use super::row::{self, get, int, micros, uuid};
 use crate::rows::Reader;

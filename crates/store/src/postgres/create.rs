@@ -1,4 +1,4 @@
-//! Writing new reminders: everything of everybody who waits, in one flight to the server and back.
+//! Writing new reminders: everything of everybody who waits, in one round trip.
 
 use punctual_core::shard::Shards;
 use punctual_core::store::Create;
@@ -6,7 +6,7 @@ use punctual_core::writes::Writes;
 
 use super::batch::BEGIN;
 use super::fault::Fault;
-use super::flight::all3;
+use super::pipeline::all3;
 use super::pool::Connection;
 use super::write::write;
 

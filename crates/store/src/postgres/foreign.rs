@@ -11,8 +11,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type, accepts};
 
 use super::fault::Fault;
-use super::flight::all3;
 use super::open::{self, OpenError};
+use super::pipeline::all3;
 use super::pool::{Param, Pool, Retry, Urgency};
 use super::row::get;
 use crate::foreign::{ForeignError, ForeignKey, ForeignPage, ForeignRow, ForeignTable, KeyValue, quoted};

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::batch::BEGIN_READ_IN_ORDER;
 use super::fault::Fault;
-use super::flight::both;
+use super::pipeline::both;
 use super::pool::Connection;
 use super::read::each;
 use super::row::{clean, micros, uuid};

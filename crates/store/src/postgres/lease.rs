@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 
 use super::batch::{BEGIN_BY_KEY, BEGIN_IN_ORDER, Ids};
 use super::fault::Fault;
-use super::flight::all3;
+use super::pipeline::all3;
 use super::pool::{Connection, Param};
 use super::row::{self, clean, get, impossible, int, micros, uuid};
 
@@ -37,11 +37,11 @@ pub(super) async fn renew(
         &params,
     );
     let ((), rows, ()) = all3(db.begin(BEGIN_BY_KEY), renewed, db.commit()).await?;
-    let held = |row: &tokio_postgres::Row| {
+    let kept = |row: &tokio_postgres::Row| {
         Ok((row::occurrence_id(row, 0)?, u64::try_from(get::<i64>(row, 2)?).map_err(impossible)?))
     };
-    let held = rows.iter().map(held).collect::<Result<HashSet<_>, StoreError>>()?;
-    Ok(leases.iter().filter(|lease| !held.contains(lease)).copied().collect())
+    let kept = rows.iter().map(kept).collect::<Result<HashSet<_>, StoreError>>()?;
+    Ok(leases.iter().filter(|lease| !kept.contains(lease)).copied().collect())
 }
 
 /// Writes the platform's own id on an attempt that is under way.

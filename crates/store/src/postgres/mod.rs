@@ -17,10 +17,8 @@ mod coming;
 mod create;
 mod dead;
 mod fault;
-mod flight;
 mod foreign;
 mod functions;
-mod gather;
 mod imported;
 mod keep;
 mod lease;
@@ -29,6 +27,7 @@ mod migrate;
 mod node;
 mod open;
 mod person;
+mod pipeline;
 mod pool;
 mod prune;
 mod publish;
@@ -38,6 +37,7 @@ mod row;
 mod session;
 mod settle;
 mod share;
+mod shared_commit;
 mod stream;
 mod tell;
 mod tls;
@@ -124,7 +124,7 @@ pub struct PostgresStore {
     /// A claim that may have been written although its answer was lost.
     unsure: Mutex<Option<Claims>>,
     /// Creates that wait to share a transaction.
-    gathering: gather::Gathering,
+    shared_commits: shared_commit::SharedCommits,
 }
 
 impl PostgresStore {
@@ -191,9 +191,9 @@ impl PostgresStore {
     async fn found_again(&self, claim: &Claim) -> Result<Option<Claims>, StoreError> {
         let Some(mut claims) = lock(&self.unsure).clone() else { return Ok(None) };
         // The same leases until the same instant: doing it twice is doing it once.
-        let held = read!(self, Urgent, db => claim::hold_on(&db, claim, &claims))?;
+        let kept = read!(self, Urgent, db => claim::prolong_claimed(&db, claim, &claims))?;
         *lock(&self.unsure) = None;
-        claims.to_send.retain(|claimed| held.contains(&claimed.before.id));
+        claims.to_send.retain(|claimed| kept.contains(&claimed.before.id));
         claims.to_send.iter_mut().for_each(|claimed| claimed.lease_until = claim.lease_until);
         // As full as can be: it says nothing about what this claim asks for.
         claims.n_taken = claims.n_taken.max(claim.limit);
@@ -214,7 +214,7 @@ pub async fn migrate(url: &str, machine: &Machine) -> Result<MigrateReport, Open
 #[async_trait]
 impl Store for PostgresStore {
     async fn create(&self, new: Create) -> Result<(), StoreError> {
-        self.gather(new).await
+        self.create_shared(new).await
     }
 
     async fn answered(&self, key: &str) -> Result<Option<Answered>, StoreError> {

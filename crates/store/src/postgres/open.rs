@@ -7,8 +7,8 @@ use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 
 use super::fault::Fault;
-use super::gather::Gathering;
 use super::pool::Pool;
+use super::shared_commit::SharedCommits;
 use super::url::Url;
 use super::{PostgresStore, migrate, tls};
 
@@ -68,5 +68,10 @@ pub(super) fn pool(url: &str, machine: &Machine) -> Result<Pool, OpenError> {
 pub(super) async fn open(url: &str, machine: &Machine) -> Result<PostgresStore, OpenError> {
     let pool = pool(url, machine)?;
     migrate::up(&pool).await?;
-    Ok(PostgresStore { pool, own: Mutex::new(Shards::NONE), unsure: Mutex::default(), gathering: Gathering::new() })
+    Ok(PostgresStore {
+        pool,
+        own: Mutex::new(Shards::NONE),
+        unsure: Mutex::default(),
+        shared_commits: SharedCommits::new(),
+    })
 }

@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use super::batch::BEGIN_BY_KEY;
 use super::fault::Fault;
-use super::flight::both;
 use super::keep;
+use super::pipeline::both;
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, uuid};

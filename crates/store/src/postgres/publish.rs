@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 
 use super::batch::BEGIN;
 use super::fault::Fault;
-use super::flight::{all3, all4};
+use super::pipeline::{all3, all4};
 use super::pool::Connection;
 
 /// What a node would accept, and what it would fill in.

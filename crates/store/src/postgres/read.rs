@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, BEGIN_READ, BEGIN_READ_IN_ORDER};
 use super::fault::Fault;
-use super::flight::{all3, all4, all5};
+use super::pipeline::{all3, all4, all5};
 use super::pool::{Connection, Param};
 use super::row::{self, get, impossible, instant, int, micros, optional_instant, uuid};
 use crate::rows::{self, Reader};
@@ -117,7 +117,7 @@ pub(super) async fn occurrence(db: &Connection<'_>, id: OccurrenceId) -> Result<
     Ok(trails(db, "o.reminder_id = $1 and o.run = $2", &params).await?.pop())
 }
 
-/// The occurrences chosen by `which`, all of one reminder, with their trails, at one moment and in one flight.
+/// The occurrences chosen by `which`, all of one reminder, with their trails, at one moment and in one round trip.
 async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Result<Vec<Trail>, Fault> {
     let occurrences = format!("select {} from punctual.occurrence o where {which}", rows::OCCURRENCE);
     let these = format!("in (select o.run from punctual.occurrence o where {which})");

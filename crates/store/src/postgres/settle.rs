@@ -1,4 +1,4 @@
-//! Ending leases: lock and load in one flight, write in another, however many rows.
+//! Ending leases: lock and load in one round trip, write in another, however many rows.
 //!
 //! Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
-use punctual_core::decide::settle::{Counted, Held, settled};
+use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::rules::course::{Course, NOT_COUNTED};
 use punctual_core::shard::Shards;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, Ids};
 use super::fault::Fault;
-use super::flight::all4;
+use super::pipeline::all4;
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::uuid;
@@ -52,8 +52,8 @@ pub(super) async fn settle(
 ) -> Result<Settled, Fault> {
     let mut leases: Vec<(OccurrenceId, u64)> = settlements.iter().map(|s| (s.occurrence.id, s.lease)).collect();
     leases.sort_unstable();
-    let (held, counted) = lock(db, &leases).await?;
-    let (mut ended, writes) = settled(settlements, &held, &counted, now);
+    let (leased, counted) = lock(db, &leases).await?;
+    let (mut ended, writes) = settled(settlements, &leased, &counted, now);
     if writes.occurrences.is_empty() {
         db.rollback().await?;
         return Ok(ended);
@@ -66,7 +66,7 @@ pub(super) async fn settle(
 async fn lock(
     db: &Connection<'_>,
     leases: &[(OccurrenceId, u64)],
-) -> Result<(HashMap<(OccurrenceId, u64), Held>, HashMap<ReminderId, Counted>), Fault> {
+) -> Result<(HashMap<(OccurrenceId, u64), Leased>, HashMap<ReminderId, Counted>), Fault> {
     let ids: Ids = leases.iter().map(|(id, _)| *id).collect();
     let numbers: Vec<i64> = leases.iter().map(|(_, lease)| *lease as i64).collect();
     let mut reminders = ids.reminders.clone();
@@ -74,7 +74,7 @@ async fn lock(
     let of_runs: [Param<'_>; 3] =
         [(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY), (&numbers, Type::INT8_ARRAY)];
     let of_reminders: [Param<'_>; 1] = [(&reminders, Type::UUID_ARRAY)];
-    let ((), held, _, rows) = all4(
+    let ((), leased, _, rows) = all4(
         db.begin(BEGIN_BY_KEY),
         db.rows(
             "select o.reminder_id, o.run, o.lease, o.readdressed, o.message_id \
@@ -91,13 +91,13 @@ async fn lock(
         db.rows(&COUNTED, &of_reminders),
     )
     .await?;
-    let held = each(&held, |row| {
+    let leased = each(&leased, |row| {
         let mut from = Reader::new(row, 0);
         // The number of a lease comes from `leases`, so it is none that would not fit.
         let lease = (from.occurrence_id()?, from.number()? as u64);
-        Ok((lease, Held { readdressed: from.flag()?, message_id: from.maybe_owned()? }))
+        Ok((lease, Leased { readdressed: from.flag()?, message_id: from.maybe_owned()? }))
     })?;
-    Ok((held.into_iter().collect(), each(&rows, counted)?.into_iter().collect()))
+    Ok((leased.into_iter().collect(), each(&rows, counted)?.into_iter().collect()))
 }
 
 /// Reads [`COUNTED`].

@@ -1,4 +1,4 @@
-//! Writing what core decided, all of it in one flight.
+//! Writing what core decided, all of it in one round trip.
 //!
 //! PostgreSQL takes columns as arrays and makes rows of them with `unnest`. So rows of one table are one statement, however many,
 //! planned for the number of rows it really has; and a table's statement is made of its list of columns.
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
-use super::flight::{Statement, all, both};
+use super::pipeline::{Statement, all, both};
 use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
@@ -54,41 +54,41 @@ pub(super) async fn commit(db: &Connection<'_>, own: Shards, writes: &Writes) ->
     Ok(planned)
 }
 
-/// Writes all of it but the news, in one flight.
+/// Writes all of it but the news, in one round trip.
 ///
 /// Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
 pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> Result<(), Fault> {
     let first_runs: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
-    let mut flight: Vec<Statement<'_>> = Vec::new();
+    let mut pipeline: Vec<Statement<'_>> = Vec::new();
     if !writes.answered.is_empty() {
-        flight.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
+        pipeline.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
     }
     let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
     occurrences.sort_unstable_by_key(|occurrence| occurrence.id);
-    put(&mut flight, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);
+    put(&mut pipeline, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);
     if !writes.set_aside.is_empty() {
-        flight.push(Box::pin(set_aside(db, &writes.set_aside, writes.now)));
+        pipeline.push(Box::pin(set_aside(db, &writes.set_aside, writes.now)));
     }
     if !writes.priorities.is_empty() {
-        flight.push(Box::pin(reprioritize(db, &writes.priorities)));
+        pipeline.push(Box::pin(reprioritize(db, &writes.priorities)));
     }
-    put(&mut flight, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
-    put(&mut flight, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
-    put(&mut flight, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
-    put(&mut flight, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
+    put(&mut pipeline, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
+    put(&mut pipeline, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
+    put(&mut pipeline, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
+    put(&mut pipeline, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
     // A reminder is ours by now: whoever has it locked gives out its run numbers.
     let planned = writes.planned.iter().chain(&first_runs).collect();
-    put(&mut flight, db, &INSERT_PLANNED, &PLANNED, planned);
+    put(&mut pipeline, db, &INSERT_PLANNED, &PLANNED, planned);
     let mut dead: Vec<_> = writes.dead.iter().collect();
     // In the order of their names, so that two who bury the same addresses do not wait in a circle.
     dead.sort_unstable_by_key(|dead| (&dead.address.channel, &dead.address.address, dead.since));
-    put(&mut flight, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
-    put(&mut flight, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
-    put(&mut flight, db, &INSERT_AUDIT, &AUDIT, writes.audit.iter().collect());
+    put(&mut pipeline, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
+    put(&mut pipeline, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
+    put(&mut pipeline, db, &INSERT_AUDIT, &AUDIT, writes.audit.iter().collect());
     if !writes.moments.is_empty() {
-        flight.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
+        pipeline.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
     }
-    all(flight).await
+    all(pipeline).await
 }
 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
@@ -123,9 +123,9 @@ fn params<T>(table: &Table<T>) -> String {
     params.join(", ")
 }
 
-/// Adds a statement over `rows` to a flight, unless there are none.
+/// Adds a statement over `rows` to a pipeline, unless there are none.
 fn put<'a, T: Sync>(
-    flight: &mut Vec<Statement<'a>>,
+    pipeline: &mut Vec<Statement<'a>>,
     db: &'a Connection<'_>,
     sql: &'static str,
     table: &'static Table<T>,
@@ -134,7 +134,7 @@ fn put<'a, T: Sync>(
     if rows.is_empty() {
         return;
     }
-    flight.push(Box::pin(async move {
+    pipeline.push(Box::pin(async move {
         let cells: Vec<Cells<'_, T>> = table.columns.iter().map(|column| Cells { column, rows: &rows }).collect();
         let params: Vec<Param<'_>> = cells.iter().map(|cells| (cells as _, array_of(cells.column.kind))).collect();
         db.execute(sql, &params).await?;

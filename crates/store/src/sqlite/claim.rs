@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_core::alert::Unreadable;
-use punctual_core::decide::claim::{Early, Found, Known, Loaded, Locked, look};
+use punctual_core::decide::claim::{ByReminder, Found, Known, Locked, TooEarly, look};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
 use punctual_core::rules::course::NOT_COUNTED;
@@ -24,10 +24,10 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
     let mut known = HashMap::new();
     let mut found = due(db, claim, "", &mut known)?;
     let early = found.leave_early(claim);
-    if early != Early::None {
+    if early != TooEarly::None {
         not_before = moments(db, claim)?;
     }
-    if early == Early::Hiding {
+    if early == TooEarly::Hiding {
         found = due(db, claim, "AND (wake_at <= ?4 OR state NOT IN ('processing', 'awaiting_ack'))", &mut known)?;
         found.leave_early(claim);
     }
@@ -51,7 +51,7 @@ fn moments(db: &Connection, claim: &Claim) -> Result<Vec<Timestamp>, StoreError>
 }
 
 /// Finds what is due, most urgent first, and reads the reminders of it into `known`.
-fn due(db: &Connection, claim: &Claim, also: &str, known: &mut Loaded<Known>) -> Result<Found, StoreError> {
+fn due(db: &Connection, claim: &Claim, also: &str, known: &mut ByReminder<Known>) -> Result<Found, StoreError> {
     // One stretch of the index for each priority, most urgent first; the join then reads only what was chosen.
     let stretch = |rank: u8| {
         format!(
@@ -117,7 +117,7 @@ fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
 }
 
 /// The same of some reminders, with the number of their open runs. Nobody else can change them: this is the only writer.
-fn locked(db: &Connection, reminders: HashSet<ReminderId>) -> Result<Loaded<Locked>, StoreError> {
+fn locked(db: &Connection, reminders: HashSet<ReminderId>) -> Result<ByReminder<Locked>, StoreError> {
     let mut locked = HashMap::with_capacity(reminders.len());
     let sql = format!(
         "SELECT {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
@@ -172,7 +172,7 @@ pub(super) fn renew(
     leases: &[(OccurrenceId, u64)],
     until: Timestamp,
 ) -> Result<Vec<(OccurrenceId, u64)>, StoreError> {
-    let mut held = HashSet::with_capacity(leases.len());
+    let mut kept = HashSet::with_capacity(leases.len());
     for_rows(
         db,
         "WITH v (reminder_id, run, lease, until) AS (VALUES {values}) UPDATE occurrence SET wake_at = v.until FROM v \
@@ -188,11 +188,11 @@ pub(super) fn renew(
         },
         |found| {
             let id = Reader::new(found, 0).occurrence_id()?;
-            held.insert((id, get::<u64>(found, 2)?));
+            kept.insert((id, get::<u64>(found, 2)?));
             Ok(())
         },
     )?;
-    Ok(leases.iter().filter(|lease| !held.contains(lease)).copied().collect())
+    Ok(leases.iter().filter(|lease| !kept.contains(lease)).copied().collect())
 }
 
 /// Writes the platform's own id beside the attempt that is under way.

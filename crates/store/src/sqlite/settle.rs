@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use punctual_core::decide::settle::{Counted, Held, settled};
+use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::rules::course::{Course, NOT_COUNTED};
 use punctual_core::store::{Settled, Settlement, StoreError};
@@ -17,16 +17,16 @@ use super::write::write;
 use crate::rows::{self, Reader};
 
 pub(super) fn settle(db: &Connection, settlements: Vec<Settlement>, now: Timestamp) -> Result<Settled, StoreError> {
-    let held = held(db, &settlements)?;
-    let counted = counted(db, held.keys().map(|(id, _)| id.reminder).collect())?;
-    let (mut ended, writes) = settled(&settlements, &held, &counted, now);
+    let leased = leased(db, &settlements)?;
+    let counted = counted(db, leased.keys().map(|(id, _)| id.reminder).collect())?;
+    let (mut ended, writes) = settled(&settlements, &leased, &counted, now);
     ended.add_alerts(write(db, &writes)?);
     Ok(ended)
 }
 
 /// The runs whose leases still hold.
-fn held(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<(OccurrenceId, u64), Held>, StoreError> {
-    let mut held = HashMap::with_capacity(settlements.len());
+fn leased(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<(OccurrenceId, u64), Leased>, StoreError> {
+    let mut leased = HashMap::with_capacity(settlements.len());
     for_rows(
         db,
         "WITH v (reminder_id, run, lease) AS (VALUES {values}) SELECT o.reminder_id, o.run, o.lease, o.readdressed, \
@@ -41,12 +41,12 @@ fn held(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<(Occurren
         },
         |found| {
             let id = Reader::new(found, 0).occurrence_id()?;
-            let known = Held { readdressed: get(found, 3)?, message_id: get(found, 4)? };
-            held.insert((id, get::<u64>(found, 2)?), known);
+            let known = Leased { readdressed: get(found, 3)?, message_id: get(found, 4)? };
+            leased.insert((id, get::<u64>(found, 2)?), known);
             Ok(())
         },
     )?;
-    Ok(held)
+    Ok(leased)
 }
 
 /// How far these reminders have come, and those whose series goes on.

@@ -8,7 +8,7 @@ use punctual_core::change::{Change, Refused};
 use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{AckPolicy, Address, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
@@ -42,7 +42,7 @@ fn claim(now: i64, limit: usize) -> Claim {
         limit,
         node: "n".into(),
         lease_until: at(now + 15),
-        fallback: Fallback::chosen(Address::new("console", "")),
+        default_channel: DefaultChannel::chosen(Address::new("console", "")),
         only: None,
         holding: Default::default(),
     }

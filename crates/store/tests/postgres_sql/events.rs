@@ -5,7 +5,7 @@ use punctual_core::change::Change;
 use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::decide;
 use punctual_core::id::ReminderId;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::Address;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
@@ -82,7 +82,7 @@ impl Desk {
             limit: 100,
             node: "n".into(),
             lease_until: now + SignedDuration::from_secs(15),
-            fallback: Fallback::chosen(Address::new("console", "")),
+            default_channel: DefaultChannel::chosen(Address::new("console", "")),
             only: None,
             holding: Default::default(),
         };

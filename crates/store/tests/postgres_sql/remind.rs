@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::channel::AddressRule;
 use punctual_core::id::ReminderId;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder};
 use punctual_core::schedule::Schedule;
 use punctual_core::shard::Shards;
@@ -134,7 +134,7 @@ pub(crate) fn claim(id: ReminderId, now: Timestamp) -> Claim {
         limit: 10,
         node: "n".into(),
         lease_until: now + SignedDuration::from_secs(15),
-        fallback: Fallback::chosen(Address::new("console", "")),
+        default_channel: DefaultChannel::chosen(Address::new("console", "")),
         only: Some(vec![id]),
         holding: Default::default(),
     }

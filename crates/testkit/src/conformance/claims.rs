@@ -4,7 +4,7 @@ use jiff::civil::time;
 use punctual_core::change::{Change, Patch};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::phrase::Lang;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::store::Claim;
 use punctual_core::user::{Except, Person, QuietHours, User};
@@ -235,8 +235,8 @@ async fn a_reminder_that_nobody_can_receive_any_more_fails(desk: Desk) {
     desk.create(&[&normal, &critical, &mine]).await;
     desk.store.put_user(bob(vec![])).await.expect("the store works");
     let console = Address::new("console", "");
-    let fallback = Fallback { address: console.clone(), is_chosen: false };
-    let claims = desk.store.claim(Claim { fallback: fallback.clone(), ..Desk::claim_of(10, 0, 10, 10) }).await;
+    let default_channel = DefaultChannel { address: console.clone(), is_chosen: false };
+    let claims = desk.store.claim(Claim { default_channel: default_channel.clone(), ..Desk::claim_of(10, 0, 10, 10) }).await;
     let claims = claims.expect("the store works");
     assert_eq!(claims.ended, [StateKind::Failed, StateKind::Failed]);
     let sent: Vec<_> = claims.to_send.iter().map(|claimed| (claimed.reminder.id, claimed.route.clone())).collect();
@@ -247,7 +247,7 @@ async fn a_reminder_that_nobody_can_receive_any_more_fails(desk: Desk) {
         let error = trail.occurrence.state.error().unwrap_or_default().to_owned();
         assert!(error.contains("nobody can receive it"), "{error}");
     }
-    let claims = desk.store.claim(Claim { fallback, ..Desk::claim_of(10, 0, 10, 10) }).await;
+    let claims = desk.store.claim(Claim { default_channel, ..Desk::claim_of(10, 0, 10, 10) }).await;
     let alert = claims.expect("the store works").to_send.remove(0);
     assert_eq!(alert.reminder.created_via, punctual_core::alert::VIA, "of the critical one somebody is told");
     assert_eq!(alert.route, [console]);

@@ -9,7 +9,7 @@ use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::decide;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::StateKind;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{AckPolicy, Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
@@ -99,7 +99,7 @@ impl Desk {
             shards: Shards::ALL,
             node: "desk".into(),
             lease_until: at(now) + LEASE,
-            fallback: Fallback::chosen(Address::new("console", "")),
+            default_channel: DefaultChannel::chosen(Address::new("console", "")),
             only: None,
             holding: Default::default(),
         }

@@ -47,13 +47,13 @@ impl Tables {
     }
 
     pub(super) fn settle(&mut self, settlements: &[Settlement], now: Timestamp) -> Done<Settled> {
-        let (mut held, mut counted) = (HashMap::new(), HashMap::new());
+        let (mut leased, mut counted) = (HashMap::new(), HashMap::new());
         for settlement in settlements {
             let (id, lease) = (settlement.id(), settlement.lease);
-            let run = self.runs.get(&id).filter(|run| run.is_held(lease));
+            let run = self.runs.get(&id).filter(|run| run.has_lease(lease));
             let Some(sending) = run.and_then(|run| run.occurrence.state.sending()) else { continue };
             let (readdressed, message_id) = (sending.readdressed, sending.message_id.clone());
-            held.insert((id, lease), Held { readdressed, message_id });
+            leased.insert((id, lease), Leased { readdressed, message_id });
             let (reminder, progress) = self.reminders[&id.reminder].clone();
             let n_open = self.open(reminder.id).count() as u32;
             let course = Course { status: reminder.status, progress, n_open };
@@ -61,7 +61,7 @@ impl Tables {
             let carried = Some(Arc::new(reminder));
             counted.insert(id.reminder, Counted { course, priority, user, carried });
         }
-        let (mut settled, writes) = settled(settlements, &held, &counted, now);
+        let (mut settled, writes) = settled(settlements, &leased, &counted, now);
         settled.add_alerts(self.write(writes)?);
         Ok(settled)
     }
@@ -120,7 +120,7 @@ impl Tables {
     }
 
     pub(super) fn note_sent(&mut self, id: OccurrenceId, number: u64, attempt: u32, message_id: &str) -> bool {
-        let run = self.runs.get_mut(&id).filter(|run| run.is_held(number));
+        let run = self.runs.get_mut(&id).filter(|run| run.has_lease(number));
         let run = run.map(|run| &mut run.occurrence).filter(|run| run.tries.attempts == attempt);
         let Some(State::Processing { sending, .. }) = run.map(|run| &mut run.state) else { return false };
         sending.message_id = Some(message_id.to_owned());

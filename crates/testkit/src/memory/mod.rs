@@ -22,7 +22,7 @@ use punctual_core::channel::Rate;
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
-use punctual_core::decide::settle::{Counted, Held, settled};
+use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind};
@@ -122,8 +122,8 @@ store! {
     fn claim(claim: Claim) -> Done<Claims> { |t| t.claim(claim)? }
     fn settle(settlements: Vec<Settlement>, now: Timestamp) -> Done<Settled> { |t| t.settle(&settlements, now)? }
     fn renew(leases: Leases, until: Timestamp) -> Done<Leases> { |t| {
-        let held = t.end_leases(until, |id, lease| leases.contains(&(id, lease.number)));
-        leases.into_iter().filter(|lease| !held.contains(lease)).collect()
+        let kept = t.end_leases(until, |id, lease| leases.contains(&(id, lease.number)));
+        leases.into_iter().filter(|lease| !kept.contains(lease)).collect()
     } }
     fn note_sent(id: OccurrenceId, lease: u64, attempt: u32, message_id: &str) -> Done<bool> {
         |t| t.note_sent(id, lease, attempt, message_id)

@@ -52,7 +52,7 @@ impl Run {
     }
 
     /// Whether lease `number` still holds.
-    pub(super) fn is_held(&self, number: u64) -> bool {
+    pub(super) fn has_lease(&self, number: u64) -> bool {
         self.occurrence.state.lease().is_some_and(|lease| lease.number == number)
     }
 

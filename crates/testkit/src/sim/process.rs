@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use punctual_core::channel::Channel;
 use punctual_core::clock::Clock;
-use punctual_core::reach::Fallback;
+use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::Address;
 use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Running, Runtime, Settings};
@@ -89,7 +89,7 @@ impl Process {
         };
         let settings = Settings {
             node: format!("node-{group}"),
-            fallback: Fallback::chosen(Address::new("phone", "nobody in particular")),
+            default_channel: DefaultChannel::chosen(Address::new("phone", "nobody in particular")),
             ..limits
         };
         let engine = Engine::new(Parts {

@@ -39,7 +39,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let is_last = |put: &&PutUser| !theirs().any(|other| put.acknowledged.is_some_and(|done| done < other.begun));
         let mut last = theirs().filter(is_last).peekable();
         let is_known = last.peek().is_some() && is_settled;
-        if is_known && last.all(|put| holds_back(&put.user, reminder, sent.begun.at)) {
+        if is_known && last.all(|put| must_wait(&put.user, reminder, sent.begun.at)) {
             let (id, at) = (sent.message.occurrence, sent.begun.at);
             found.push(format!("{id} was sent at {at}, when {} wanted silence", reminder.user));
         }
@@ -48,7 +48,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 }
 
 /// Simulated people with quiet hours are in UTC.
-fn holds_back(user: &User, reminder: &Reminder, at: Timestamp) -> bool {
+fn must_wait(user: &User, reminder: &Reminder, at: Timestamp) -> bool {
     if user.paused_until.is_some_and(|until| at < until) {
         return true;
     }

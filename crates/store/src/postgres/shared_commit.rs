@@ -1,6 +1,6 @@
 //! Creates that wait share a transaction.
 //!
-//! Each commit waits for the disk. While a few are being made, whoever comes gathers, and the next one takes them all: sixty
+//! Each commit waits for the disk. While a few are being made, new callers wait, and the next commit takes all of them: sixty
 //! callers that create at once pay for a handful of commits.
 
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ const AT_ONCE_MAX: usize = 3;
 /// The most reminders in a group; what is larger goes by itself.
 const REMINDERS_MAX: usize = 1024;
 
-pub(super) struct Gathering {
+pub(super) struct SharedCommits {
     waiting: Mutex<Vec<Waiting>>,
     turns: Semaphore,
 }
@@ -25,7 +25,7 @@ struct Waiting {
     answer: oneshot::Sender<Result<(), StoreError>>,
 }
 
-impl Gathering {
+impl SharedCommits {
     pub(super) fn new() -> Self {
         Self { waiting: Mutex::default(), turns: Semaphore::new(AT_ONCE_MAX) }
     }
@@ -45,15 +45,15 @@ impl Gathering {
 
 impl PostgresStore {
     /// Writes `create`, together with whatever waits beside it.
-    pub(super) async fn gather(&self, create: Create) -> Result<(), StoreError> {
+    pub(super) async fn create_shared(&self, create: Create) -> Result<(), StoreError> {
         if create.reminders.len() > REMINDERS_MAX / 4 {
             return self.create_together(&[&create], false).await;
         }
         let (answer, mut answered) = oneshot::channel();
-        lock(&self.gathering.waiting).push(Waiting { create: create.clone(), answer });
+        lock(&self.shared_commits.waiting).push(Waiting { create: create.clone(), answer });
         while answered.is_empty() {
-            let Ok(_turn) = self.gathering.turns.acquire().await else { break };
-            let group = self.gathering.take();
+            let Ok(_turn) = self.shared_commits.turns.acquire().await else { break };
+            let group = self.shared_commits.take();
             if group.is_empty() {
                 break;
             }

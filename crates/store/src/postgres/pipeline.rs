@@ -13,7 +13,7 @@ use futures_util::future::maybe_done;
 
 use super::fault::Fault;
 
-macro_rules! flights {
+macro_rules! pipelines {
     ($($(#[$doc:meta])* $name:ident($($future:ident: $kind:ident -> $value:ident),+);)+) => {$(
         $(#[$doc])*
         pub(super) async fn $name<$($value, $kind),+>($($future: $kind),+) -> Result<($($value,)+), Fault>
@@ -43,7 +43,7 @@ macro_rules! flights {
     )+};
 }
 
-flights! {
+pipelines! {
     /// Two of them.
     both(a: A -> Ra, b: B -> Rb);
     /// Three of them.
