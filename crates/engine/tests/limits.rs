@@ -95,6 +95,22 @@ fn a_wait_that_was_asked_for_is_given_by_all_and_then_one_is_tried() {
 }
 
 #[test]
+fn after_a_wait_nobody_waits_for_the_end_of_a_call() {
+    let story = Story::default();
+    story.phone.take_only(Limits { concurrency: 8, ..Limits::default() });
+    for (number, after) in [(1, 0), (2, 5)] {
+        story.create(&once(number, due() + after.seconds(), story.now()));
+    }
+    let taken = Receipt { pending: true, ..Receipt::of("CA1".to_owned()) };
+    story.phone.then_answer(throttled(20, Whom::Receiver)).then_answer(Ok(taken));
+    story.phone.then_follow(Ok(Followed::AskAgain(Duration::from_secs(30))));
+    story.advance(seconds(60 + 25));
+    let heard = heard(&story.phone);
+    assert_eq!(heard[..2], [0, 20_000], "one is tried, and the platform takes it");
+    assert!(heard.len() == 3 && heard[2] < 20_100, "the other follows at once: {heard:?}");
+}
+
+#[test]
 fn a_wait_of_one_address_holds_back_no_other() {
     let story = Story::default();
     story.phone.take_only(Limits { concurrency: 1, ..Limits::default() });

@@ -84,6 +84,12 @@ pub fn all() -> Vec<Break> {
             Options { stalls: Some(15), receivers_hang: true, ..two() },
             TRAIL,
         ),
+        of(
+            "a claim is late where there are calls",
+            tap(|| alone::LateClaim),
+            Options { calls: true, ..two() },
+            ON_TIME,
+        ),
         of("a recall is ignored", tap(|| together::IgnoredRecall), two(), CANCELLED),
         of(
             "a takeover sends again what can be asked about",
