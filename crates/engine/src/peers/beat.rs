@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{Clock, Random};
+use punctual_core::id::hex;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Beat, Pulse, Shared, StoreError};
 
@@ -83,7 +84,7 @@ impl Heartbeat {
 
     /// A word that nobody has ever said, to be heard back.
     fn new_echo(&self) -> String {
-        let echo: String = self.random.ten().iter().map(|byte| format!("{byte:02x}")).collect();
+        let echo = hex(&self.random.ten());
         self.peers.expect_echo(echo.clone());
         echo
     }
