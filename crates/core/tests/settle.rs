@@ -134,6 +134,7 @@ fn what_got_through() {
                 "run 1 due 0: delivered at 2; attempts 1; asks 1; reached 1",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder active: carried by none, last run 1, 1 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
             ],
         ),
         (
@@ -145,6 +146,7 @@ fn what_got_through() {
                 "plan run 2 due 60: scheduled",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder active: carried by 2, last run 2, 2 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
                 "look at 60",
             ],
         ),
@@ -157,6 +159,7 @@ fn what_got_through() {
                 "plan run 2 due 60: scheduled",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder active: carried by 2, last run 2, 2 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
                 "look at 60",
             ],
         ),
@@ -172,6 +175,7 @@ fn what_got_through() {
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder active: carried by none, last run 1, 1 planned; 1 counted, 0 errors, last delivered at 2",
                 "completed unless a run is open",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
             ],
         ),
         (
@@ -182,6 +186,7 @@ fn what_got_through() {
                 "run 1 due 0: delivered at 2; attempts 1; asks 1; reached 1",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
             ],
         ),
         (
@@ -192,6 +197,7 @@ fn what_got_through() {
                 "run 1 due 0: delivered at 2; attempts 1; asks 1; reached 1",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
             ],
         ),
         (
@@ -203,6 +209,7 @@ fn what_got_through() {
                 "plan run 2 due 90: scheduled",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder active: carried by 2, last run 2, 2 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
                 "look at 90",
             ],
         ),
@@ -228,6 +235,7 @@ fn what_got_through() {
                 "run 1 due 0: delivered at 2; attempts 1; asks 1; reached 1",
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "reminder active: carried by 2, last run 2, 2 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
             ],
         ),
         (
@@ -362,6 +370,7 @@ fn what_failed() {
                 "attempt 4 of run 1 to web:a: failed, 1 to 2 (500)",
                 "news of run 1: Ended",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed at 2",
+                "entry: reminder.failed run 1 {channel:web,attempt:4,status:failed,error:500}",
             ],
         ),
         (
@@ -372,6 +381,7 @@ fn what_failed() {
                 "run 1 due 0: failed at 2 (500); attempts 4; rounds 3",
                 "attempt 4 of run 1 to web:a: failed, 1 to 2 (500)",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed at 2",
+                "entry: reminder.failed run 1 {channel:web,attempt:4,status:failed,error:500}",
             ],
         ),
         (
@@ -383,6 +393,7 @@ fn what_failed() {
                 "attempt 1 of run 1 to web:a: refused, 1 to 2 (gone: 410)",
                 "dead web:a since 2: gone: 410",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed at 2",
+                "entry: reminder.failed run 1 {channel:web,attempt:1,status:refused,error:gone: 410}",
             ],
         ),
         (
@@ -393,6 +404,7 @@ fn what_failed() {
                 "run 1 due 0: retry at 9 (throttled for 7s); attempts 1",
                 "attempt 1 of run 1 to web:a: failed, 1 to 2 (throttled for 7s)",
                 "reminder active: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last pending_retry at 2",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:failed,error:throttled for 7s,next_at:2027-01-15T08:00:09Z}",
                 "look at 9",
             ],
         ),
@@ -509,6 +521,8 @@ fn what_is_settled_together() {
                 "attempt 1 of run b1 to web:a: sent, 1 to 2, id M1, under K-d1",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 0 errors, last delivered at 2",
                 "reminder b active: carried by 2, last run 2, 2 planned; 1 counted, 0 errors, last delivered at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1,digest:K-d1}",
+                "entry: reminder.sent run b1 {channel:web,attempt:1,digest:K-d1}",
                 "look at 60",
             ],
         ),
@@ -528,6 +542,8 @@ fn what_is_settled_together() {
                 "attempt 1 of run 1 to web:a: sent, 1 to 2, id M1",
                 "attempt 1 of run 2 to web:a: failed, 1 to 2 (500)",
                 "reminder completed: carried by none, last run 2, 1 planned; 2 counted, 1 errors, last failed at 2",
+                "entry: reminder.sent run 1 {channel:web,attempt:1}",
+                "entry: reminder.failed run 2 {channel:web,attempt:1,status:failed,error:500}",
             ],
         ),
     ]);

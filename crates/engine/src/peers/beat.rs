@@ -4,13 +4,13 @@
 //! which tells whether something is late and how far there is nothing to do.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, Pulse, Shared, StoreError};
+use punctual_core::store::{Beat, Follows, Pulse, Shared, StoreError};
 
 use super::Peers;
 use crate::dispatch::Dispatcher;
@@ -39,6 +39,8 @@ pub(crate) struct Heartbeat {
     pub(crate) timer: Arc<Timer>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) random: Arc<dyn Random>,
+    /// The last beat said that somebody reads the journal here.
+    pub(crate) has_told_follows: AtomicBool,
 }
 
 impl Heartbeat {
@@ -59,6 +61,7 @@ impl Heartbeat {
                 () = node.stopped() => break,
                 () = node.clock.pause(EVERY) => {}
                 () = peers.left.notified() => {}
+                () = node.journal.begun() => {}
             }
             n_beats += 1;
             let wants_echo = !peers.hears() || n_beats % ECHO_EVERY == 0;
@@ -98,7 +101,14 @@ impl Heartbeat {
             timer.extend(until);
         }
         let Settings { node: name, shared, .. } = &*node.settings;
-        let pulse = match node.store.beat(Beat { node: name.clone(), echo, shared: shared.to_string() }).await {
+        let is_followed = node.journal.is_interesting();
+        let follows = match (self.has_told_follows.load(Ordering::Acquire), is_followed) {
+            (_, false) => Follows::No,
+            (false, true) => Follows::Begins,
+            (true, true) => Follows::Yes,
+        };
+        let beat = Beat { node: name.clone(), echo, shared: shared.to_string(), follows };
+        let pulse = match node.store.beat(beat).await {
             Ok(Some(pulse)) => pulse,
             Ok(None) => return Ok(()),
             Err(error) => {
@@ -112,7 +122,10 @@ impl Heartbeat {
         correct(&*node.clock, behind(before, node.now(), pulse.now, !peers.is_shared()));
         let now = node.now();
         node.health.answered();
+        self.has_told_follows.store(is_followed, Ordering::Release);
         let is_new = peers.heed(&pulse);
+        // Whoever has the first shard places for all.
+        node.journal.heed(&pulse, pulse.shards.contains(0));
         peers.compare(shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);
         node.metrics.shards.set(pulse.shards.count() as i64);
