@@ -67,20 +67,20 @@ pub(crate) fn stretch(query: &JournalQuery, first: i64, head: i64) -> (i64, i64)
     }
 }
 
-/// The page of `entries` that were found in a stretch, by a reader who wants nothing outside `oldest` to `newest`, in a journal that has
+/// The page of `entries` that were found in a stretch, by a reader who wants nothing before `oldest`, in a journal that has
 /// `first` to `head`.
 pub(crate) fn page(
     query: &JournalQuery,
     entries: Vec<Placed>,
     (from, to): (i64, i64),
-    (oldest, newest): (i64, i64),
+    oldest: i64,
     (first, head): (i64, i64),
 ) -> JournalPage {
     let full_at = entries.last().filter(|_| entries.len() >= query.limit).map(|last| last.position);
     let (reached, is_last) = match query.start {
         Start::After(after) => {
             let reached = full_at.unwrap_or(to).max(after);
-            (reached, reached >= newest)
+            (reached, reached >= head)
         }
         Start::Before(before) => {
             let reached = full_at.unwrap_or(from).min(before);
@@ -122,7 +122,7 @@ mod tests {
             let query = JournalQuery::new(start, 2);
             let found = found.iter().map(|position| entry(*position)).collect();
             assert_eq!(stretch(&query, first, head), expect, "{start:?} of {first} to {head}");
-            let page = page(&query, found, expect, (first, head), (first, head));
+            let page = page(&query, found, expect, first, (first, head));
             assert_eq!((page.reached, page.is_last), (reached, is_last), "{start:?} of {first} to {head}");
         }
     }

@@ -21,8 +21,6 @@ use crate::rows::Reader;
 pub(super) const HEAD: &str = "select p.first + p.n - 1 from punctual.journal_place p order by p.first desc limit 1";
 /// How far the clock of a node may have been ahead of the database's when it wrote an entry.
 const AHEAD_MAX: SignedDuration = SignedDuration::from_mins(1);
-/// How long after it happened an entry may be placed: its transaction was open meanwhile.
-const PLACED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 
 /// Places what is committed, also when another node is just at it.
 pub(super) async fn place(db: &Connection<'_>) -> Result<i64, Fault> {
@@ -33,29 +31,19 @@ pub(super) async fn place(db: &Connection<'_>) -> Result<i64, Fault> {
 
 pub(super) async fn journal(db: &Connection<'_>, query: &JournalQuery) -> Result<JournalPage, Fault> {
     let begin = format!("{BEGIN_READ_IN_ORDER}; set local enable_hashjoin = off; set local enable_mergejoin = off");
-    // An entry is placed after it happened, so the time of its place says where to look for it.
+    // An entry is placed after it happened, so the time of its place says where to begin.
     let since = query.from.map(|from| micros(from.checked_sub(AHEAD_MAX).unwrap_or(Timestamp::MIN)));
-    let until = query.to.map(|to| micros(to.checked_add(PLACED_WITHIN).unwrap_or(Timestamp::MAX)));
-    let first_since = |value: &str| {
-        format!(
-            "(select p.first from punctual.journal_place p where p.placed_at >= {value} order by p.placed_at limit 1)"
-        )
-    };
     let ends = format!(
-        "select (select greatest(p.first, 1) from punctual.journal_place p order by p.first limit 1), ({HEAD}), {}, {}",
-        first_since("$1"),
-        first_since("$2")
+        "select (select greatest(p.first, 1) from punctual.journal_place p order by p.first limit 1), ({HEAD}), \
+         (select p.first from punctual.journal_place p where p.placed_at >= $1 order by p.placed_at limit 1)"
     );
-    let params: [Param<'_>; 2] = [(&since, Type::TIMESTAMPTZ), (&until, Type::TIMESTAMPTZ)];
+    let params: [Param<'_>; 1] = [(&since, Type::TIMESTAMPTZ)];
     let ((), rows) = both(db.begin(&begin), db.rows(&ends, &params)).await?;
     let row = rows.first().ok_or_else(|| impossible("the journal has no ends"))?;
     let mut ends = Reader::new(row, 0);
-    let (first, head) = (ends.number()?, ends.number()?);
-    let (since, until) = (ends.maybe_number()?, ends.maybe_number()?);
-    // A reader who wants nothing before, or after, does not look there.
+    let (first, head, since) = (ends.number()?, ends.number()?, ends.maybe_number()?);
     let oldest = if query.from.is_some() { since.unwrap_or(head + 1).max(first) } else { first };
-    let newest = if query.to.is_some() { until.map_or(head, |until| until.min(head)) } else { head };
-    let stretch @ (from, to) = stretch(query, oldest, newest);
+    let stretch @ (from, to) = stretch(query, oldest, head);
     let (conditions, values) = wanted(query, '$', 1);
     let order = match query.start {
         Start::After(_) => "asc",
@@ -80,7 +68,7 @@ pub(super) async fn journal(db: &Connection<'_>, query: &JournalQuery) -> Result
     let params: Vec<Param<'_>> = values.iter().map(|value| (value as _, type_of(value))).collect();
     let (rows, ()) = both(db.rows(&sql, &params), db.commit()).await?;
     let entries = each(&rows, placed)?;
-    Ok(page(query, entries, stretch, (oldest, newest), (first, head)))
+    Ok(page(query, entries, stretch, oldest, (first, head)))
 }
 
 /// Removes places from before `before`, with their entries, the oldest first, and never the last.

@@ -41,7 +41,7 @@ pub(super) fn journal(db: &Connection, query: &JournalQuery) -> Result<JournalPa
     while let Some(row) = rows.next().map_err(broken)? {
         entries.push(placed(row)?);
     }
-    Ok(page(query, entries, stretch, (first, head), (first, head)))
+    Ok(page(query, entries, stretch, first, (first, head)))
 }
 
 /// Removes entries from before `before`, the oldest first, and never the last.

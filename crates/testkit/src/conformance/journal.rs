@@ -78,9 +78,9 @@ async fn every_attempt_leaves_its_entry(desk: Desk) {
     let given_up = Reminder { retries_max: 1, ..once(1, 10) };
     desk.create(&[&given_up]).await;
     desk.settle(&desk.claim_one(10).await, failed(), 10).await;
-    let again = desk.claim_one(40).await;
-    desk.settle(&again, Err(SendError::Refused("no".into())), 41).await;
-    let retry_at = at(40);
+    let again = desk.claim_one(70).await;
+    desk.settle(&again, Err(SendError::Refused("no".into())), 71).await;
+    let retry_at = at(70);
     let expect = [
         "reminder.created".to_owned(),
         format!("attempt.failed 1 {{channel:phone,attempt:1,status:failed,error:not now,next_at:{retry_at}}}"),
