@@ -15,6 +15,7 @@ use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::flight::{Fired, Flights};
+use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -90,6 +91,7 @@ impl Engine {
             store,
             health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
             log: Arc::new(Log::new(clock.clone(), runtime.clone())),
+            journal: Arc::new(Journal::new()),
             metrics: Arc::default(),
             stop: Stop::new(),
             clock,
@@ -121,6 +123,7 @@ impl Engine {
             timer: timer.clone(),
             dispatcher: dispatcher.clone(),
             random: random.clone(),
+            has_told_follows: false.into(),
         });
         let listener = Arc::new(Listener {
             node: node.clone(),
@@ -161,6 +164,8 @@ impl Engine {
             Box::pin(alarm::fill(node.clone(), alarms.clone())),
             Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
             Box::pin(leases.clone().run()),
+            Box::pin(journal::place(node.clone())),
+            Box::pin(journal::tail(node.clone())),
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),

@@ -20,6 +20,9 @@ pub mod state;
 /// One try at one address.
 pub mod attempt;
 
+/// Everything that happened, an entry each.
+pub mod journal;
+
 /// How an occurrence got where it is.
 pub mod trail;
 

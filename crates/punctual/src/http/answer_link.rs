@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use punctual_channels::common::buttons::Verb;
 use punctual_core::change::{Change, Refused, snooze_until};
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Who;
 use punctual_core::occurrence::{Attempt, AttemptStatus};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
@@ -30,7 +31,7 @@ use crate::wire::LinkAnswer;
 
 /// The span that a link's "later" means; its label says so, too.
 const SNOOZE_MINUTES: u64 = 10;
-/// Who answers, in the audit trail.
+/// Who answers, in the journal.
 const ACTOR: &str = "link";
 
 /// The run and the answer that one link stands for.
@@ -91,7 +92,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
     };
     let change = Change::AnswerRun { run: occurrence.run, answer: Box::new(plain) };
     let said = store::Said { text: None, channel };
-    let by = By { said, ..By::new(ACTOR, now) };
+    let by = By { said, ..By::new(Who::from(ACTOR).via("link"), now) };
     match app.change(occurrence.reminder, change, by).await {
         Ok(_) => {}
         Err(ChangeError::Refused(Refused::SendBegun)) => return refuse(Said::Busy, &headers, lang),
