@@ -14,6 +14,7 @@ use punctual_core::store::{Beat, Pulse, Shared, StoreError};
 
 use super::Peers;
 use crate::dispatch::Dispatcher;
+use crate::inbound::hold::Holds;
 use crate::instant::plus;
 use crate::node::{Node, lock};
 use crate::settings::Settings;
@@ -35,6 +36,7 @@ const TIMER_AHEAD_MIN: SignedDuration = SignedDuration::from_secs(30);
 /// Says once a second that this node lives.
 pub(crate) struct Heartbeat {
     pub(crate) node: Node,
+    pub(crate) holds: Arc<Holds>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) dispatcher: Arc<Dispatcher>,
@@ -90,7 +92,7 @@ impl Heartbeat {
 
     async fn once(&self, echo: Option<String>) -> Result<(), StoreError> {
         let Self { node, peers, timer, .. } = self;
-        let before = node.now();
+        let (before, begun_at) = (node.now(), node.clock.run_for());
         let until = plus(before, TIMER_AHEAD);
         let reads_on = peers.is_shared() && timer.knows_until().is_some_and(|at| at < plus(before, TIMER_AHEAD_MIN));
         if reads_on {
@@ -112,6 +114,7 @@ impl Heartbeat {
         correct(&*node.clock, behind(before, node.now(), pulse.now, !peers.is_shared()));
         let now = node.now();
         node.health.answered();
+        self.holds.pulse(&pulse.nodes, begun_at);
         let is_new = peers.heed(&pulse);
         peers.compare(shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);
