@@ -331,8 +331,8 @@ pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, St
 }
 
 /// The columns that [`response`] reads, of a table called `s`.
-pub(crate) const RESPONSE: &str =
-    "s.reminder_id, s.run, s.kind, s.at, s.actor, s.until, s.snooze_minutes, s.user_id, s.text, s.channel";
+pub(crate) const RESPONSE: &str = "s.reminder_id, s.run, s.kind, s.at, s.actor, s.until, s.snooze_minutes, s.user_id, s.text, s.channel, \
+    s.name";
 
 /// Reads [`RESPONSE`].
 pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, StoreError> {
@@ -348,7 +348,7 @@ pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, 
         until: from.maybe_at()?,
         snooze_minutes: from.maybe_count()?,
         user: from.maybe_owned()?,
-        said: Said { text: from.maybe_owned()?, channel: from.maybe_owned()? },
+        said: Said { text: from.maybe_owned()?, channel: from.maybe_owned()?, name: from.maybe_owned()? },
     })
 }
 

@@ -15,9 +15,9 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Settled,
+    Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -279,6 +279,18 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         pass!(self, "delete_user", self.store.delete_user(id, who, now))
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        pass!(self, "users_at", self.store.users_at(channel, addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        pass!(self, "question", self.store.question(run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        pass!(self, "hold", self.store.hold(node, channels))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -217,6 +217,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let (kind, data) = work.what_happened(change, &writes);
     writes.entries.push(work.entry(kind, by, about.as_ref().map(|occurrence| occurrence.id.run), data));
+    writes.seen.extend(by.came.seen.clone());
+    writes.place.clone_from(&by.came.place);
     Ok((about, writes))
 }
 
@@ -571,7 +573,6 @@ impl Work {
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
         self.response = Some(Response {
             occurrence: occurrence.id,
             kind,
@@ -579,7 +580,7 @@ impl Work {
             actor: by.who.name().to_owned(),
             until,
             snooze_minutes: until.map(|until| minutes_between(self.now, until)),
-            user: Some(user),
+            user: by.answers_as(&self.reminder.user),
             said: by.said.clone(),
         });
     }

@@ -15,6 +15,7 @@ use punctual_core::store::{Beat, Follows, Pulse, Shared, StoreError};
 
 use super::Peers;
 use crate::dispatch::Dispatcher;
+use crate::inbound::hold::Holds;
 use crate::instant::plus;
 use crate::node::{Node, lock};
 use crate::settings::Settings;
@@ -38,6 +39,7 @@ const TIMER_AHEAD_MIN: SignedDuration = SignedDuration::from_secs(30);
 /// Says once a second that this node lives.
 pub(crate) struct Heartbeat {
     pub(crate) node: Node,
+    pub(crate) holds: Arc<Holds>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) dispatcher: Arc<Dispatcher>,
@@ -116,7 +118,7 @@ impl Heartbeat {
     /// Tells the store that this node lives. None where no other node can be.
     async fn ask(&self, echo: Option<String>) -> Result<Option<Answer>, StoreError> {
         let Self { node, peers, timer, .. } = self;
-        let before = node.now();
+        let (before, begun_at) = (node.now(), node.clock.run_for());
         let until = plus(before, TIMER_AHEAD);
         let reads_on = peers.is_shared() && timer.knows_until().is_some_and(|at| at < plus(before, TIMER_AHEAD_MIN));
         if reads_on {
@@ -137,17 +139,21 @@ impl Heartbeat {
             }
         })?;
         let after = node.now();
-        Ok(pulse.map(|pulse| Answer { ahead: Ahead::seen(before, after, pulse.now), pulse, until, reads_on, is_followed }))
+        Ok(pulse.map(|pulse| {
+            let ahead = Ahead::seen(before, after, pulse.now);
+            Answer { pulse, ahead, begun_at, until, reads_on, is_followed }
+        }))
     }
 
     /// Sets the clock, and does what the answer asks for.
     fn heed(&self, answer: Answer, by: SignedDuration) {
         let Self { node, peers, timer, .. } = self;
-        let Answer { pulse, until, reads_on, is_followed, .. } = answer;
+        let Answer { pulse, begun_at, until, reads_on, is_followed, .. } = answer;
         correct(&*node.clock, by);
         let now = node.now();
         node.health.answered();
         self.has_told_follows.store(is_followed, Ordering::Release);
+        self.holds.pulse(&pulse.nodes, begun_at);
         let is_new = peers.heed(&pulse);
         // Whoever has the first shard places for all.
         node.journal.heed(&pulse, pulse.shards.contains(0));
@@ -170,6 +176,8 @@ impl Heartbeat {
 struct Answer {
     pulse: Pulse,
     ahead: Ahead,
+    /// When the store was asked, as long as the clock had run then.
+    begun_at: Duration,
     /// How far ahead the timer is to know everything.
     until: Timestamp,
     /// The timer reads on: it knew too little.

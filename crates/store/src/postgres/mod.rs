@@ -21,6 +21,7 @@ mod fault;
 mod foreign;
 mod functions;
 mod imported;
+mod inbound;
 mod journal;
 mod keep;
 mod lease;
@@ -63,9 +64,9 @@ use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Settled,
+    Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -397,6 +398,19 @@ impl Store for PostgresStore {
 
     async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         write!(self, Normal, db => person::delete_user(&db, self.own(), id, &who, now))
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        read!(self, db => inbound::users_at(&db, channel, &addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        read!(self, db => inbound::question(&db, run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        // Who has one already takes nothing anew.
+        read!(self, Urgent, db => inbound::hold(&db, node, &channels))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

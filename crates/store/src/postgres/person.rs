@@ -62,6 +62,7 @@ pub(super) async fn delete_user(
         db.rollback().await?;
         return Ok(None);
     }
+    keep::delete(db, "delete from punctual.user_address where user_id = $1", id).await?;
     let entry = entry(id, &Before::Unreadable, None, who.clone(), now);
     changed(db, own, id, Difference::REMOVED, entry, now).await.map(Some)
 }
