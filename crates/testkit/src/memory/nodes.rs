@@ -47,7 +47,7 @@ impl Tables {
     pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<Held> {
         let now = self.now;
         let nodes = &self.nodes;
-        let lives = |name: &str| nodes.get(name).is_some_and(|(seen_at, _)| now.duration_since(*seen_at) < LIVES_FOR);
+        let lives = |name: &str| nodes.get(name).is_some_and(|(seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
         for channel in channels.into_iter().filter(|_| lives(node)) {
             let new = Held { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
             let held = self.inbound.entry(channel).or_insert(new);
