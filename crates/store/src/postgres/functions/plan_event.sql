@@ -126,11 +126,11 @@ begin
         is distinct from (v.name, v.message, v.schedule, v.timezone, v.priority, v.route, v.ack_timeout, v.ack_prompt,
           v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.only_to, v.metadata)
       returning t.id, t.user_id
-    ), w as (insert into punctual.journal_write (n) select count(*) from differing having count(*) > 0 returning write)
+    ), header as (insert into punctual.journal_write (n) select count(*) from differing having count(*) > 0 returning write)
     insert into punctual.journal (write, item, at, kind, reminder_id, run, user_id, actor, via, data)
-      select w.write, row_number() over (order by d.id) - 1, now, 'reminder.changed', d.id, 1, d.user_id, punctual.actor(), 'sql',
+      select header.write, row_number() over (order by d.id) - 1, now, 'reminder.changed', d.id, 1, d.user_id, punctual.actor(), 'sql',
         '{"did":"update"}'
-      from w, differing d;
+      from header, differing d;
     get diagnostics n_differing = row_count;
     update punctual.event_reminder l set due_at = v.due_at
       from unnest(array_fill(e.key, array[cardinality(changed)]), changed_before, changed_users, changed_due)
@@ -145,11 +145,11 @@ begin
         set due_at = excluded.due_at, reminder_id = excluded.reminder_id;
   end if;
   if cardinality(dropped) + n_differing + cardinality(made) > 0 then
-    with w as (insert into punctual.journal_write (n) values (1) returning write)
+    with header as (insert into punctual.journal_write (n) values (1) returning write)
     insert into punctual.journal (write, item, at, kind, actor, via, data)
-      select w.write, 0, now, 'event.planned', punctual.actor(), 'sql', json_build_object('key', e.key,
+      select header.write, 0, now, 'event.planned', punctual.actor(), 'sql', json_build_object('key', e.key,
         'starts_at', punctual.instant_text(e.starts_at), 'planned', cardinality(changed) + cardinality(made))::text
-      from w;
+      from header;
   end if;
   return cardinality(changed) + cardinality(made);
 end $$;
