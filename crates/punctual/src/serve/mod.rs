@@ -93,6 +93,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     }
 
     let local_key = Secret::new(http::new_key(&**engine.random()));
+    let (stop, stopping) = watch::channel(false);
     let app = http::App::new(http::Parts {
         engine: engine.clone(),
         zone: config.timezone.clone(),
@@ -104,11 +105,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         links,
         local_links: local_links.clone(),
         shadow,
+        stopping: stopping.clone(),
     });
     let place = place::Place::announce(&config.data_dir, &url, &local_key)?;
     say_ready(address, &config, &engine.settings().node, local_links.as_ref());
 
-    let (stop, stopping) = watch::channel(false);
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
     let router = http::router(app);
     let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
