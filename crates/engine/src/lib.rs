@@ -34,6 +34,9 @@ mod outage;
 /// Other nodes on the same store.
 mod peers;
 
+/// Telling applications what happened.
+mod subscriptions;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -70,4 +73,5 @@ pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
+pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};

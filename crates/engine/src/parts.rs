@@ -26,6 +26,7 @@ use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
+use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
@@ -154,7 +155,7 @@ impl Engine {
             holding: holding.map(|(name, _)| name.clone()).collect(),
         };
         let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
-        let tasks: Vec<BoxFuture<()>> = vec![
+        let mut tasks: Vec<BoxFuture<()>> = vec![
             Box::pin(settler.run()),
             Box::pin(dispatcher.clone().run()),
             Box::pin(claimer.run()),
@@ -170,6 +171,15 @@ impl Engine {
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),
         ];
+        for subscription in node.settings.subscriptions.clone() {
+            let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
+                let (name, channel) = (&subscription.name, &subscription.to.channel);
+                tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
+                continue;
+            };
+            let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
+            tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
         let changer = Changer {
             node: node.clone(),
             timer: timer.clone(),

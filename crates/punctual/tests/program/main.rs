@@ -39,5 +39,6 @@ mod shadow;
 mod shared;
 mod sql;
 mod stream;
+mod subscriptions;
 mod timers;
 mod zones;
