@@ -361,7 +361,8 @@ impl Work {
         if until.duration_since(self.now) > SNOOZE_MAX {
             return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
         }
-        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
+        let recently =
+            |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
         let (now, only_run) = (self.now, self.only_run);
         let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
         let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
