@@ -20,6 +20,7 @@ use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
+use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -98,6 +99,7 @@ impl Engine {
             store,
             health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
             log: Arc::new(Log::new(clock.clone(), runtime.clone())),
+            journal: Arc::new(Journal::new()),
             metrics: Arc::default(),
             stop: Stop::new(),
             clock,
@@ -131,6 +133,7 @@ impl Engine {
             timer: timer.clone(),
             dispatcher: dispatcher.clone(),
             random: random.clone(),
+            has_told_follows: false.into(),
         });
         let listener = Arc::new(Listener {
             node: node.clone(),
@@ -206,6 +209,8 @@ impl Engine {
             Box::pin(alarm::fill(node.clone(), alarms.clone())),
             Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
             Box::pin(leases.clone().run()),
+            Box::pin(journal::place(node.clone())),
+            Box::pin(journal::tail(node.clone())),
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),

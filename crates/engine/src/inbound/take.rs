@@ -9,6 +9,7 @@ use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Became, Inbound, NAME_CHARS_MAX, NotNow, NotTaken, Reaction, Sender, What};
 use punctual_core::clock::Random;
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Who;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::phrase::Lang;
 use punctual_core::reach::route;
@@ -164,7 +165,8 @@ impl Taker {
             place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
         };
         let said = Said { text: None, channel: Some(channel.to_owned()), name: name_of(sender) };
-        let by = By { answerer, said, came, ..By::new(format!("channel:{channel}"), now) };
+        let who = Who::from(format!("channel:{channel}").as_str()).via("inbound");
+        let by = By { answerer, said, came, ..By::new(who, now) };
         let id = pressed.occurrence;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
             Ok(_) => Press::Answered,

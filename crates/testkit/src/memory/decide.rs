@@ -105,16 +105,17 @@ impl Tables {
     }
 
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.
-    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>) -> Done<Vec<Timestamp>> {
+    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>, who: Who) -> Done<Vec<Timestamp>> {
         let before = self.users.remove(id).map_or(Before::Unknown, |before| Before::Known(Box::new(before)));
         let difference = user.as_ref().map_or(Difference::REMOVED, |user| Difference::between(&before, user));
+        let entry = entry(id, &before, user.as_ref(), who, now);
         self.users.extend(user.map(|user| (user.id.clone(), user)));
         let theirs = self.reminders.values().map(|(reminder, _)| reminder).filter(|reminder| reminder.user == id);
         let open = theirs.flat_map(|reminder| {
             let (ack_timeout, only) = (reminder.ack.as_ref().map(|ack| ack.timeout), reminder.only);
             self.open(reminder.id).map(move |run| OpenRun { occurrence: run.clone(), ack_timeout, only })
         });
-        let writes = person_changed(open.collect(), id, difference, now);
+        let writes = person_changed(open.collect(), id, difference, entry, now);
         let wakes = writes.wakes().collect();
         self.write(writes)?;
         Ok(wakes)
