@@ -186,6 +186,8 @@ impl Engine {
             changer: changer.clone(),
             editor: editor.clone(),
             standings: standings.clone(),
+            timer: timer.clone(),
+            random: random.clone(),
             runtime: runtime.clone(),
         });
         let holder = Arc::new(Holder {
