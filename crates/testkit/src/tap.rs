@@ -16,8 +16,8 @@ use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Report, Reported, Settled,
-    Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Report, Reported,
+    Settled, Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 

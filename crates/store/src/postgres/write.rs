@@ -29,8 +29,8 @@ use super::settle::n_open;
 use super::tell::tell;
 use super::{alert, answered, inbound};
 use crate::columns::{
-    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE,
-    Table, Value,
+    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED,
+    RESPONSE, Table, Value,
 };
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for

@@ -43,8 +43,8 @@ use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, ReminderQuery, ReminderView, Report, Reported, Settled, Settlement,
-    Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, ReminderQuery, ReminderView, Report, Reported,
+    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;

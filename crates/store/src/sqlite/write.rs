@@ -15,7 +15,8 @@ use super::settle::n_open;
 use super::values::for_rows;
 use super::{answered, inbound, read};
 use crate::columns::{
-    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table, Value,
+    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
+    Value,
 };
 
 impl ToSql for Value<'_> {
