@@ -147,6 +147,13 @@ pub(crate) fn form(pairs: &[(&str, &str)]) -> String {
     url.query().unwrap_or_default().to_owned()
 }
 
+/// The pairs of a form.
+pub(crate) fn pairs(form: &[u8]) -> Vec<(String, String)> {
+    let Ok(form) = std::str::from_utf8(form) else { return Vec::new() };
+    let url = Url::parse(&format!("form:?{form}"));
+    url.map(|url| url.query_pairs().into_owned().collect()).unwrap_or_default()
+}
+
 /// Refuses a secret that no header can carry, such as one with a line break in it.
 pub(crate) fn check_header(name: &str, token: &Token) -> Result<(), Invalid> {
     let is_right = !token.expose().contains(char::is_whitespace) && HeaderValue::from_str(token.expose()).is_ok();

@@ -43,6 +43,8 @@ pub struct Texts {
     pub being_sent: &'static str,
     /// To a person who answers before anybody was asked.
     pub not_due: &'static str,
+    /// To a person whose answer could not be recorded.
+    pub try_again: &'static str,
 }
 
 /// The words of `lang`.
@@ -68,6 +70,7 @@ pub fn texts(lang: Lang) -> &'static Texts {
             no_snooze: "This reminder cannot be put off.",
             being_sent: "It is being sent right now. Please try again in a moment.",
             not_due: "It is not due yet.",
+            try_again: "That did not work. Please try again in a moment.",
         },
         Lang::De => &Texts {
             reminder: "Erinnerung",
@@ -89,6 +92,7 @@ pub fn texts(lang: Lang) -> &'static Texts {
             no_snooze: "Diese Erinnerung lässt sich nicht verschieben.",
             being_sent: "Sie wird gerade gesendet. Bitte gleich noch einmal versuchen.",
             not_due: "Sie ist noch nicht fällig.",
+            try_again: "Das hat nicht geklappt. Bitte gleich noch einmal versuchen.",
         },
         Lang::Hr | Lang::Bs => &Texts {
             reminder: "Podsjetnik",
@@ -110,6 +114,7 @@ pub fn texts(lang: Lang) -> &'static Texts {
             no_snooze: "Ovaj podsjetnik se ne može odgoditi.",
             being_sent: "Upravo se šalje. Pokušaj opet za trenutak.",
             not_due: "Još nije vrijeme.",
+            try_again: "Nije uspjelo. Pokušaj opet za trenutak.",
         },
         Lang::Sr => &Texts {
             reminder: "Podsetnik",
@@ -131,6 +136,7 @@ pub fn texts(lang: Lang) -> &'static Texts {
             no_snooze: "Ovaj podsetnik se ne može odložiti.",
             being_sent: "Upravo se šalje. Pokušaj ponovo za trenutak.",
             not_due: "Još nije vreme.",
+            try_again: "Nije uspelo. Pokušaj ponovo za trenutak.",
         },
         Lang::SrCyrl => &Texts {
             reminder: "Подсетник",
@@ -152,6 +158,7 @@ pub fn texts(lang: Lang) -> &'static Texts {
             no_snooze: "Овај подсетник се не може одложити.",
             being_sent: "Управо се шаље. Покушај поново за тренутак.",
             not_due: "Још није време.",
+            try_again: "Није успело. Покушај поново за тренутак.",
         },
     }
 }

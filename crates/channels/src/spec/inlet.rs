@@ -1,8 +1,8 @@
 //! Stands where the engine would: writes down what a channel hands over, and reacts as it was told.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use punctual_core::channel::receive::{Inbound, Inlet, NotTaken, Reaction};

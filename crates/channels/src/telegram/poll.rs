@@ -40,6 +40,7 @@ impl Telegram {
         let mut beside = Beside::new();
         // The first question is answered at once, so that a token that is not accepted shows.
         let mut held_for = Duration::ZERO;
+        let mut is_removed = false;
         loop {
             let mut body = json!({"timeout": held_for.as_secs(), "limit": 100, "allowed_updates": KINDS});
             if let Some(offset) = offset {
@@ -53,8 +54,12 @@ impl Telegram {
             let updates = match self.updates(&answer) {
                 Ok(updates) => updates,
                 Err(Polled::Ended(ended)) => return ended,
+                Err(Polled::Webhook) if is_removed => return Ended::Broken("the bot's webhook comes back".into()),
                 Err(Polled::Webhook) => match self.remove_own_webhook().await {
-                    Ok(()) => continue,
+                    Ok(()) => {
+                        is_removed = true;
+                        continue;
+                    }
                     Err(ended) => return ended,
                 },
             };
@@ -104,7 +109,8 @@ impl Telegram {
             return Err(Polled::Ended(match n_conflicts < CONFLICTS_MAX {
                 true => Ended::Replaced,
                 false => Ended::Refused(
-                    "another program polls this bot, too; give punctual a bot of its own, or set receive = \"off\"".into(),
+                    "another program polls this bot, too; give punctual a bot of its own, or set receive = \"off\""
+                        .into(),
                 ),
             }));
         }

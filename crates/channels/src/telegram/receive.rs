@@ -111,7 +111,8 @@ pub(super) fn number(update: &Value) -> Option<i64> {
 
 /// What an update says to us; none where it says nothing, such as a picture or another program's button.
 pub(super) fn read(update: &Value) -> Result<Option<Inbound>, String> {
-    let update = Update::deserialize(update).map_err(|error| format!("Telegram sent an update that is none: {error}"))?;
+    let update =
+        Update::deserialize(update).map_err(|error| format!("Telegram sent an update that is none: {error}"))?;
     Ok(match (update.callback_query, update.message) {
         (Some(query), _) => press(query),
         (None, Some(message)) => words(message),
@@ -141,8 +142,7 @@ fn words(message: Written) -> Option<Inbound> {
     let from = sender(&from, Some((&message.chat, message.message_thread_id)));
     let mut inbound = Inbound::new(What::Words { text, reply_to, about }, Some(from));
     inbound.id = Some(EventId { id: format!("message {chat}/{}", message.message_id), remember_for: REMEMBER_FOR });
-    inbound.handle =
-        back(&Back::Chat { chat, thread: message.message_thread_id, message: message.message_id });
+    inbound.handle = back(&Back::Chat { chat, thread: message.message_thread_id, message: message.message_id });
     Some(inbound)
 }
 

@@ -91,10 +91,7 @@ async fn a_press_is_handed_over_answered_and_confirmed() {
                     is_group: false,
                     name: "Ana".into()
                 }),
-                id: Some(EventId {
-                    id: format!("query {query}"),
-                    remember_for: Duration::from_secs(25 * 3600)
-                }),
+                id: Some(EventId { id: format!("query {query}"), remember_for: Duration::from_secs(25 * 3600) }),
                 place: Some("2".into()),
                 at: None,
                 handle: punctual_core::channel::receive::Handle(format!(r#"{{"Query":"{query}"}}"#)),
@@ -287,8 +284,7 @@ async fn a_webhook_with_the_secret_is_read_and_answered_in_its_reply() {
     let (shown, message) = asked(&server, &telegram, ANA.id).await;
     server.press(&shown, "In 10 minutes", ANA);
     let request = signed::telegram(&webhook.secret, &server.updates()[0]);
-    let headers: Vec<(&str, &[u8])> =
-        request.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+    let headers: Vec<(&str, &[u8])> = request.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
     let [inbound] = telegram.read(&call(&headers, &request.body), Timestamp::UNIX_EPOCH).unwrap().try_into().unwrap();
     let pressed = Pressed { verb: Verb::Snooze, occurrence: message.occurrence };
     assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("5/{}", shown.id)) });
@@ -296,7 +292,10 @@ async fn a_webhook_with_the_secret_is_read_and_answered_in_its_reply() {
     let reply = telegram.reply(&[(inbound.clone(), Reaction::NotYours { language: Lang::De })]);
     let body: Value = serde_json::from_str(&reply.body).unwrap();
     assert_eq!((reply.status, body["method"].as_str()), (200, Some("answerCallbackQuery")));
-    assert_eq!((&body["text"], &body["show_alert"]), (&json!("Diese Erinnerung ist für jemand anderen."), &json!(true)));
+    assert_eq!(
+        (&body["text"], &body["show_alert"]),
+        (&json!("Diese Erinnerung ist für jemand anderen."), &json!(true))
+    );
     let mut said = body;
     said.as_object_mut().unwrap().remove("method");
     facts().check("answerCallbackQuery", &said);

@@ -4,9 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::channel::SendError;
 use punctual_core::channel::Whom;
-use punctual_core::channel::receive::{
-    Call, Ended, Inbound, Inlet, NotRead, Place, Reaction, Receive, Reply, Way,
-};
+use punctual_core::channel::receive::{Call, Ended, Inbound, Inlet, NotRead, Place, Reaction, Receive, Reply, Way};
 use serde_json::Value;
 
 use super::answer::{self, Said};
@@ -45,11 +43,6 @@ impl Receive for Telegram {
         body["method"] = method.into();
         Reply::json(&body)
     }
-
-    async fn tell(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
-        let Some((method, body)) = receive::telling(inbound, reaction, self.clock.now()) else { return Ok(()) };
-        self.call(method, &body).await
-    }
 }
 
 impl Telegram {
@@ -68,7 +61,8 @@ impl Telegram {
 
     /// Tells a person what was made of their answer. It is recorded whether they are told or not.
     pub(super) async fn tell_quietly(&self, inbound: Inbound, reaction: Reaction) {
-        if let Err(error) = self.tell(&inbound, &reaction).await {
+        let Some((method, body)) = receive::telling(&inbound, &reaction, self.clock.now()) else { return };
+        if let Err(error) = self.call(method, &body).await {
             // Such as a press whose notice comes too late, because the server was down when it was made.
             tracing::debug!("Telegram did not take what a person was to be told: {error}");
         }
