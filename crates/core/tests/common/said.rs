@@ -56,7 +56,10 @@ pub(crate) fn settled(settled: &Settled, writes: &Writes) -> Vec<String> {
 pub(crate) fn written(writes: &Writes) -> Vec<String> {
     let Writes {
         now: _,
+        recalls,
         answered,
+        seen,
+        place,
         created,
         reminders,
         moved,
@@ -74,6 +77,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         moments,
     } = writes;
     let mut lines: Vec<String> = answered.iter().map(|(key, _)| format!("answer under {key}")).collect();
+    lines.extend(seen.iter().map(|seen| format!("seen on {} until {}", seen.channel, second(seen.until))));
+    lines.extend(
+        place.iter().map(|place| format!("{} was read to {} under {}", place.channel, place.text, place.lease)),
+    );
     lines.extend(
         created.iter().map(|new| format!("create for {}, due {}", new.reminder.user, second(new.first_due_at))),
     );
@@ -93,6 +100,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(moved.iter().map(progress));
     lines.extend(uncounted.iter().map(|moved| format!("completed unless a run is open{}", of_other(moved))));
     lines.extend(audit.iter().map(deed));
+    lines.extend(recalls.iter().map(|id| format!("recall what nodes have of reminder {}", id.as_bytes()[15])));
     lines.extend(moments.iter().map(|(_, at)| format!("look at {}", second(*at))));
     lines
 }

@@ -45,7 +45,9 @@ mod server;
 /// What narrows a call down.
 mod query;
 
-pub(crate) use channel::{Channel, Channels, DeadAddress, DeadAddresses, Gate, Revive, Revived, Test, Tested};
+pub(crate) use channel::{
+    Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
+};
 pub(crate) use either::{AddressInput, MisfireInput, Span};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,

@@ -20,6 +20,7 @@ mod fault;
 mod foreign;
 mod functions;
 mod imported;
+mod inbound;
 mod keep;
 mod lease;
 mod listen;
@@ -60,8 +61,8 @@ use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    DeadAddress, Ears, Held, Imported, ImportedQuery, Pulse, Question, ReminderQuery, ReminderView, Settled,
+    Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -352,6 +353,19 @@ impl Store for PostgresStore {
         write!(self, Normal, db => person::delete_user(&db, self.own(), id, now))
     }
 
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        read!(self, db => inbound::users_at(&db, channel, &addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        read!(self, db => inbound::question(&db, run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        // Who has one already takes nothing anew.
+        read!(self, Urgent, db => inbound::hold(&db, node, &channels))
+    }
+
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {
         read!(self, db => dead::dead_addresses(&db, after.as_ref(), limit))
     }
@@ -418,7 +432,7 @@ impl Store for PostgresStore {
     }
 
     async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
-        read!(self, db => node::recall(&db, reminder))
+        read!(self, db => node::recall(&db, &[reminder]))
     }
 
     async fn recalled(&self) -> Result<Vec<ReminderId>, StoreError> {

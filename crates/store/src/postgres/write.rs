@@ -20,12 +20,13 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
+use super::node::recall;
 use super::pipeline::{Statement, all, both};
 use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
 use super::tell::tell;
-use super::{alert, answered};
+use super::{alert, answered, inbound};
 use crate::columns::{
     ATTEMPT, AUDIT, Column, DEAD_ADDRESS, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE,
     Table, Value,
@@ -63,6 +64,12 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     if !writes.answered.is_empty() {
         pipeline.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
     }
+    if !writes.seen.is_empty() {
+        pipeline.push(Box::pin(inbound::see(db, &writes.seen)));
+    }
+    if let Some(place) = &writes.place {
+        pipeline.push(Box::pin(inbound::move_place(db, place, writes.now)));
+    }
     let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
     occurrences.sort_unstable_by_key(|occurrence| occurrence.id);
     put(&mut pipeline, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);
@@ -85,6 +92,9 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     put(&mut pipeline, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
     put(&mut pipeline, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
     put(&mut pipeline, db, &INSERT_AUDIT, &AUDIT, writes.audit.iter().collect());
+    if !writes.recalls.is_empty() {
+        pipeline.push(Box::pin(recall(db, &writes.recalls)));
+    }
     if !writes.moments.is_empty() {
         pipeline.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
     }

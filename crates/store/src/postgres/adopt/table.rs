@@ -159,6 +159,7 @@ pub(super) const RESPONSE: Table = Table {
         same("user_id", Text),
         same("text", Text),
         same("channel", Text),
+        same("name", Text),
     ],
 };
 
@@ -230,6 +231,14 @@ pub(super) const ANSWERED: Table = Table {
     columns: &[same("key", Text), same("request", Bytes), same("status", Small), same("body", Text), same("at", At)],
 };
 
+pub(super) const SEEN: Table = Table {
+    name: "seen",
+    into: "seen",
+    from: "seen",
+    key: "channel || char(1) || hex(id)",
+    columns: &[same("channel", Text), same("id", Bytes), same("until", At)],
+};
+
 impl Table {
     fn expressions(&self) -> String {
         self.columns.iter().map(|column| column.from).collect::<Vec<_>>().join(", ")
@@ -274,7 +283,9 @@ mod tests {
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
             .unwrap();
         let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        for name in tables.iter().filter(|name| !["probe", "commits"].contains(&name.as_str())) {
+        // Addresses are made from the users; connections to platforms are opened anew.
+        let not_copied = ["probe", "commits", "user_address", "inbound"];
+        for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str())) {
             let table = super::super::TABLES.into_iter().find(|table| table.name == name);
             let table = table.unwrap_or_else(|| panic!("{name} is not copied"));
             let mut columns = Vec::new();
