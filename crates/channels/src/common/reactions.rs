@@ -32,9 +32,10 @@ pub(crate) fn said(reaction: &Reaction, now: Timestamp) -> Option<Said<'_>> {
         Reaction::Already { state, language, .. } => {
             let texts = texts(*language);
             no(match state {
-                StateKind::Cancelled => texts.already_cancelled,
-                StateKind::Unanswered | StateKind::Failed | StateKind::Missed => texts.already_over,
-                _ => texts.already_answered,
+                Some(StateKind::Cancelled) => texts.already_cancelled,
+                // A run that is not there any more was forgotten after its end.
+                None | Some(StateKind::Unanswered | StateKind::Failed | StateKind::Missed) => texts.already_over,
+                Some(_) => texts.already_answered,
             })
         }
         Reaction::NotYours { language } => no(texts(*language).not_yours),
@@ -91,7 +92,7 @@ mod tests {
             let mut all: Vec<Reaction> =
                 verbs.map(|verb| Reaction::Answered { verb, until: None, edit: None, language }).collect();
             for state in [StateKind::Completed, StateKind::Cancelled, StateKind::Unanswered] {
-                all.push(Reaction::Already { state, edit: None, language });
+                all.push(Reaction::Already { state: Some(state), edit: None, language });
             }
             all.push(Reaction::NotYours { language });
             for why in [NotNow::SnoozeNotAllowed, NotNow::BeingSent, NotNow::NotAsked] {

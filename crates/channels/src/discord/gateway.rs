@@ -142,14 +142,13 @@ impl Discord {
                 tracing::warn!("Discord sent an event that is none; it is passed over");
                 continue;
             };
-            match event.op {
-                0 => {
-                    if queue.try_send(event).is_err() {
-                        return Ended::Broken("Discord sends faster than answers are recorded".into());
-                    }
-                }
+            let (op, is_gone) = (event.op, event.d == Value::Bool(false));
+            if op == 0 && queue.try_send(event).is_err() {
+                return Ended::Broken("Discord sends faster than answers are recorded".into());
+            }
+            match op {
                 // The session is gone.
-                9 if event.d == Value::Bool(false) => {
+                9 if is_gone => {
                     self.gateway.set(None, self.clock.now());
                     return Ended::Broken("Discord has forgotten the session".into());
                 }

@@ -35,6 +35,8 @@ const TAKING_MAX: usize = 32;
 const WAIT: Duration = Duration::from_secs(30);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+/// A socket that is being opened.
+type Opening<'a> = Pin<Box<dyn Future<Output = Result<Socket, Ended>> + Send + 'a>>;
 /// What came over which socket; none at its end.
 type Heard = (u64, Option<Message>);
 
@@ -72,7 +74,7 @@ impl Slack {
         sockets.add(self.open().await?, self.clock.run_for());
         let mut taking = FuturesUnordered::new();
         let mut telling = FuturesUnordered::new();
-        let mut next: Option<Pin<Box<dyn Future<Output = Result<Socket, Ended>> + Send + '_>>> = None;
+        let mut next: Option<Opening<'_>> = None;
         let mut ping = self.clock.pause(PING_EVERY);
         loop {
             tokio::select! {

@@ -129,6 +129,9 @@ impl Heartbeat {
                 timer.reset();
             }
         })?;
+        if let Some(pulse) = &pulse {
+            self.holds.pulse(&pulse.nodes, begun_at);
+        }
         Ok(pulse.map(|pulse| Answer { ahead: Ahead::seen(before, node.now(), pulse.now), pulse, until, reads_on }))
     }
 
@@ -139,7 +142,6 @@ impl Heartbeat {
         correct(&*node.clock, by);
         let now = node.now();
         node.health.answered();
-        self.holds.pulse(&pulse.nodes, begun_at);
         let is_new = peers.heed(&pulse);
         peers.compare(&node.settings.shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);

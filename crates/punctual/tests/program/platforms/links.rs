@@ -31,10 +31,9 @@ async fn an_answer_by_link_is_shown_by_the_messages_elsewhere() {
     assert_eq!(answers(&server, &id).await.len(), 1);
     let second = soon(server.client.post(&url).header("accept", "application/json").send()).await.unwrap();
     assert_eq!(second.status().as_u16(), 410, "it was answered");
-    let now = until_some("the message shows it", async || {
-        telegram.messages(5).pop().filter(|message| message.n_edits > 0)
-    })
-    .await;
+    let now =
+        until_some("the message shows it", async || telegram.messages(5).pop().filter(|message| message.n_edits > 0))
+            .await;
     assert!(now.text.contains("✓ Done") && now.buttons.is_empty(), "{now:?}");
     assert_eq!(telegram.polls().0, 0, "nobody polls where `receive` is off");
     let listed = server.get("/v1/channels").await;

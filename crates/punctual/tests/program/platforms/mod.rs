@@ -52,10 +52,8 @@ async fn receives(server: &Server) -> Value {
 
 /// Waits until the channel's connection is open.
 async fn connected(server: &Server) {
-    until_some("the channel is connected", async || {
-        (receives(server).await["state"] == "connected").then_some(())
-    })
-    .await;
+    until_some("the channel is connected", async || (receives(server).await["state"] == "connected").then_some(()))
+        .await;
 }
 
 /// A request of a platform; returns status and body.

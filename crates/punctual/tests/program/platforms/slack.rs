@@ -53,7 +53,10 @@ async fn a_stranger_is_told_no() {
     let shown = slack.messages("D0123456789").pop().unwrap();
     let press = slack.press(&shown, "Done", BOB);
     let told = until_some("bob is told", async || slack.told(&press).pop()).await;
-    assert_eq!((&told["response_type"], &told["text"]), (&"ephemeral".into(), &"This reminder is for somebody else.".into()));
+    assert_eq!(
+        (&told["response_type"], &told["text"]),
+        (&"ephemeral".into(), &"This reminder is for somebody else.".into())
+    );
     assert_eq!(run(&server, &id).await["state"], "awaiting_ack");
     assert_eq!(slack.message("D0123456789", &shown.ts).n_edits, 0);
 }
