@@ -25,6 +25,9 @@ mod settle;
 /// Keeping this node's leases.
 mod leases;
 
+/// Placing what happened, and telling those who follow it.
+pub mod journal;
+
 /// Going on after the store could not be used.
 mod outage;
 
@@ -33,6 +36,9 @@ mod peers;
 
 /// Answers from the platforms.
 mod inbound;
+
+/// Telling applications what happened.
+mod subscriptions;
 
 /// A second way to be woken: a timer outside this process.
 mod alarm;
@@ -71,4 +77,5 @@ pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
+pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};

@@ -20,6 +20,7 @@ use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
+use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -30,6 +31,7 @@ use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
+use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
@@ -98,6 +100,7 @@ impl Engine {
             store,
             health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
             log: Arc::new(Log::new(clock.clone(), runtime.clone())),
+            journal: Arc::new(Journal::new()),
             metrics: Arc::default(),
             stop: Stop::new(),
             clock,
@@ -131,6 +134,7 @@ impl Engine {
             timer: timer.clone(),
             dispatcher: dispatcher.clone(),
             random: random.clone(),
+            has_told_follows: false.into(),
         });
         let listener = Arc::new(Listener {
             node: node.clone(),
@@ -182,6 +186,8 @@ impl Engine {
             changer: changer.clone(),
             editor: editor.clone(),
             standings: standings.clone(),
+            timer: timer.clone(),
+            random: random.clone(),
             runtime: runtime.clone(),
         });
         let holder = Arc::new(Holder {
@@ -194,7 +200,7 @@ impl Engine {
             runtime: runtime.clone(),
             random: random.clone(),
         });
-        let tasks: Vec<BoxFuture<()>> = vec![
+        let mut tasks: Vec<BoxFuture<()>> = vec![
             Box::pin(settler.run()),
             Box::pin(dispatcher.clone().run()),
             Box::pin(claimer.run()),
@@ -204,11 +210,22 @@ impl Engine {
             Box::pin(alarm::fill(node.clone(), alarms.clone())),
             Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
             Box::pin(leases.clone().run()),
+            Box::pin(journal::place(node.clone())),
+            Box::pin(journal::tail(node.clone())),
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        for subscription in node.settings.subscriptions.clone() {
+            let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
+                let (name, channel) = (&subscription.name, &subscription.to.channel);
+                tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
+                continue;
+            };
+            let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
+            tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
             node,

@@ -12,6 +12,9 @@ pub(crate) mod change;
 /// Changing the people reminders are for.
 mod user;
 
+/// Making and removing keys.
+mod key;
+
 /// Taking a dead address to be alive again.
 mod revive;
 
