@@ -31,6 +31,7 @@ use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
+use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
@@ -199,7 +200,7 @@ impl Engine {
             runtime: runtime.clone(),
             random: random.clone(),
         });
-        let tasks: Vec<BoxFuture<()>> = vec![
+        let mut tasks: Vec<BoxFuture<()>> = vec![
             Box::pin(settler.run()),
             Box::pin(dispatcher.clone().run()),
             Box::pin(claimer.run()),
@@ -216,6 +217,15 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        for subscription in node.settings.subscriptions.clone() {
+            let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
+                let (name, channel) = (&subscription.name, &subscription.to.channel);
+                tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
+                continue;
+            };
+            let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
+            tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
             node,

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
 mod common;
+mod events;
 
 mod answer_links;
 mod answers;
@@ -19,6 +20,7 @@ mod headers;
 mod health;
 mod idempotency;
 mod import;
+mod journal;
 mod lifecycle;
 mod lists;
 mod logs;
@@ -26,6 +28,7 @@ mod newer_server;
 mod openapi;
 mod people;
 mod phrases;
+mod platforms;
 mod postgres;
 mod reach;
 mod readme;
@@ -36,5 +39,7 @@ mod settings;
 mod shadow;
 mod shared;
 mod sql;
+mod stream;
+mod subscriptions;
 mod timers;
 mod zones;
