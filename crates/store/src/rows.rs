@@ -148,6 +148,11 @@ impl<'r, F: Fields> Reader<'r, F> {
         self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
     }
 
+    /// Tags, a JSON list; nothing is none.
+    pub(crate) fn tags(&mut self) -> Result<Vec<String>, StoreError> {
+        self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
+    }
+
     fn missing(&self) -> StoreError {
         impossible(format!("column {} has no value", self.next))
     }
@@ -156,9 +161,9 @@ impl<'r, F: Fields> Reader<'r, F> {
 /// The columns that [`reminder`] reads, of a table called `r`.
 pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.tags";
 /// How many those are.
-pub(crate) const N_REMINDER: usize = 23;
+pub(crate) const N_REMINDER: usize = 24;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
 /// Which of them is the priority.
@@ -178,7 +183,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let misfire = Misfire { policy: from.word()?, within: from.maybe_span()?.unwrap_or_default() };
     let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
     let metadata = Metadata::from_stored(from.owned()?);
-    let (status, created_at, updated_at) = (from.word()?, from.at()?, from.at()?);
+    let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.tags()?);
     Ok(Reminder {
         id,
         user,
@@ -197,6 +202,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         created_via,
         original_text,
         metadata,
+        tags,
         status,
         created_at,
         updated_at,

@@ -8,6 +8,9 @@ pub mod id;
 /// What a user asked for.
 pub mod reminder;
 
+/// Words by which reminders are found and silenced together.
+pub mod tag;
+
 /// Where people can be reached.
 pub mod address;
 

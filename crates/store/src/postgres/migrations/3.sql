@@ -1,0 +1,21 @@
+-- Schema version 3: people who belong together, and what they are left in peace of.
+
+alter table punctual.reminder add column tags text;  -- JSON list; null: none
+alter table punctual.event add column tags text;     -- as in punctual.reminder
+
+-- Reminders by their tags, for lists and silences. The triggers keep it in step with `reminder.tags`, whoever writes that.
+create table punctual.reminder_tag (
+  tag         text collate "C" not null,
+  reminder_id uuid not null,
+  user_id     text collate "C" not null,   -- the reminder's
+  primary key (tag, reminder_id)
+);
+create index reminder_tag_user on punctual.reminder_tag (user_id, tag, reminder_id);
+
+create function punctual.reminder_tagged() returns trigger language plpgsql as 'begin return null; end';
+create trigger reminder_tagged after insert on punctual.reminder for each row
+  when (new.tags is not null) execute function punctual.reminder_tagged();
+create trigger reminder_retagged after update of tags on punctual.reminder for each row
+  when (new.tags is distinct from old.tags) execute function punctual.reminder_tagged();
+create trigger reminder_untagged after delete on punctual.reminder for each row
+  when (old.tags is not null) execute function punctual.reminder_tagged();
