@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
 use punctual_core::decide::person::Difference;
+use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
@@ -349,6 +350,21 @@ pub(crate) fn person_of<F: Fields>(user: &str, row: &F, first: usize) -> Person 
     person(&mut Reader::new(row, first)).unwrap_or_else(|error| {
         tracing::error!(user, %error, "a user cannot be read; they are reached as if they had no zone, quiet hours or pause");
         Person::default()
+    })
+}
+
+/// The columns that [`group`] reads, of a table called `g`.
+pub(crate) const GROUP: &str = "g.name, g.mode, g.users, g.created_at, g.updated_at";
+
+/// Reads [`GROUP`].
+pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok(Group {
+        name: from.owned()?,
+        mode: from.word()?,
+        users: serde_json::from_str(from.text()?).map_err(impossible)?,
+        created_at: from.at()?,
+        updated_at: from.at()?,
     })
 }
 

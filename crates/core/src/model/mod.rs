@@ -29,5 +29,8 @@ pub mod trail;
 /// The people reminders are for, and the keys that may act for them.
 pub mod user;
 
+/// People who belong together.
+pub mod group;
+
 /// Which part of the work an occurrence belongs to, where many nodes divide it.
 pub mod shard;

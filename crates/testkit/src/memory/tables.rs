@@ -18,6 +18,7 @@ pub(super) struct Tables {
     pub(super) moments: BTreeSet<(Timestamp, OccurrenceId)>,
     pub(super) audit: Vec<AuditEntry>,
     pub(super) users: BTreeMap<String, User>,
+    pub(super) groups: BTreeMap<String, Group>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,

@@ -199,6 +199,20 @@ pub(super) const USER: Table = Table {
     ],
 };
 
+pub(super) const GROUP: Table = Table {
+    name: "user_group",
+    into: "user_group",
+    from: "user_group",
+    key: "name",
+    columns: &[
+        same("name", Text),
+        same("mode", Text),
+        same("users", Text),
+        same("created_at", At),
+        same("updated_at", At),
+    ],
+};
+
 pub(super) const DEAD_ADDRESS: Table = Table {
     name: "dead_address",
     into: "dead_address",

@@ -19,3 +19,12 @@ create trigger reminder_retagged after update of tags on punctual.reminder for e
   when (new.tags is distinct from old.tags) execute function punctual.reminder_tagged();
 create trigger reminder_untagged after delete on punctual.reminder for each row
   when (old.tags is not null) execute function punctual.reminder_tagged();
+
+-- People who belong together. Not `group`, which is a word of SQL.
+create table punctual.user_group (
+  name       text collate "C" primary key,
+  mode       text not null,                -- `in_order` or `all`
+  users      text not null,                -- JSON list, in order
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);

@@ -22,3 +22,12 @@ END;
 CREATE TRIGGER reminder_untagged AFTER DELETE ON reminder WHEN old.tags IS NOT NULL BEGIN
   DELETE FROM reminder_tag WHERE reminder_id = old.id AND tag IN (SELECT value FROM json_each(old.tags));
 END;
+
+-- People who belong together. Not `group`, which is a word of SQL.
+CREATE TABLE user_group (
+  name       TEXT PRIMARY KEY,
+  mode       TEXT NOT NULL,               -- `in_order` or `all`
+  users      TEXT NOT NULL,               -- JSON list, in order
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
