@@ -19,6 +19,8 @@ mod nodes;
 mod read;
 /// How leases end, and what that led to.
 mod settle;
+/// Silences as they are listed and ended.
+mod silence;
 
 use std::time::Duration;
 
@@ -33,6 +35,7 @@ pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun
 pub use self::nodes::{Beat, Ears, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
+pub use self::silence::{Released, SilenceQuery};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Response, Said, Trail};
@@ -41,8 +44,9 @@ use crate::alarm::NextRun;
 use crate::change::Change;
 use crate::channel::Rate;
 use crate::group::Group;
-use crate::id::{OccurrenceId, ReminderId};
+use crate::id::{OccurrenceId, ReminderId, SilenceId};
 use crate::reminder::Address;
+use crate::silence::Silence;
 use crate::user::{ApiKey, User};
 
 /// Where reminders live.
@@ -165,14 +169,28 @@ pub trait Store: Send + Sync + 'static {
     /// was none.
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
 
-    /// Writes or replaces a group.
-    async fn put_group(&self, group: Group) -> Result<(), StoreError>;
+    /// Writes or replaces a group. Runs of users who have left it are looked at again if they wait because of a silence: returns when, as
+    /// often as there are occurrences.
+    async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError>;
     /// Those of `names` that there are, in no order.
     async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError>;
     /// Groups by name, after `after`.
     async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError>;
-    /// Removes a group; returns whether there was one.
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError>;
+    /// Removes a group; its users' runs are looked at again, as in [`Store::put_group`]. `None`: there was none.
+    async fn delete_group(&self, name: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
+
+    /// Writes a new silence; returns whether there was room for it: a store keeps at most [`crate::silence::SILENCES_MAX`] that have not ended.
+    async fn put_silence(&self, silence: Silence) -> Result<bool, StoreError>;
+    /// Silences that have not ended, oldest first.
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError>;
+    /// Ends a silence. Up to [`crate::decide::silence::RELEASED_AT_ONCE`] of the runs that wait because of it, after run `after`, are looked at
+    /// again in the same transaction. It is forgotten with the last of them. `None`: there is no such silence.
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError>;
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;

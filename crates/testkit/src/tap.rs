@@ -12,13 +12,14 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
+    DeadAddress, Ears, Imported, ImportedQuery, Pulse, Released, ReminderQuery, ReminderView, Settled, Settlement, SilenceQuery, Store,
     StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
+use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
 
 /// Stands between a caller and a store. Every call passes unless a method says otherwise.
@@ -96,6 +97,11 @@ pub trait Tap: Send + Sync + 'static {
     /// As [`Store::put_user`].
     async fn put_user(&self, store: &Arc<dyn Store>, user: User) -> Result<Vec<Timestamp>, StoreError> {
         store.put_user(user).await
+    }
+
+    /// As [`Store::put_silence`].
+    async fn put_silence(&self, store: &Arc<dyn Store>, silence: Silence) -> Result<bool, StoreError> {
+        store.put_silence(silence).await
     }
 
     /// As [`Store::recalled`].
@@ -256,7 +262,7 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "delete_user", self.store.delete_user(id, now))
     }
 
-    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
+    async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {
         pass!(self, "put_group", self.store.put_group(group))
     }
 
@@ -268,8 +274,25 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "groups", self.store.groups(after, limit))
     }
 
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
-        pass!(self, "delete_group", self.store.delete_group(name))
+    async fn delete_group(&self, name: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        pass!(self, "delete_group", self.store.delete_group(name, now))
+    }
+
+    async fn put_silence(&self, silence: Silence) -> Result<bool, StoreError> {
+        pass!(self, "put_silence", self.tap.put_silence(&self.store, silence))
+    }
+
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
+        pass!(self, "silences", self.store.silences(query))
+    }
+
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        pass!(self, "end_silence", self.store.end_silence(id, after, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

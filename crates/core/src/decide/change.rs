@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::person::look_again;
 use crate::clock::later;
 use crate::invalid::Invalid;
-use crate::occurrence::{Occurrence, State, Tries};
+use crate::occurrence::{Occurrence, State, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
@@ -172,6 +173,7 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         last_ended,
         write: Vec::new(),
         readdressed: Vec::new(),
+        released: Vec::new(),
         insert: Vec::new(),
         response: None,
         only_run: None,
@@ -234,6 +236,8 @@ struct Work {
     write: Vec<Occurrence>,
     /// Runs that only have other addresses; the command is not about them.
     readdressed: Vec<Occurrence>,
+    /// Runs that wait for the end of a silence no more; the command is not about them either.
+    released: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
     /// The person's answer, if it was one.
@@ -427,6 +431,7 @@ impl Work {
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
+        let tags = self.reminder.tags.clone();
         patch.apply(&mut self.reminder);
         self.reminder.validate()?;
         if replan {
@@ -434,6 +439,9 @@ impl Work {
         }
         if before != addresses(&self.reminder) {
             self.readdress();
+        }
+        if tags != self.reminder.tags {
+            self.unsilence();
         }
         Ok(())
     }
@@ -447,6 +455,16 @@ impl Work {
             if *occurrence != before {
                 self.readdressed.push(occurrence.clone());
             }
+        }
+    }
+
+    /// Looks again at every open run that waits because of a silence: that may not be for the new tags.
+    fn unsilence(&mut self) {
+        let ack_timeout = self.reminder.ack.as_ref().map(|ack| ack.timeout);
+        for occurrence in self.open.iter_mut().filter(|o| o.state.waits_for() == Some(Why::Silenced)) {
+            look_again(occurrence, ack_timeout, self.now);
+            self.readdressed.retain(|other| other.id != occurrence.id);
+            self.released.push(occurrence.clone());
         }
     }
 
@@ -515,6 +533,9 @@ impl Work {
             writes.plan(occurrence, &self.reminder);
         }
         writes.occurrences.append(&mut self.readdressed);
+        for occurrence in std::mem::take(&mut self.released) {
+            writes.change(occurrence, shard);
+        }
         writes.responses.extend(self.response.take());
         self.course.complete();
         self.reminder.status = self.course.status;

@@ -18,6 +18,9 @@ pub mod settle;
 /// What changes for a person's open runs when the person changes.
 pub mod person;
 
+/// What changes for runs that wait when a silence is ended.
+pub mod silence;
+
 /// Which admins are told of a run of a critical reminder.
 pub mod tell;
 

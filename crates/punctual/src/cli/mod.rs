@@ -36,6 +36,7 @@ mod next;
 mod parse;
 mod serve;
 mod show;
+mod silence;
 mod update;
 mod users;
 
@@ -127,6 +128,8 @@ enum Command {
     Users(users::Args),
     /// People who belong together
     Groups(groups::Args),
+    /// Send nothing for a while: of a tag, a group or a user
+    Silence(silence::Args),
     /// The ways to reach them
     Channels(channels::Args),
     /// Keys that may use the API
@@ -221,6 +224,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
+        Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,

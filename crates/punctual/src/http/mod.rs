@@ -50,6 +50,7 @@ mod parse;
 mod reminders;
 mod sends;
 mod settings;
+mod silences;
 mod stats;
 mod users;
 
@@ -312,6 +313,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::show, users::put, users::delete))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
+        .routes(routes!(silences::list, silences::create))
+        .routes(routes!(silences::end))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::delete))
         .routes(routes!(channels::list))

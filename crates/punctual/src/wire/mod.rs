@@ -33,6 +33,9 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Stretches of time in which some reminders are not sent.
+mod silence;
+
 /// Keys of the API.
 mod key;
 
@@ -62,6 +65,7 @@ pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
+pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
 pub(crate) use word::Word;

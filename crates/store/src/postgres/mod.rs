@@ -39,6 +39,7 @@ mod session;
 mod settle;
 mod share;
 mod shared_commit;
+mod silence;
 mod stream;
 mod tell;
 mod tls;
@@ -57,14 +58,15 @@ use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::clock::Machine;
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
+    DeadAddress, Ears, Imported, ImportedQuery, Pulse, Released, ReminderQuery, ReminderView, Settled, Settlement, SilenceQuery, Store,
     StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
+use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
 
@@ -354,9 +356,8 @@ impl Store for PostgresStore {
         write!(self, Normal, db => person::delete_user(&db, self.own(), id, now))
     }
 
-    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
-        // The same twice is the same once.
-        on!(self, Normal, reads: true, db => group::put(&db, &group))
+    async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {
+        write!(self, Normal, db => group::put(&db, self.own(), &group))
     }
 
     async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
@@ -367,8 +368,26 @@ impl Store for PostgresStore {
         read!(self, db => group::groups(&db, after.as_deref(), limit))
     }
 
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
-        write!(self, Normal, db => keep::delete(&db, "delete from punctual.user_group where name = $1", name))
+    async fn delete_group(&self, name: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        write!(self, Normal, db => group::delete(&db, self.own(), name, now))
+    }
+
+    async fn put_silence(&self, silence: Silence) -> Result<bool, StoreError> {
+        // The same twice is one.
+        on!(self, Normal, reads: true, db => silence::put(&db, &silence))
+    }
+
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
+        read!(self, db => silence::silences(&db, &query))
+    }
+
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        write!(self, Normal, db => silence::end(&db, self.own(), id, after, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

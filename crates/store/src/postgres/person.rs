@@ -63,10 +63,27 @@ async fn changed(
     difference: Difference,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
-    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
-    let writes: Writes = person_changed(open, user, difference, now);
+    let writes = decided(db, user, difference, now).await?;
     both(write(db, own, &writes), db.commit()).await?;
     Ok(writes.wakes().collect())
+}
+
+/// Lets a person's open runs follow what is different about them, in a transaction that goes on.
+pub(super) async fn follow(
+    db: &Connection<'_>,
+    own: Shards,
+    user: &str,
+    difference: Difference,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, Fault> {
+    let writes = decided(db, user, difference, now).await?;
+    write(db, own, &writes).await?;
+    Ok(writes.wakes().collect())
+}
+
+async fn decided(db: &Connection<'_>, user: &str, difference: Difference, now: Timestamp) -> Result<Writes, Fault> {
+    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
+    Ok(person_changed(open, user, difference, now))
 }
 
 /// Locks and loads the open runs of a user's that wait for them, have tried an address, or are just being sent.

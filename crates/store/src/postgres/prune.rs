@@ -36,7 +36,8 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
         );
         // An entry that belongs to no reminder goes by its age.
         let tests = db.execute("delete from punctual.audit where action = 'channel.test' and at < $1", &old);
-        all3(events, tests, db.commit()).await?;
+        let silences = db.execute("delete from punctual.silence where until_at < $1", &old);
+        all4(events, tests, silences, db.commit()).await?;
         return Ok(0);
     }
     let gone = rows.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<Vec<OccurrenceId>, StoreError>>()?;

@@ -25,6 +25,7 @@ mod prune;
 mod read;
 mod row;
 mod settle;
+mod silence;
 mod values;
 mod worker;
 mod write;
@@ -36,13 +37,14 @@ use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError,
+    DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Released, Settled, Settlement, SilenceQuery, Store, StoreError,
     StoreStats, Trail, Upcoming, UpcomingQuery,
 };
+use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
 use rusqlite::Connection;
 
@@ -254,7 +256,7 @@ impl Store for SqliteStore {
         self.write(Urgency::Normal, move |db| person::delete_user(db, &id, now)).await
     }
 
-    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
+    async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {
         self.write(Urgency::Normal, move |db| group::put(db, &group)).await
     }
 
@@ -266,9 +268,26 @@ impl Store for SqliteStore {
         self.read(move |db| group::groups(db, after.as_deref(), limit)).await
     }
 
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
+    async fn delete_group(&self, name: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         let name = name.to_owned();
-        self.write(Urgency::Normal, move |db| keep::delete(db, "DELETE FROM user_group WHERE name = ?1", &name)).await
+        self.write(Urgency::Normal, move |db| group::delete(db, &name, now)).await
+    }
+
+    async fn put_silence(&self, silence: Silence) -> Result<bool, StoreError> {
+        self.write(Urgency::Normal, move |db| silence::put(db, &silence)).await
+    }
+
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
+        self.read(move |db| silence::silences(db, &query)).await
+    }
+
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        self.write(Urgency::Normal, move |db| silence::end(db, id, after, now)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -33,7 +33,12 @@ pub(super) fn delete_user(db: &Connection, id: &str, now: Timestamp) -> Result<O
 }
 
 /// Lets a person's open runs follow what is different about them.
-fn follow(db: &Connection, user: &str, difference: Difference, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
+pub(super) fn follow(
+    db: &Connection,
+    user: &str,
+    difference: Difference,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, StoreError> {
     if difference.is_none() {
         return Ok(Vec::new());
     }

@@ -50,6 +50,7 @@ pub(super) fn prune(db: &Connection, before: Timestamp, limit: usize) -> Result<
             .map_err(broken)?
             .execute([before])
             .map_err(broken)?;
+        db.prepare_cached("DELETE FROM silence WHERE until_at < ?").map_err(broken)?.execute([before]).map_err(broken)?;
     }
     Ok(n_pruned)
 }

@@ -27,7 +27,7 @@ async fn groups_are_kept_and_replaced(desk: Desk) {
     let changed = Group { mode: Mode::All, users: vec!["eve".into(), "bob".into()], updated_at: at(2), ..on_call };
     store.put_group(changed.clone()).await.expect("the store works");
     assert_eq!(named(&["on-call"]).await.expect("the store works"), [changed]);
-    assert!(store.delete_group("on-call").await.expect("the store works"));
-    assert!(!store.delete_group("on-call").await.expect("the store works"));
+    assert_eq!(store.delete_group("on-call", at(3)).await.expect("the store works"), Some(vec![]));
+    assert_eq!(store.delete_group("on-call", at(3)).await.expect("the store works"), None);
     assert_eq!(named(&["on-call"]).await.expect("the store works"), []);
 }

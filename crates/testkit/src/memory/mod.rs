@@ -22,14 +22,16 @@ use punctual_core::channel::Rate;
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
+use punctual_core::decide::silence::{SilencedRun, released};
 use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
+use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::shard::Shards;
+use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
 use punctual_core::store::*;
 use punctual_core::user::{ApiKey, Person, User};
 use punctual_core::writes::{Deed, EndedAttempt, Moved, Planned, Writes};
@@ -137,10 +139,29 @@ store! {
     fn delete_user(id: &str, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
         |t| t.users.contains_key(id).then(|| t.put_user(id, now, None)).transpose()?
     }
-    fn put_group(group: Group) -> Done<()> { |t| drop(t.groups.insert(group.name.clone(), group)) }
+    fn put_group(group: Group) -> Done<Vec<Timestamp>> { |t| t.put_group(&group.name.clone(), group.updated_at, Some(group))? }
     fn groups_of(names: Vec<String>) -> Done<Vec<Group>> { |t| names.iter().filter_map(|name| t.groups.get(name).cloned()).collect() }
     fn groups(after: Option<String>, limit: usize) -> Done<Vec<Group>> { |t| page(&t.groups, after, limit) }
-    fn delete_group(name: &str) -> Done<bool> { |t| t.groups.remove(name).is_some() }
+    fn delete_group(name: &str, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
+        |t| t.groups.contains_key(name).then(|| t.put_group(name, now, None)).transpose()?
+    }
+    fn put_silence(silence: Silence) -> Done<bool> { |t| {
+        let has_room = t.silences.values().filter(|kept| kept.until > silence.created_at).count() < SILENCES_MAX;
+        t.silences.extend(has_room.then(|| (silence.id, silence)));
+        has_room
+    } }
+    fn silences(query: SilenceQuery) -> Done<Vec<Silence>> { |t| {
+        let is_wanted = |silence: &&Silence| {
+            silence.until > query.now
+                && query.id.is_none_or(|id| silence.id == id)
+                && query.after.is_none_or(|after| silence.id > after)
+                && (query.user.is_none() || silence.user == query.user)
+        };
+        t.silences.values().filter(is_wanted).take(query.limit).cloned().collect()
+    } }
+    fn end_silence(id: SilenceId, _after: Option<OccurrenceId>, now: Timestamp) -> Done<Option<Released>> {
+        |t| t.end_silence(id, now)?
+    }
     fn dead_addresses(after: Option<Address>, limit: usize) -> Done<Vec<DeadAddress>> { |t| page(&t.dead, after, limit) }
     fn mark_dead(dead: DeadAddress) -> Done<()> { |t| {
         t.dead.entry(dead.address.clone()).or_insert(dead);

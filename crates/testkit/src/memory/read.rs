@@ -95,6 +95,7 @@ impl Tables {
         }
         if ended.is_empty() {
             self.audit.retain(|entry| entry.action != CHANNEL_TEST || entry.at >= before);
+            self.silences.retain(|_, silence| silence.until >= before);
         }
         ended.len()
     }

@@ -19,6 +19,7 @@ pub(super) struct Tables {
     pub(super) audit: Vec<AuditEntry>,
     pub(super) users: BTreeMap<String, User>,
     pub(super) groups: BTreeMap<String, Group>,
+    pub(super) silences: BTreeMap<SilenceId, Silence>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,

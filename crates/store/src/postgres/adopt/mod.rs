@@ -17,7 +17,7 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use self::column::Columns;
-use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, GROUP, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
+use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, GROUP, KEY, OCCURRENCE, REMINDER, RESPONSE, SILENCE, Table, USER};
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
@@ -31,8 +31,8 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 10] =
-    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &GROUP, &DEAD_ADDRESS, &KEY, &ANSWERED];
+const TABLES: [&Table; 11] =
+    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &GROUP, &SILENCE, &DEAD_ADDRESS, &KEY, &ANSWERED];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -60,12 +60,13 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 5] = [
+const PLAINS: [Plain; 6] = [
     Plain { table: USER.name, next: 1 },
     Plain { table: GROUP.name, next: 2 },
-    Plain { table: DEAD_ADDRESS.name, next: 3 },
-    Plain { table: KEY.name, next: 4 },
-    Plain { table: ANSWERED.name, next: 5 },
+    Plain { table: SILENCE.name, next: 3 },
+    Plain { table: DEAD_ADDRESS.name, next: 4 },
+    Plain { table: KEY.name, next: 5 },
+    Plain { table: ANSWERED.name, next: 6 },
 ];
 
 /// How many rows a table has.

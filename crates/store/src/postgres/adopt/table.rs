@@ -213,6 +213,23 @@ pub(super) const GROUP: Table = Table {
     ],
 };
 
+pub(super) const SILENCE: Table = Table {
+    name: "silence",
+    into: "silence",
+    from: "silence",
+    key: "id",
+    columns: &[
+        same("id", Uuid),
+        same("user_id", Text),
+        same("group_name", Text),
+        same("tag", Text),
+        same("from_at", At),
+        same("until_at", At),
+        same("created_at", At),
+        same("created_by", Text),
+    ],
+};
+
 pub(super) const DEAD_ADDRESS: Table = Table {
     name: "dead_address",
     into: "dead_address",

@@ -31,3 +31,18 @@ CREATE TABLE user_group (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Stretches of time in which some reminders are not sent.
+CREATE TABLE silence (
+  id         BLOB PRIMARY KEY,
+  user_id    TEXT,                        -- each of these three that is not NULL must match
+  group_name TEXT,
+  tag        TEXT,
+  from_at    INTEGER NOT NULL,
+  until_at   INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  created_by TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX silence_until ON silence (until_at);
+-- The runs that wait for the end of a silence.
+CREATE INDEX occurrence_silenced ON occurrence (reminder_id, run) WHERE waits_for = 'silenced';
