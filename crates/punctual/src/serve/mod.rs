@@ -200,7 +200,7 @@ async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
 fn server(config: &Config, url: &str, secrets: &secrets::Secrets, clock: &Arc<dyn Clock>) -> setup::Server {
     let public_url = config.public_url.clone().unwrap_or_else(|| url.to_owned());
     let links = Links::new(&public_url, secrets.link.expose().as_bytes());
-    setup::Server { clock: Arc::clone(clock), public_url: Some(public_url), links: Some(links) }
+    setup::Server { clock: Arc::clone(clock), public_url: Some(public_url), links: Some(links), door: None }
 }
 
 /// Refuses settings of channels that cannot be right, before anything is made or opened.
@@ -236,7 +236,9 @@ fn check_default(default: &Address, channels: &BTreeMap<String, Arc<dyn Channel>
 }
 
 fn channel(wanted: &ChannelConfig, server: &setup::Server) -> anyhow::Result<Arc<dyn Channel>> {
-    let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), server);
+    let door = server.links.as_ref().map(|links| links.door(&wanted.name));
+    let server = setup::Server { door, ..server.clone() };
+    let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), &server);
     made.map_err(|invalid| anyhow!("channels.{}.{invalid}", wanted.name))
 }
 
