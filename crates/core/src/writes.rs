@@ -54,6 +54,9 @@ pub struct Writes {
     pub unreadable: Vec<Unreadable>,
     /// When something must be looked at because of all this, and in which shard.
     pub moments: Vec<(u8, Timestamp)>,
+    /// Reminders with a lease that ends here, on whichever node. A store tells all nodes with its commit: they withdraw what they have
+    /// of these and have not begun to send.
+    pub recalls: Vec<ReminderId>,
 }
 
 /// How far a reminder has come.
@@ -134,6 +137,7 @@ impl Writes {
             news: Vec::new(),
             unreadable: Vec::new(),
             moments: Vec::new(),
+            recalls: Vec::new(),
         }
     }
 

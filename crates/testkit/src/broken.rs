@@ -16,7 +16,7 @@ use punctual_core::store::Store;
 use punctual_engine::Runtime;
 
 use crate::sim::check::{
-    CANCELLED, HOLD, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME, SENT_ONCE, SERIES, TOLD, TRAIL,
+    ANSWERED, CANCELLED, HOLD, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME, SENT_ONCE, SERIES, TOLD, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
 use crate::tap::{Tap, Tapped};
@@ -91,6 +91,13 @@ pub fn all() -> Vec<Break> {
             ON_TIME,
         ),
         of("a recall is ignored", tap(|| together::IgnoredRecall), two(), CANCELLED),
+        of("an answer is ignored", tap(|| alone::IgnoredAnswer), calm(), ANSWERED),
+        of(
+            "the recall of what was answered is ignored",
+            tap(|| together::IgnoredRecall),
+            Options { tight: true, ..two() },
+            ANSWERED,
+        ),
         of(
             "a takeover sends again what can be asked about",
             tap(|| together::ForgottenNote),

@@ -20,8 +20,8 @@ use crate::store::{By, Response};
 use crate::writes::{Deed, Writes};
 use crate::zone::Zone;
 
-/// How long after its delivery a reminder that wanted no answer can still be put off.
-const SNOOZE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
+const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// The furthest a snooze reaches.
 const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
@@ -205,7 +205,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let about = work.write.first().or(work.insert.first()).cloned();
     // A run that had ended and is open again was left alone when its reminder got another priority.
-    let is_reopened = work.write.iter().any(|run| work.before.iter().all(|open| open.id != run.id));
+    let had_ended = |run: &Occurrence| work.before.iter().all(|open| open.id != run.id);
+    let is_reopened = work.write.iter().any(|run| !run.state.is_final() && had_ended(run));
     let mut writes = work.writes();
     if matches!(change.plain(), Change::Update(_)) {
         writes.reminders.push(work.reminder.clone());
@@ -339,7 +340,8 @@ impl Work {
     }
 
     fn answer(&mut self, kind: &'static str, by: &By, state: State) -> Result<(), Refused> {
-        let Some(mut occurrence) = self.take_asked() else {
+        let asked = self.take_asked().or_else(|| self.take_put_off()).or_else(|| self.take_unanswered());
+        let Some(mut occurrence) = asked else {
             return Err(self.no_question());
         };
         occurrence.state = state;
@@ -363,7 +365,7 @@ impl Work {
         if until.duration_since(self.now) > SNOOZE_MAX {
             return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
         }
-        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if now.duration_since(at) <= SNOOZE_WINDOW);
+        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
         let (now, only_run) = (self.now, self.only_run);
         let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
         let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
@@ -526,7 +528,10 @@ impl Work {
             }
             // An answer can end a run that is just being sent once more. The result of that attempt will find no lease.
             let before = self.before.iter().find(|before| before.id == occurrence.id);
-            writes.attempts.extend(before.and_then(|before| cut_off(before, self.now)));
+            if let Some(attempt) = before.and_then(|before| cut_off(before, self.now)) {
+                writes.attempts.push(attempt);
+                writes.recalls = vec![self.reminder.id];
+            }
             writes.change(occurrence, shard);
         }
         for occurrence in std::mem::take(&mut self.insert) {
@@ -579,6 +584,24 @@ impl Work {
         })
     }
 
+    /// The earliest occurrence whose person was asked and said "later": it may be done sooner.
+    fn take_put_off(&mut self) -> Option<Occurrence> {
+        let (wants_answer, only_run) = (self.reminder.ack.is_some(), self.only_run);
+        self.take(|o| {
+            let is_meant = only_run.is_none_or(|run| run == o.id.run);
+            is_meant && wants_answer && o.state == State::Snoozed && o.tries.reached > 0
+        })
+    }
+
+    /// The last occurrence that has ended, if nobody answered it in time: a late answer counts for a day.
+    fn take_unanswered(&mut self) -> Option<Occurrence> {
+        let (now, only_run) = (self.now, self.only_run);
+        self.last_ended.take_if(|o| {
+            let is_meant = only_run.is_none_or(|run| run == o.id.run);
+            is_meant && matches!(o.state, State::Unanswered { at } if is_within(at, now))
+        })
+    }
+
     fn take(&mut self, wanted: impl Fn(&Occurrence) -> bool) -> Option<Occurrence> {
         let index = self.open.iter().position(wanted)?;
         Some(self.open.remove(index))
@@ -603,6 +626,11 @@ impl Work {
         let status = self.course.status;
         if status == wanted { Ok(()) } else { Err(not_now(&format!("it is {status}, not {wanted}"))) }
     }
+}
+
+/// Whether a run that ended at `at` can still be put off or answered.
+fn is_within(at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(at) <= LATE_WINDOW
 }
 
 fn not_now(why: &str) -> Refused {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{ReminderView, Repeat, StoreError};
 use crate::change::Refused;
+use crate::id::ReminderId;
 use crate::model::trail::Said;
 use crate::occurrence::Occurrence;
 
@@ -39,6 +40,8 @@ pub struct Changed {
     /// The instants at which the engine must look again because of it: all of them, because it keeps what it knows and does
     /// not ask again.
     pub wakes: Vec<Timestamp>,
+    /// Reminders with a lease that this ended ([`crate::writes::Writes::recalls`]).
+    pub recalled: Vec<ReminderId>,
 }
 
 /// Why a change was not made.

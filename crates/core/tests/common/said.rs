@@ -56,6 +56,7 @@ pub(crate) fn settled(settled: &Settled, writes: &Writes) -> Vec<String> {
 pub(crate) fn written(writes: &Writes) -> Vec<String> {
     let Writes {
         now: _,
+        recalls,
         answered,
         created,
         reminders,
@@ -93,6 +94,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(moved.iter().map(progress));
     lines.extend(uncounted.iter().map(|moved| format!("completed unless a run is open{}", of_other(moved))));
     lines.extend(audit.iter().map(deed));
+    lines.extend(recalls.iter().map(|id| format!("recall what nodes have of reminder {}", id.as_bytes()[15])));
     lines.extend(moments.iter().map(|(_, at)| format!("look at {}", second(*at))));
     lines
 }

@@ -58,14 +58,14 @@ pub(crate) struct Changer {
 impl Changer {
     async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         let Self { node, timer, leases, .. } = self;
-        // An answer is about a run that has been sent; every other command is about runs to come.
-        let is_answer = matches!(change.plain(), Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
+        // Every other command is about runs to come, or about one whose person may just be asked again.
+        let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume);
         let mut n_tries = 0_u32;
         loop {
             let mut back_at = Vec::new();
-            if !is_answer {
+            if !leaves_runs {
                 let given_back;
-                (back_at, given_back) = leases.give_back(id).await;
+                (back_at, given_back) = leases.give_back(&[id]).await;
                 if let Err(error) = given_back {
                     timer.wake_at(back_at);
                     return Err(error.into());
@@ -95,6 +95,8 @@ impl Changer {
                         self.fired.add(occurrence.id);
                     }
                     timer.wake_at(changed.wakes.iter().copied());
+                    // Other nodes hear of it with the commit.
+                    timer.wake_at(leases.stop(&changed.recalled).await);
                     self.alarms.changed(&changed.view);
                     if matches!(change, Change::Cancel) && node.says(Kind::Cancelled) {
                         tracing::info!(reminder = %id, by = %by.actor, "cancelled");

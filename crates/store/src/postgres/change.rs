@@ -55,7 +55,7 @@ pub(super) async fn change(
             view
         }
     };
-    Ok(Ok(Changed { view, occurrence, wakes: writes.wakes().collect() }))
+    Ok(Ok(Changed { view, occurrence, wakes: writes.wakes().collect(), recalled: writes.recalls }))
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.

@@ -456,7 +456,7 @@ impl Store for PostgresStore {
     }
 
     async fn recall(&self, reminder: ReminderId) -> Result<(), StoreError> {
-        read!(self, db => node::recall(&db, reminder))
+        read!(self, db => node::recall(&db, &[reminder]))
     }
 
     async fn recalled(&self) -> Result<Vec<ReminderId>, StoreError> {

@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
+use super::node::recall;
 use super::pipeline::{Statement, all, both};
 use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
@@ -85,6 +86,9 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     put(&mut pipeline, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
     put(&mut pipeline, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
     put(&mut pipeline, db, &INSERT_AUDIT, &AUDIT, writes.audit.iter().collect());
+    if !writes.recalls.is_empty() {
+        pipeline.push(Box::pin(recall(db, &writes.recalls)));
+    }
     if !writes.moments.is_empty() {
         pipeline.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
     }

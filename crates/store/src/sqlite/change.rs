@@ -34,7 +34,7 @@ pub(super) fn change(
     if let Some(repeat) = &by.repeat {
         answered::insert(db, &repeat.key, &repeat.answered(&view), by.now)?;
     }
-    Ok(Ok(Changed { view, occurrence, wakes: writes.wakes().collect() }))
+    Ok(Ok(Changed { view, occurrence, wakes: writes.wakes().collect(), recalled: writes.recalls }))
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.

@@ -113,7 +113,29 @@ impl Tap for IgnoredCancel {
             return store.change(id, change, by).await;
         }
         let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
-        Ok(Changed { view, occurrence: None, wakes: Vec::new() })
+        Ok(Changed { view, occurrence: None, wakes: Vec::new(), recalled: Vec::new() })
+    }
+}
+
+/// Asks again after an answer: the answer is taken and not written.
+pub(super) struct IgnoredAnswer;
+
+#[async_trait]
+impl Tap for IgnoredAnswer {
+    async fn change(
+        &self,
+        store: &Arc<dyn Store>,
+        id: ReminderId,
+        change: Change,
+        by: By,
+    ) -> Result<Changed, ChangeError> {
+        let asked = store.occurrences(id, None, 100).await?.into_iter().map(|trail| trail.occurrence);
+        let asked = asked.filter(|run| matches!(run.state, State::AwaitingAck { .. })).last();
+        if asked.is_none() || !matches!(change, Change::Ack | Change::Dismiss) {
+            return store.change(id, change, by).await;
+        }
+        let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
+        Ok(Changed { view, occurrence: asked, wakes: Vec::new(), recalled: Vec::new() })
     }
 }
 

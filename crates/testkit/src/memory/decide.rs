@@ -80,12 +80,12 @@ impl Tables {
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
         writes.answered.extend(by.repeat.as_ref().map(begun));
-        let wakes = writes.wakes().collect();
+        let (wakes, recalled) = (writes.wakes().collect(), writes.recalls.clone());
         self.write(writes)?;
         let view = self.view(id).ok_or(ChangeError::NotFound)?;
         let answered = by.repeat.as_ref().map(|repeat| (repeat.key.clone(), (by.now, repeat.answered(&view))));
         self.answered.extend(answered);
-        Ok(Changed { view, occurrence, wakes })
+        Ok(Changed { view, occurrence, wakes, recalled })
     }
 
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.

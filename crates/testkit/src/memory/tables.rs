@@ -144,6 +144,7 @@ impl Tables {
         if !foreign.is_empty() {
             self.say(&Heard::Wake(foreign));
         }
+        writes.recalls.into_iter().for_each(|reminder| self.recall(reminder));
         if writes.news.is_empty() {
             return Ok(Vec::new());
         }

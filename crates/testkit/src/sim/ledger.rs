@@ -76,6 +76,8 @@ pub struct Command {
     pub begun: Moment,
     /// When it was acknowledged.
     pub acknowledged: Option<Moment>,
+    /// The run that it was about, as was said then.
+    pub about: Option<OccurrenceId>,
     /// When it was refused, and why.
     pub refused: Option<(Moment, String)>,
 }
@@ -179,16 +181,16 @@ impl Ledger {
     pub fn command_begun(&self, reminder: ReminderId, change: Change) -> usize {
         let begun = self.moment((change.verb(), reminder));
         let mut book = self.read();
-        book.commands.push(Command { reminder, change, begun, acknowledged: None, refused: None });
+        book.commands.push(Command { reminder, change, begun, acknowledged: None, about: None, refused: None });
         book.commands.len() - 1
     }
 
     /// A command was answered.
-    pub fn command_answered(&self, index: usize, answer: Result<(), String>) {
+    pub fn command_answered(&self, index: usize, answer: Result<Option<OccurrenceId>, String>) {
         let moment = self.moment(("answered", index, answer.is_ok()));
         let command = &mut self.read().commands[index];
         match answer {
-            Ok(()) => command.acknowledged = Some(moment),
+            Ok(about) => (command.acknowledged, command.about) = (Some(moment), about),
             Err(why) => command.refused = Some((moment, why)),
         }
     }
@@ -287,7 +289,7 @@ impl Book {
             lines.extend(created.acknowledged.map(|moment| (moment, format!("{id} created"))));
             lines.extend(created.refused.map(|moment| (moment, format!("{id} not created"))));
         }
-        for Command { reminder, change, begun, acknowledged, refused } in &self.commands {
+        for Command { reminder, change, begun, acknowledged, about: _, refused } in &self.commands {
             lines.push((*begun, format!("{reminder} {change:?}")));
             lines.extend(acknowledged.map(|moment| (moment, format!("{reminder} {} done", change.verb()))));
             let refused = refused.as_ref();
