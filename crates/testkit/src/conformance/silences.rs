@@ -1,5 +1,7 @@
 //! Stretches of time in which some reminders are not sent.
 
+use std::slice::from_ref;
+
 use punctual_core::change::Change;
 use punctual_core::group::{Group, Mode};
 use punctual_core::id::SilenceId;
@@ -89,10 +91,10 @@ async fn silences_are_kept_until_they_end(desk: Desk) {
     let all = SilenceQuery { user: None, id: None, after: None, now: at(0), limit: 10 };
     let list = async |query: SilenceQuery| desk.store.silences(query).await.expect("the store works");
     assert_eq!(list(all.clone()).await, [anns.clone(), chores.clone(), both.clone()]);
-    assert_eq!(list(SilenceQuery { limit: 1, ..all.clone() }).await, [anns.clone()]);
-    assert_eq!(list(SilenceQuery { after: Some(anns.id), limit: 1, ..all.clone() }).await, [chores.clone()]);
-    assert_eq!(list(SilenceQuery { user: Some("bob".into()), ..all.clone() }).await, [both.clone()]);
-    assert_eq!(list(SilenceQuery { id: Some(chores.id), ..all.clone() }).await, [chores.clone()]);
+    assert_eq!(list(SilenceQuery { limit: 1, ..all.clone() }).await, from_ref(&anns));
+    assert_eq!(list(SilenceQuery { after: Some(anns.id), limit: 1, ..all.clone() }).await, from_ref(&chores));
+    assert_eq!(list(SilenceQuery { user: Some("bob".into()), ..all.clone() }).await, from_ref(&both));
+    assert_eq!(list(SilenceQuery { id: Some(chores.id), ..all.clone() }).await, from_ref(&chores));
     assert_eq!(list(SilenceQuery { now: at(20), ..all.clone() }).await, [chores.clone(), both.clone()]);
     assert_eq!(end(&desk, &chores, 35).await, Some(Released::default()));
     assert_eq!(end(&desk, &chores, 35).await, None);
@@ -141,7 +143,7 @@ async fn a_silence_begins_and_ends_when_it_says(desk: Desk) {
     desk.create(&all.iter().collect::<Vec<_>>()).await;
     put(&desk, &[of_user(1, "ann", 100, 200)]).await;
     assert_eq!(sent(&desk, &all, 99).await, [0]);
-    assert_eq!(sent(&desk, &all, 100).await, []);
+    assert!(sent(&desk, &all, 100).await.is_empty());
     // A claim a little ahead takes what is due before it begins, and after its end.
     let ahead = desk.claim_between(198, 150, 200, 100).await;
     assert_eq!(ahead.to_send.iter().map(|claimed| claimed.before.id).collect::<Vec<_>>(), [run(&all[3], 1)]);
@@ -160,7 +162,7 @@ async fn a_silence_that_is_ended_lets_go(desk: Desk) {
     ] {
         let held = tagged(&["chores"], once(second as u8, second));
         desk.create(&[&held]).await;
-        put(&desk, &[silence.clone()]).await;
+        put(&desk, from_ref(&silence)).await;
         assert!(desk.claim(second).await.to_send.is_empty());
         assert_eq!(desk.states(held.id).await, [(StateKind::Waiting, 900)]);
         let released = end(&desk, &silence, second + 10).await.expect("it is there");
@@ -191,7 +193,7 @@ async fn one_who_leaves_a_silent_group_is_told(desk: Desk) {
     let all = [of("bob", once(1, 100)), of("eve", once(2, 100)), of("dan", once(3, 100))];
     desk.create(&all.iter().collect::<Vec<_>>()).await;
     put(&desk, &[of_group(1, "on-call", 50, 900)]).await;
-    assert_eq!(sent(&desk, &all, 100).await, []);
+    assert!(sent(&desk, &all, 100).await.is_empty());
     assert_eq!(put_group(&["bob", "dan"], 110).await, [at(110)]);
     assert_eq!(sent(&desk, &all, 110).await, [1]);
     let woken = desk.store.delete_group("on-call", at(120)).await.expect("the store works");

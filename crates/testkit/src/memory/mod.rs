@@ -147,7 +147,7 @@ store! {
     }
     fn put_silence(silence: Silence) -> Done<bool> { |t| {
         let has_room = t.silences.values().filter(|kept| kept.until > silence.created_at).count() < SILENCES_MAX;
-        t.silences.extend(has_room.then(|| (silence.id, silence)));
+        t.silences.extend(has_room.then_some((silence.id, silence)));
         has_room
     } }
     fn silences(query: SilenceQuery) -> Done<Vec<Silence>> { |t| {
