@@ -13,6 +13,8 @@ mod change;
 mod claim;
 /// Reminders that came from another system.
 mod imported;
+/// What answers from the platforms need.
+mod inbound;
 /// What nodes say of themselves and hear of each other.
 mod nodes;
 /// Reminders as people see them, what is to come, and counts.
@@ -29,9 +31,10 @@ use jiff::Timestamp;
 
 pub use self::answer::{Answer, Answered, Repeat};
 pub use self::audit::{AuditEntry, AuditQuery, CHANNEL_TEST, ChannelTest};
-pub use self::change::{By, ChangeError, Changed};
+pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
+pub use self::inbound::{Came, Held, PlaceMove, Question, Seen};
 pub use self::nodes::{Beat, Ears, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
@@ -143,7 +146,7 @@ pub trait Store: Send + Sync + 'static {
     /// Removes history that ended before `before`, at most `limit` occurrences; returns how many.
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// Forgets answered requests older than any client repeats.
+    /// Forgets answered requests older than any client repeats, and events of which no copy would be taken any more.
     async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError>;
 
     /// Writes or replaces a user. When they may be disturbed at other times than before, what waits for them is looked at again:
@@ -191,6 +194,15 @@ pub trait Store: Send + Sync + 'static {
         after: Option<OccurrenceId>,
         now: Timestamp,
     ) -> Result<Option<Released>, StoreError>;
+
+    /// The users who have one of these addresses in `channel`, in the order of their ids. One that cannot be read is left out.
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError>;
+
+    /// A run with its reminder and its person, for judging an answer to it.
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError>;
+    /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one
+    /// raises its number, so that the node which had it writes nothing through it any more ([`StoreError::LeaseLost`]).
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError>;
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;
@@ -275,6 +287,12 @@ pub enum StoreError {
     /// The same idempotency key was used meanwhile: look it up and answer the same.
     #[error("this idempotency key has been used")]
     KeyUsed,
+    /// An event of a platform was taken before; nothing was written.
+    #[error("this event has been taken")]
+    Seen,
+    /// Another node has the connection that it came by; nothing was written.
+    #[error("another node has the connection")]
+    LeaseLost,
     /// The store cannot write now: it is full, locked or unreachable. Trying later may work.
     #[error("the database cannot be used now: {0}")]
     Unavailable(String),

@@ -14,7 +14,7 @@ use crate::occurrence::{Attempt, Occurrence};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
-use crate::store::{Answered, DeadAddress, NewReminder, Response};
+use crate::store::{Answered, DeadAddress, NewReminder, PlaceMove, Response, Seen};
 
 /// Everything that one transaction writes. A row or a field that is not named stays as it is.
 #[derive(Debug, Clone)]
@@ -23,6 +23,10 @@ pub struct Writes {
     pub now: Timestamp,
     /// The answer to the same request when it comes again, by idempotency key. It is written first: a key that is taken stops the rest.
     pub answered: Vec<(String, Answered)>,
+    /// Events of platforms that are taken with this. They are written first, too: one that was taken before stops the rest.
+    pub seen: Vec<Seen>,
+    /// How far the connection was read that this came by. If another node has it now, nothing is written.
+    pub place: Option<PlaceMove>,
     /// New reminders, each with its first run.
     pub created: Vec<NewReminder>,
     /// Reminders whose own fields were changed.
@@ -122,6 +126,8 @@ impl Writes {
         Self {
             now,
             answered: Vec::new(),
+            seen: Vec::new(),
+            place: None,
             created: Vec::new(),
             reminders: Vec::new(),
             moved: Vec::new(),

@@ -31,6 +31,9 @@ mod outage;
 /// Other nodes on the same store.
 mod peers;
 
+/// Answers from the platforms.
+mod inbound;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -63,6 +66,7 @@ pub mod system;
 
 pub use commands::{CreateError, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
+pub use inbound::standing::{Link, Receiving};
 pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;

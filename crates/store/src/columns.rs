@@ -339,6 +339,7 @@ pub(crate) static RESPONSE: Table<Response> = Table {
         "user_id" Text: r => r.user.as_deref(),
         "text" Text: r => r.said.text.as_deref(),
         "channel" Text: r => r.said.channel.as_deref(),
+        "name" Text: r => r.said.name.as_deref(),
     },
 };
 

@@ -16,8 +16,8 @@ use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, Released, ReminderQuery, ReminderView, Settled, Settlement, SilenceQuery, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    DeadAddress, Ears, Held, Imported, ImportedQuery, Pulse, Question, Released, ReminderQuery, ReminderView, Settled,
+    Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -293,6 +293,18 @@ impl<T: Tap> Store for Tapped<T> {
         now: Timestamp,
     ) -> Result<Option<Released>, StoreError> {
         pass!(self, "end_silence", self.store.end_silence(id, after, now))
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        pass!(self, "users_at", self.store.users_at(channel, addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        pass!(self, "question", self.store.question(run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        pass!(self, "hold", self.store.hold(node, channels))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -26,7 +26,8 @@ pub struct Inbound {
     pub what: What,
     /// Who it is from; a delivery report is from nobody.
     pub from: Option<Sender>,
-    /// The platform's name for this event. `None`: a copy of it does no harm.
+    /// The platform's name for this event. Every press has one, also one that comes by a connection with a place: an answer whose commit
+    /// was not answered is given to the store again, and must not count twice. `None`: a copy of it does no harm.
     pub id: Option<EventId>,
     /// Where the connection goes on after this event. Only events of a connection that can be resumed have one.
     pub place: Option<String>,
@@ -130,8 +131,8 @@ pub enum Reaction {
     },
     /// The run awaits no answer any more: it was answered, cancelled, or has ended; or this is a copy of an answer that was taken.
     Already {
-        /// How it stands.
-        state: StateKind,
+        /// How it stands; none if nothing is known of it any more.
+        state: Option<StateKind>,
         /// What the pressed message shows now; only where [`Receive::edits_in_reply`].
         edit: Option<Box<Edit>>,
         /// The person's language.
@@ -354,7 +355,7 @@ pub struct Edit {
 pub struct Shows {
     /// What became of it.
     pub end: End,
-    /// By whom, where that is not the person whose chat it is: it is shown in a group, or to others who were asked.
+    /// By whom, as they call themselves, where that is known. A channel escapes it as it does a message: it may be `@everyone`.
     pub by: Option<String>,
 }
 

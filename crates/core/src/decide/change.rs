@@ -222,6 +222,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         run: about.as_ref().map(|occurrence| occurrence.id.run),
         detail: None,
     });
+    writes.seen.extend(by.came.seen.clone());
+    writes.place.clone_from(&by.came.place);
     Ok((about, writes))
 }
 
@@ -559,7 +561,6 @@ impl Work {
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
         self.response = Some(Response {
             occurrence: occurrence.id,
             kind,
@@ -567,7 +568,7 @@ impl Work {
             actor: by.actor.clone(),
             until,
             snooze_minutes: until.map(|until| minutes_between(self.now, until)),
-            user: Some(user),
+            user: by.answers_as(&self.reminder.user),
             said: by.said.clone(),
         });
     }

@@ -58,6 +58,8 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         now: _,
         recalls,
         answered,
+        seen,
+        place,
         created,
         reminders,
         moved,
@@ -75,6 +77,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         moments,
     } = writes;
     let mut lines: Vec<String> = answered.iter().map(|(key, _)| format!("answer under {key}")).collect();
+    lines.extend(seen.iter().map(|seen| format!("seen on {} until {}", seen.channel, second(seen.until))));
+    lines.extend(
+        place.iter().map(|place| format!("{} was read to {} under {}", place.channel, place.text, place.lease)),
+    );
     lines.extend(
         created.iter().map(|new| format!("create for {}, due {}", new.reminder.user, second(new.first_due_at))),
     );

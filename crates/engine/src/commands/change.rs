@@ -41,7 +41,12 @@ impl Engine {
         }
         let parts = self.parts.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
-        self.finish(async move { parts.changer.change(id, change, by).await }).await
+        self.finish(async move {
+            let changed = parts.changer.change(id, change, by).await?;
+            parts.editor.changed(&changed);
+            Ok(changed)
+        })
+        .await
     }
 }
 
@@ -56,7 +61,7 @@ pub(crate) struct Changer {
 }
 
 impl Changer {
-    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+    pub(crate) async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         let Self { node, timer, leases, .. } = self;
         // Every other command is about runs to come, or about one whose person may just be asked again.
         let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume);

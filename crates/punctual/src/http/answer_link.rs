@@ -86,7 +86,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
         Change::Snooze { until } => Some(*until),
         _ => None,
     };
-    let said = store::Said { text: None, channel };
+    let said = store::Said { channel, ..store::Said::default() };
     let by = By { said, ..By::new(ACTOR, now) };
     match app.change(occurrence.reminder, change, by).await {
         Ok(_) => {}

@@ -47,6 +47,7 @@ mod keys;
 mod metrics;
 mod occurrences;
 mod parse;
+mod platforms;
 mod reminders;
 mod sends;
 mod settings;
@@ -325,6 +326,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))
+        .routes(routes!(platforms::greet, platforms::receive))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::show))

@@ -262,7 +262,7 @@ fn said(text: Option<String>, channel: Option<String>) -> Result<Said, Invalid> 
     };
     let text = bounded("text", text, WORDS_BYTES_MAX)?;
     let channel = bounded("channel", channel, CHANNEL_BYTES_MAX)?;
-    Ok(Said { text, channel })
+    Ok(Said { text, channel, name: None })
 }
 
 async fn snooze(

@@ -51,7 +51,9 @@ mod server;
 /// What narrows a call down.
 mod query;
 
-pub(crate) use channel::{Channel, Channels, DeadAddress, DeadAddresses, Gate, Revive, Revived, Test, Tested};
+pub(crate) use channel::{
+    Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
+};
 pub(crate) use either::{AddressInput, MisfireInput, Span};
 pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{

@@ -454,6 +454,8 @@ async fn answers_are_what_the_description_says() {
     })
     .await;
     call!(GET "/v1/dead-addresses"; "", None);
+    call!(GET "/v1/inbound/{channel}", channel = "console"; "", None);
+    call!(POST "/v1/inbound/{channel}", channel = "console"; "", Some(json!({})));
     call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
     call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
     call!(GET "/v1/stats"; "", None);

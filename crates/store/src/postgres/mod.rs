@@ -21,6 +21,7 @@ mod foreign;
 mod functions;
 mod group;
 mod imported;
+mod inbound;
 mod keep;
 mod lease;
 mod listen;
@@ -63,8 +64,8 @@ use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, Released, ReminderQuery, ReminderView, Settled, Settlement, SilenceQuery, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    DeadAddress, Ears, Held, Imported, ImportedQuery, Pulse, Question, Released, ReminderQuery, ReminderView, Settled,
+    Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -388,6 +389,19 @@ impl Store for PostgresStore {
         now: Timestamp,
     ) -> Result<Option<Released>, StoreError> {
         write!(self, Normal, db => silence::end(&db, self.own(), id, after, now))
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        read!(self, db => inbound::users_at(&db, channel, &addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        read!(self, db => inbound::question(&db, run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        // Who has one already takes nothing anew.
+        read!(self, Urgent, db => inbound::hold(&db, node, &channels))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -53,6 +53,7 @@ pub(super) async fn delete_user(
         db.rollback().await?;
         return Ok(None);
     }
+    keep::delete(db, "delete from punctual.user_address where user_id = $1", id).await?;
     changed(db, own, id, Difference::REMOVED, now).await.map(Some)
 }
 

@@ -81,6 +81,7 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
 pub(super) async fn forget_answered(db: &Connection<'_>, now: Timestamp) -> Result<(), Fault> {
     let before = now.checked_sub(ANSWERED_KEPT_FOR).unwrap_or(Timestamp::MIN);
     db.execute("delete from punctual.answered where at < $1", &[(&micros(before), Type::TIMESTAMPTZ)]).await?;
+    db.execute("delete from punctual.seen where until < $1", &[(&micros(now), Type::TIMESTAMPTZ)]).await?;
     // No limit of a platform looks back further.
     db.execute("delete from punctual.turn where last_at < now() - interval '1 day'", &[]).await?;
     Ok(())

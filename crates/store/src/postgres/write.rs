@@ -26,7 +26,7 @@ use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
 use super::tell::tell;
-use super::{alert, answered};
+use super::{alert, answered, inbound};
 use crate::columns::{
     ATTEMPT, AUDIT, Column, DEAD_ADDRESS, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE,
     Table, Value,
@@ -63,6 +63,12 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     let mut pipeline: Vec<Statement<'_>> = Vec::new();
     if !writes.answered.is_empty() {
         pipeline.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
+    }
+    if !writes.seen.is_empty() {
+        pipeline.push(Box::pin(inbound::see(db, &writes.seen)));
+    }
+    if let Some(place) = &writes.place {
+        pipeline.push(Box::pin(inbound::move_place(db, place, writes.now)));
     }
     let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
     occurrences.sort_unstable_by_key(|occurrence| occurrence.id);

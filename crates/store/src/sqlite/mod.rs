@@ -17,6 +17,7 @@ mod export;
 mod foreign;
 mod group;
 mod imported;
+mod inbound;
 mod keep;
 mod migrate;
 mod open;
@@ -41,8 +42,8 @@ use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Released, Settled, Settlement, SilenceQuery, Store, StoreError,
-    StoreStats, Trail, Upcoming, UpcomingQuery,
+    DeadAddress, Held, Imported, ImportedQuery, Question, Released, ReminderQuery, ReminderView, Settled, Settlement,
+    SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -235,7 +236,11 @@ impl Store for SqliteStore {
     }
 
     async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| prune::forget_answered(db, now)).await
+        self.write(Urgency::Normal, move |db| {
+            prune::forget_answered(db, now)?;
+            inbound::forget_seen(db, now)
+        })
+        .await
     }
 
     async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
@@ -288,6 +293,20 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Option<Released>, StoreError> {
         self.write(Urgency::Normal, move |db| silence::end(db, id, after, now)).await
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        let channel = channel.to_owned();
+        self.read(move |db| inbound::users_at(db, &channel, &addresses)).await
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        self.read(move |db| inbound::question(db, run)).await
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        let node = node.to_owned();
+        self.write(Urgency::Normal, move |db| inbound::hold(db, &node, &channels)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

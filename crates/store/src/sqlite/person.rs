@@ -29,6 +29,7 @@ pub(super) fn delete_user(db: &Connection, id: &str, now: Timestamp) -> Result<O
     if !keep::delete(db, "DELETE FROM user WHERE id = ?1", id)? {
         return Ok(None);
     }
+    keep::delete(db, "DELETE FROM user_address WHERE user_id = ?1", id)?;
     follow(db, id, Difference::REMOVED, now).map(Some)
 }
 

@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, read};
+use super::{answered, inbound, read};
 use crate::columns::{
     ATTEMPT, AUDIT, DEAD_ADDRESS, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
 };
@@ -35,6 +35,12 @@ impl ToSql for Value<'_> {
 pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, StoreError> {
     for (key, answer) in &writes.answered {
         answered::insert(db, key, answer, writes.now)?;
+    }
+    for seen in &writes.seen {
+        inbound::see(db, seen)?;
+    }
+    if let Some(place) = &writes.place {
+        inbound::move_place(db, place, writes.now)?;
     }
     insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
     let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();

@@ -51,7 +51,7 @@ async fn an_answer_keeps_who_said_what_and_where(desk: Desk) {
     let reminder = asking(once(1, 10), 3);
     desk.create(&[&reminder]).await;
     desk.deliver(10).await;
-    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()) };
+    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()), name: Some("Ann".into()) };
     let by = By { said: said.clone(), user: Some("ann".into()), ..By::new("bot", at(20)) };
     desk.store.change(reminder.id, snooze(320), by).await.expect("it can be put off");
     desk.deliver(320).await;

@@ -71,7 +71,10 @@ macro_rules! files {
         const FILES: &[(&str, &[Rule])] = &[$((stringify!($file), $file::RULES)),+];
     };
 }
-files!(creates, reads, claims, leases, settles, misfires, answers, commands, keeping, groups, silences, addresses, quiet, alerts);
+files!(
+    creates, reads, claims, leases, settles, misfires, answers, commands, keeping, groups, silences, addresses, quiet, alerts,
+    inbound
+);
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.
 pub fn every_rule() -> impl Iterator<Item = (String, Rule)> {

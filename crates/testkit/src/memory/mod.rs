@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm::NextRun;
 use punctual_core::change::{self, Change, changed};
-use punctual_core::channel::Rate;
+use punctual_core::channel::{Rate, receive};
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
@@ -162,6 +162,12 @@ store! {
     fn end_silence(id: SilenceId, _after: Option<OccurrenceId>, now: Timestamp) -> Done<Option<Released>> {
         |t| t.end_silence(id, now)?
     }
+    fn users_at(channel: &str, addresses: Vec<String>) -> Done<Vec<User>> { |t| {
+        let is_theirs = |known: &Address| known.channel == channel && addresses.contains(&known.address);
+        t.users.values().filter(|user| user.addresses.iter().any(is_theirs)).cloned().collect()
+    } }
+    fn question(run: OccurrenceId) -> Done<Option<Question>> { |t| t.question(run) }
+    fn hold(node: &str, channels: Vec<String>) -> Done<Vec<Held>> { |t| t.hold(node, channels) }
     fn dead_addresses(after: Option<Address>, limit: usize) -> Done<Vec<DeadAddress>> { |t| page(&t.dead, after, limit) }
     fn mark_dead(dead: DeadAddress) -> Done<()> { |t| {
         t.dead.entry(dead.address.clone()).or_insert(dead);

@@ -22,6 +22,10 @@ pub(super) struct Tables {
     pub(super) silences: BTreeMap<SilenceId, Silence>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
+    /// Events that were taken, and until when each is remembered.
+    pub(super) seen: BTreeMap<(String, [u8; 16]), Timestamp>,
+    /// The connections to platforms.
+    pub(super) inbound: BTreeMap<String, Held>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
     /// When each node was last seen, and the secrets that it uses.
     pub(super) nodes: BTreeMap<String, (Timestamp, String)>,
@@ -101,6 +105,15 @@ impl Tables {
         if writes.created.iter().any(|new| self.reminders.contains_key(&new.reminder.id)) {
             return Err(StoreError::Broken("a reminder of this id is there already".into()));
         }
+        if writes.seen.iter().any(|seen| self.seen.contains_key(&(seen.channel.clone(), seen.id))) {
+            return Err(StoreError::Seen);
+        }
+        if let Some(PlaceMove { channel, lease, text }) = writes.place {
+            let held =
+                self.inbound.get_mut(&channel).filter(|held| held.lease == lease).ok_or(StoreError::LeaseLost)?;
+            held.place = Some(receive::Place { text, at: writes.now });
+        }
+        self.seen.extend(writes.seen.into_iter().map(|seen| ((seen.channel, seen.id), seen.until)));
         self.answered.extend(writes.answered.into_iter().map(|(key, kept)| (key, (writes.now, kept))));
         for new in writes.created {
             self.plan(new.first());

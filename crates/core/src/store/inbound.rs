@@ -1,0 +1,75 @@
+//! What answers from the platforms need of a store.
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::channel::receive::{EventId, Place};
+use crate::clock::later;
+use crate::model::trail::Trail;
+use crate::reminder::Reminder;
+use crate::user::User;
+
+/// A run that somebody answers, with what is needed to judge that.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Its reminder.
+    pub reminder: Reminder,
+    /// The run, its attempts and the answers so far.
+    pub trail: Trail,
+    /// The entry of the reminder's user, if there is one that can be read.
+    pub user: Option<User>,
+}
+
+/// How an answer came, where its platform may give it again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Came {
+    /// The event, so that a copy of it is refused.
+    pub seen: Option<Seen>,
+    /// How far its connection was read.
+    pub place: Option<PlaceMove>,
+}
+
+/// An event of a platform that is taken once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The channel.
+    pub channel: String,
+    /// The first half of the SHA-256 of its name: 128 bits, whatever the platform's names look like.
+    pub id: [u8; 16],
+    /// Until when it is remembered.
+    pub until: Timestamp,
+}
+
+impl Seen {
+    /// An event that comes at `now`.
+    pub fn new(channel: &str, event: &EventId, now: Timestamp) -> Self {
+        let digest = Sha256::digest(&event.id);
+        let mut id = [0; 16];
+        id.copy_from_slice(&digest[..16]);
+        Self { channel: channel.to_owned(), id, until: later(now, event.remember_for) }
+    }
+}
+
+/// How far a connection was read, written by the node that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceMove {
+    /// The channel.
+    pub channel: String,
+    /// The number under which the node holds it. Under any other number nothing is written.
+    pub lease: u64,
+    /// The place: [`Place::text`].
+    pub text: String,
+}
+
+/// A channel's connection, of which there is one at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The channel.
+    pub channel: String,
+    /// The node that has it.
+    pub node: String,
+    /// Rises whenever another node takes it.
+    pub lease: u64,
+    /// How far it was read.
+    pub place: Option<Place>,
+}
