@@ -34,7 +34,7 @@ pub use self::audit::{AuditEntry, AuditQuery, CHANNEL_TEST, ChannelTest};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
-pub use self::inbound::{Came, Held, PlaceMove, Question, Seen};
+pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Seen};
 pub use self::nodes::{Beat, Ears, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
@@ -198,6 +198,9 @@ pub trait Store: Send + Sync + 'static {
     /// The users who have one of these addresses in `channel`, in the order of their ids. One that cannot be read is left out.
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError>;
 
+    /// The runs that were said to these users and wait for an answer, and with `ended_since` also those that have ended since then: at most
+    /// [`ASKED_MAX`], the one that was said last first.
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError>;
     /// A run with its reminder and its person, for judging an answer to it.
     async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError>;
     /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one

@@ -20,6 +20,7 @@ use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
+use crate::inbound::words::Words;
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -72,6 +73,7 @@ pub(crate) struct Wired {
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
     pub(crate) taker: Arc<Taker>,
+    pub(crate) words: Arc<Words>,
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
@@ -177,12 +179,15 @@ impl Engine {
             n_shown: AtomicUsize::new(0),
         });
         let standings = Arc::new(Standings::of(&channels));
+        let words =
+            Arc::new(Words { node: node.clone(), changer: changer.clone(), editor: editor.clone() });
         let taker = Arc::new(Taker {
             node: node.clone(),
             changer: changer.clone(),
             editor: editor.clone(),
             standings: standings.clone(),
             runtime: runtime.clone(),
+            words: words.clone(),
         });
         let holder = Arc::new(Holder {
             node: node.clone(),
@@ -223,6 +228,7 @@ impl Engine {
             changer,
             editor,
             taker,
+            words,
             standings,
             heartbeat,
             leases,

@@ -262,6 +262,10 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "delete_user", self.store.delete_user(id, now))
     }
 
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+        pass!(self, "asked", self.store.asked(users, ended_since))
+    }
+
     async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {
         pass!(self, "put_group", self.store.put_group(group))
     }

@@ -21,9 +21,9 @@ use crate::writes::{Deed, Writes};
 use crate::zone::Zone;
 
 /// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
-const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// The furthest a snooze reaches.
-const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+pub(crate) const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A command about one reminder.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::alarm::NextRun;
 use crate::alert::{News, Unreadable, is_alarming};
 use crate::id::{OccurrenceId, ReminderId, SilenceId};
-use crate::occurrence::{Lease, Occurrence, Sending, State, StateKind};
+use crate::occurrence::{Lease, Occurrence, Sending, State, StateKind, Why};
 use crate::reach::route;
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
@@ -277,8 +277,8 @@ impl<'a> Work<'a> {
         match seen.wake {
             Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
             Wake::Plan { schedule, due_at } => self.plan(seen.due.occurrence, *schedule, due_at, locked),
-            // Its person is just being changed.
-            Wake::Wait { .. } if !locked.has_person => self.look_again(),
+            // Its person is just being changed. A silence holds also for one who has no entry.
+            Wake::Wait { why, .. } if why != Why::Silenced && !locked.has_person => self.look_again(),
             Wake::Wait { state, due_at, why, moves_on, detail, .. } => {
                 self.claims.n_taken += 1;
                 self.claims.ended.push(StateKind::Waiting);

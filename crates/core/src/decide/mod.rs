@@ -21,6 +21,9 @@ pub mod person;
 /// What changes for runs that wait when a silence is ended.
 pub mod silence;
 
+/// Which run a person means who answers in words.
+pub mod inbound;
+
 /// Which admins are told of a run of a critical reminder.
 pub mod tell;
 

@@ -261,7 +261,7 @@ fn last_of_each(attempts: &[Attempt]) -> Vec<(Address, &Attempt)> {
 }
 
 /// One line, visibly shortened if it is long.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTED_MAX) {
         None => line,

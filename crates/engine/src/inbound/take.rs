@@ -15,6 +15,7 @@ use punctual_core::store::{Answerer, By, Came, ChangeError, PlaceMove, Question,
 
 use super::edit::Editor;
 use super::standing::Standings;
+use super::words::{Reply, Words, Written};
 use crate::Engine;
 use crate::commands::change::Changer;
 use crate::commands::finish;
@@ -41,6 +42,7 @@ pub(crate) struct Taker {
     pub(crate) editor: Arc<Editor>,
     pub(crate) standings: Arc<Standings>,
     pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) words: Arc<Words>,
 }
 
 /// What became of a press that somebody may give.
@@ -93,7 +95,24 @@ impl Taker {
                         Err(error) => error,
                     }
                 }
-                What::Words { .. } => return (Ok(Reaction::Nothing), "no_answer"),
+                What::Words { text, reply_to, about } => {
+                    let written = Written {
+                        text: text.clone(),
+                        user: None,
+                        channel: Some(channel.to_owned()),
+                        sender: inbound.from.clone(),
+                        reply_to: reply_to.clone(),
+                        about: *about,
+                        only: None,
+                        actor: format!("channel:{channel}"),
+                        came: self.came(channel, &inbound, lease),
+                    };
+                    match self.words.take(&written).await {
+                        Ok(reply) => return reaction(reply),
+                        Err(StoreError::Seen) => return (Ok(Reaction::Nothing), "replayed"),
+                        Err(error) => error,
+                    }
+                }
                 What::Report { .. } => return (Ok(Reaction::Nothing), "report"),
             };
             match failed {
@@ -145,11 +164,7 @@ impl Taker {
             return Ok((self.already(&question, channel, message_id, language), "stale"));
         }
         let now = node.now();
-        let place = lease.zip(inbound.place.clone());
-        let came = Came {
-            seen: inbound.id.as_ref().map(|id| Seen::new(channel, id, now)),
-            place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
-        };
+        let came = self.came(channel, inbound, lease);
         let said = Said { text: None, channel: Some(channel.to_owned()), name: name_of(sender) };
         let by = By { answerer, said, came, ..By::new(format!("channel:{channel}"), now) };
         let id = pressed.occurrence;
@@ -179,6 +194,15 @@ impl Taker {
         })
     }
 
+    /// How an event came, for the transaction of what it leads to.
+    fn came(&self, channel: &str, inbound: &Inbound, lease: Option<u64>) -> Came {
+        let place = lease.zip(inbound.place.clone());
+        Came {
+            seen: inbound.id.as_ref().map(|id| Seen::new(channel, id, self.node.now())),
+            place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
+        }
+    }
+
     /// It was answered before, or is over. Its message may not show that yet.
     fn already(&self, question: &Question, channel: &str, message_id: Option<&str>, language: Lang) -> Reaction {
         let edit = self.editor.show_pressed(question, channel, message_id, false);
@@ -191,8 +215,20 @@ impl Taker {
     }
 }
 
+/// What a person is told who wrote something, and the word by which it is counted.
+fn reaction(reply: Reply) -> (Result<Reaction, NotTaken>, &'static str) {
+    let outcome = match (reply.handled, reply.refused) {
+        (false, _) => "no_answer",
+        (true, None) => "answered",
+        (true, Some("already_answered" | "cancelled" | "over")) => "already",
+        (true, Some(_)) => "not_now",
+    };
+    let say = reply.say.filter(|_| reply.handled).map(|text| Reaction::Say { text, choices: reply.choices });
+    (Ok(say.unwrap_or(Reaction::Nothing)), outcome)
+}
+
 /// What the person calls themselves, if it is anything.
-fn name_of(sender: &Sender) -> Option<String> {
+pub(super) fn name_of(sender: &Sender) -> Option<String> {
     let name: String = sender.name.trim().chars().take(NAME_CHARS_MAX).collect();
     Some(name).filter(|name| !name.is_empty())
 }

@@ -54,6 +54,7 @@ mod settings;
 mod silences;
 mod stats;
 mod users;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -312,6 +313,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
         .routes(routes!(silences::list, silences::create))

@@ -48,6 +48,9 @@ mod import;
 /// The server itself.
 mod server;
 
+/// What a person wrote.
+mod said;
+
 /// What narrows a call down.
 mod query;
 
@@ -66,6 +69,7 @@ pub(crate) use query::{AuditQuery, PageQuery, ReminderQuery, SendsQuery, UserQue
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};

@@ -38,4 +38,5 @@ mod shadow;
 mod shared;
 mod sql;
 mod timers;
+mod words;
 mod zones;

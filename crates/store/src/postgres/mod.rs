@@ -9,6 +9,7 @@
 mod adopt;
 mod alert;
 mod answered;
+mod asked;
 mod batch;
 mod change;
 mod check;
@@ -355,6 +356,10 @@ impl Store for PostgresStore {
 
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         write!(self, Normal, db => person::delete_user(&db, self.own(), id, now))
+    }
+
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+        read!(self, db => asked::asked(&db, &users, ended_since))
     }
 
     async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {

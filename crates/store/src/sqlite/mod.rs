@@ -7,6 +7,7 @@
 //! start-up belongs to a process that is gone.
 
 mod answered;
+mod asked;
 mod change;
 mod check;
 mod claim;
@@ -259,6 +260,10 @@ impl Store for SqliteStore {
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         let id = id.to_owned();
         self.write(Urgency::Normal, move |db| person::delete_user(db, &id, now)).await
+    }
+
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+        self.read(move |db| asked::asked(db, &users, ended_since)).await
     }
 
     async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {

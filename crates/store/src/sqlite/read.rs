@@ -137,7 +137,7 @@ pub(super) fn occurrence(db: &Connection, id: OccurrenceId) -> Result<Option<Tra
     found.into_iter().next().map(|occurrence| trail(db, occurrence)).transpose()
 }
 
-fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
+pub(super) fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
     let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
     let id = params![reminder.as_bytes(), run];
     let sql =

@@ -11,7 +11,7 @@ use punctual_core::silence::Silence;
 use punctual_core::store::{Released, SilenceQuery};
 use punctual_core::user::User;
 
-use super::desk::{Desk, asking, at, every, failed, once, run};
+use super::desk::{Desk, asking, at, every, failed, once, run, taken};
 
 rules!(
     silences_are_kept_until_they_end,
@@ -75,11 +75,15 @@ async fn end(desk: &Desk, silence: &Silence, now: i64) -> Option<Released> {
     desk.store.end_silence(silence.id, None, at(now)).await.expect("the store works")
 }
 
-/// The numbers of the reminders that are sent when everything until `now` is claimed.
+/// Sends everything that is due until `now`; returns the numbers of these reminders.
 async fn sent(desk: &Desk, all: &[Reminder], now: i64) -> Vec<usize> {
     let claims = desk.claim(now).await;
     let place = |id| all.iter().position(|reminder| reminder.id == id).expect("one of them");
-    let mut sent: Vec<_> = claims.to_send.iter().map(|claimed| place(claimed.before.id.reminder)).collect();
+    let mut sent = Vec::new();
+    for claimed in &claims.to_send {
+        desk.settle(claimed, taken(), now).await;
+        sent.push(place(claimed.before.id.reminder));
+    }
     sent.sort_unstable();
     sent
 }
@@ -144,10 +148,11 @@ async fn a_silence_begins_and_ends_when_it_says(desk: Desk) {
     put(&desk, &[of_user(1, "ann", 100, 200)]).await;
     assert_eq!(sent(&desk, &all, 99).await, [0]);
     assert!(sent(&desk, &all, 100).await.is_empty());
-    // A claim a little ahead takes what is due before it begins, and after its end.
-    let ahead = desk.claim_between(198, 150, 200, 100).await;
-    assert_eq!(ahead.to_send.iter().map(|claimed| claimed.before.id).collect::<Vec<_>>(), [run(&all[3], 1)]);
     assert_eq!(desk.states(all[1].id).await, [(StateKind::Waiting, 200)]);
+    // A claim a little ahead puts off what is due before the end, and takes what is due at the end.
+    let ahead = desk.claim_between(198, 150, 200, 100).await;
+    let taken: Vec<_> = ahead.to_send.iter().map(|claimed| claimed.before.id).collect();
+    assert_eq!(taken, [run(&all[1], 1), run(&all[3], 1)]);
     assert_eq!(desk.states(all[2].id).await, [(StateKind::Waiting, 200)]);
 }
 

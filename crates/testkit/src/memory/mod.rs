@@ -139,6 +139,7 @@ store! {
     fn delete_user(id: &str, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
         |t| t.users.contains_key(id).then(|| t.put_user(id, now, None)).transpose()?
     }
+    fn asked(users: Vec<String>, ended_since: Option<Timestamp>) -> Done<Vec<Question>> { |t| t.asked(&users, ended_since) }
     fn put_group(group: Group) -> Done<Vec<Timestamp>> { |t| t.put_group(&group.name.clone(), group.updated_at, Some(group))? }
     fn groups_of(names: Vec<String>) -> Done<Vec<Group>> { |t| names.iter().filter_map(|name| t.groups.get(name).cloned()).collect() }
     fn groups(after: Option<String>, limit: usize) -> Done<Vec<Group>> { |t| page(&t.groups, after, limit) }

@@ -29,7 +29,7 @@ mod when;
 
 use jiff::Timestamp;
 
-pub use answer::{ANSWER_MAX, Answer, answer};
+pub use answer::{ANSWER_MAX, Answer, answer, answer_in};
 pub use lang::Lang;
 
 use self::resolve::Here;

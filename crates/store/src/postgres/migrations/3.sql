@@ -43,3 +43,5 @@ create table punctual.silence (
 create index silence_until on punctual.silence (until_at);
 -- The runs that wait for the end of a silence.
 create index occurrence_silenced on punctual.occurrence (reminder_id, run) where waits_for = 'silenced';
+-- Runs that their person was told of and can still answer.
+create index occurrence_asked on punctual.occurrence (reminder_id, run) where reached > 0 and wake_at is not null;

@@ -46,3 +46,5 @@ CREATE TABLE silence (
 CREATE INDEX silence_until ON silence (until_at);
 -- The runs that wait for the end of a silence.
 CREATE INDEX occurrence_silenced ON occurrence (reminder_id, run) WHERE waits_for = 'silenced';
+-- Runs that their person was told of and can still answer.
+CREATE INDEX occurrence_asked ON occurrence (reminder_id, run) WHERE reached > 0 AND wake_at IS NOT NULL;
