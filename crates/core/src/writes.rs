@@ -4,12 +4,12 @@
 //! and a [`Writes`]. A store writes that in the transaction in which it loaded, and decides nothing.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
+use crate::journal::{Data, Entry, Kind, Who};
 use crate::occurrence::{Attempt, Occurrence};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
@@ -50,8 +50,8 @@ pub struct Writes {
     pub dead: Vec<DeadAddress>,
     /// What people answered.
     pub responses: Vec<Response>,
-    /// Who did what.
-    pub audit: Vec<Deed>,
+    /// Everything that happened. A store writes it last: of two transactions about one reminder, the entries of the later one come after.
+    pub entries: Vec<Entry>,
     /// Runs of critical reminders that the admins hear of. A store asks [`crate::decide::tell`] who is told what.
     pub news: Vec<(OccurrenceId, News)>,
     /// The same for runs that were set aside.
@@ -96,30 +96,6 @@ pub struct EndedAttempt {
     pub attempt: Attempt,
 }
 
-/// Something that was done, for the audit trail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deed {
-    /// When.
-    pub at: Timestamp,
-    /// By whom.
-    pub actor: Arc<str>,
-    /// What, as a verb.
-    pub action: &'static str,
-    /// To which reminder.
-    pub reminder: ReminderId,
-    /// To which run of it.
-    pub run: Option<u32>,
-    /// More words.
-    pub detail: Option<String>,
-}
-
-impl Deed {
-    /// Something that the engine did by itself.
-    pub(crate) fn of_engine(at: Timestamp, action: &'static str, id: OccurrenceId, detail: Option<String>) -> Self {
-        Self { at, actor: "engine".into(), action, reminder: id.reminder, run: Some(id.run), detail }
-    }
-}
-
 impl Writes {
     /// Nothing, at `now`.
     pub fn new(now: Timestamp) -> Self {
@@ -139,7 +115,7 @@ impl Writes {
             attempts: Vec::new(),
             dead: Vec::new(),
             responses: Vec::new(),
-            audit: Vec::new(),
+            entries: Vec::new(),
             news: Vec::new(),
             unreadable: Vec::new(),
             moments: Vec::new(),
@@ -152,16 +128,17 @@ impl Writes {
         self.moments.iter().map(|(_, at)| *at)
     }
 
-    /// Creates reminders, as `actor` asked.
-    pub fn create(&mut self, new: Vec<NewReminder>, actor: &Arc<str>) {
+    /// Creates reminders, as `who` asked.
+    pub fn create(&mut self, new: Vec<NewReminder>, who: &Who) {
         for new in &new {
-            self.audit.push(Deed {
+            self.entries.push(Entry {
                 at: self.now,
-                actor: actor.clone(),
-                action: "create",
-                reminder: new.reminder.id,
+                kind: Kind::Created,
+                who: who.via(&new.reminder.created_via),
+                user: Some(new.reminder.user.clone()),
+                reminder: Some(new.reminder.id),
                 run: None,
-                detail: None,
+                data: Data::None,
             });
             let wake_at = new.first_run().state.wake_at(new.first_due_at);
             self.moments.extend(wake_at.map(|at| (shard_of(&new.reminder.user), at)));

@@ -25,6 +25,9 @@ mod settle;
 /// Keeping this node's leases.
 mod leases;
 
+/// Placing what happened, and telling those who follow it.
+pub mod journal;
+
 /// Going on after the store could not be used.
 mod outage;
 

@@ -21,6 +21,7 @@ use crate::inbound::hold::{Holder, Holds};
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
 use crate::inbound::words::Words;
+use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -100,6 +101,7 @@ impl Engine {
             store,
             health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
             log: Arc::new(Log::new(clock.clone(), runtime.clone())),
+            journal: Arc::new(Journal::new()),
             metrics: Arc::default(),
             stop: Stop::new(),
             clock,
@@ -133,6 +135,7 @@ impl Engine {
             timer: timer.clone(),
             dispatcher: dispatcher.clone(),
             random: random.clone(),
+            has_told_follows: false.into(),
         });
         let listener = Arc::new(Listener {
             node: node.clone(),
@@ -209,6 +212,8 @@ impl Engine {
             Box::pin(alarm::fill(node.clone(), alarms.clone())),
             Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
             Box::pin(leases.clone().run()),
+            Box::pin(journal::place(node.clone())),
+            Box::pin(journal::tail(node.clone())),
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),

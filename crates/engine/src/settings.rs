@@ -34,6 +34,8 @@ pub struct Settings {
     pub backlog_batch: usize,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub keep_history_for: Option<Duration>,
+    /// How long entries of the journal are kept; `None` keeps them for ever.
+    pub keep_journal_for: Option<Duration>,
     /// Retry delays by priority.
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
@@ -59,6 +61,7 @@ impl Default for Settings {
             backlog_after: Duration::from_secs(10),
             backlog_batch: 256,
             keep_history_for: None,
+            keep_journal_for: None,
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),
             language: Lang::En,

@@ -105,7 +105,9 @@ impl World {
     fn put_user(&self, id: &str, address: &str) {
         let user = User { addresses: vec![Address::new("chat", address)], ..sample::user(id, self.nodes.clock.now()) };
         let engine = self.living().clone();
-        self.nodes.run(self.group(), async move { engine.store().put_user(user).await }).expect("the store works");
+        self.nodes
+            .run(self.group(), async move { engine.store().put_user(user, "ann".into()).await })
+            .expect("the store works");
     }
 
     fn change(&self, reminder: &Reminder, change: Change) {

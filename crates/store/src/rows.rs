@@ -31,8 +31,13 @@ pub(crate) trait Fields {
     fn instant(&self, index: usize) -> Result<Option<Timestamp>, StoreError>;
     /// Yes or no, if it is said.
     fn flag(&self, index: usize) -> Result<Option<bool>, StoreError>;
+    /// A reminder's id, if there is one.
+    fn maybe_id(&self, index: usize) -> Result<Option<ReminderId>, StoreError>;
+
     /// A reminder's id.
-    fn id(&self, index: usize) -> Result<ReminderId, StoreError>;
+    fn id(&self, index: usize) -> Result<ReminderId, StoreError> {
+        self.maybe_id(index)?.ok_or_else(|| impossible(format!("column {} has no value", index + 1)))
+    }
 }
 
 /// A value in the database that this program would never have written.
@@ -61,6 +66,12 @@ impl<'r, F: Fields> Reader<'r, F> {
     pub(crate) fn id(&mut self) -> Result<ReminderId, StoreError> {
         let index = self.index();
         self.row.id(index)
+    }
+
+    /// A reminder's id that may be missing.
+    pub(crate) fn maybe_id(&mut self) -> Result<Option<ReminderId>, StoreError> {
+        let index = self.index();
+        self.row.maybe_id(index)
     }
 
     /// A run's id: the reminder's and the run's number.

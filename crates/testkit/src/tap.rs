@@ -13,11 +13,12 @@ use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
+use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Held, Imported, ImportedQuery, Pulse, Question, Released, ReminderQuery, ReminderView, Settled,
-    Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView,
+    Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -95,13 +96,18 @@ pub trait Tap: Send + Sync + 'static {
     }
 
     /// As [`Store::put_user`].
-    async fn put_user(&self, store: &Arc<dyn Store>, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        store.put_user(user).await
+    async fn put_user(&self, store: &Arc<dyn Store>, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        store.put_user(user, who).await
+    }
+
+    /// As [`Store::journal`].
+    async fn journal(&self, store: &Arc<dyn Store>, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        store.journal(query).await
     }
 
     /// As [`Store::put_silence`].
-    async fn put_silence(&self, store: &Arc<dyn Store>, silence: Silence) -> Result<bool, StoreError> {
-        store.put_silence(silence).await
+    async fn put_silence(&self, store: &Arc<dyn Store>, silence: Silence, who: Who) -> Result<bool, StoreError> {
+        store.put_silence(silence, who).await
     }
 
     /// As [`Store::recalled`].
@@ -186,12 +192,32 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "occurrence", self.store.occurrence(id))
     }
 
-    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-        pass!(self, "audit", self.store.audit(query))
+    async fn place(&self) -> Result<i64, StoreError> {
+        pass!(self, "place", self.store.place())
     }
 
-    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
-        pass!(self, "record_test", self.store.record_test(test))
+    async fn journal(&self, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        pass!(self, "journal", self.tap.journal(&self.store, query))
+    }
+
+    async fn record(&self, entry: Entry) -> Result<(), StoreError> {
+        pass!(self, "record", self.store.record(entry))
+    }
+
+    async fn prune_journal(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        pass!(self, "prune_journal", self.store.prune_journal(before, limit))
+    }
+
+    async fn take_duty(&self, name: &str, node: &str, now: Timestamp) -> Result<Option<Duty>, StoreError> {
+        pass!(self, "take_duty", self.store.take_duty(name, node, now))
+    }
+
+    async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError> {
+        pass!(self, "keep_duty", self.store.keep_duty(kept))
+    }
+
+    async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
+        pass!(self, "leave_duty", self.store.leave_duty(name, lease))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
@@ -246,8 +272,8 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "forget_answered", self.store.forget_answered(now))
     }
 
-    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        pass!(self, "put_user", self.tap.put_user(&self.store, user))
+    async fn put_user(&self, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        pass!(self, "put_user", self.tap.put_user(&self.store, user, who))
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -258,16 +284,16 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "users", self.store.users(after, limit))
     }
 
-    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
-        pass!(self, "delete_user", self.store.delete_user(id, now))
+    async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        pass!(self, "delete_user", self.store.delete_user(id, who, now))
     }
 
     async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
         pass!(self, "asked", self.store.asked(users, ended_since))
     }
 
-    async fn put_group(&self, group: Group) -> Result<Vec<Timestamp>, StoreError> {
-        pass!(self, "put_group", self.store.put_group(group))
+    async fn put_group(&self, group: Group, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        pass!(self, "put_group", self.store.put_group(group, who))
     }
 
     async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
@@ -278,12 +304,12 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "groups", self.store.groups(after, limit))
     }
 
-    async fn delete_group(&self, name: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
-        pass!(self, "delete_group", self.store.delete_group(name, now))
+    async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        pass!(self, "delete_group", self.store.delete_group(name, who, now))
     }
 
-    async fn put_silence(&self, silence: Silence) -> Result<bool, StoreError> {
-        pass!(self, "put_silence", self.tap.put_silence(&self.store, silence))
+    async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError> {
+        pass!(self, "put_silence", self.tap.put_silence(&self.store, silence, who))
     }
 
     async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
@@ -294,9 +320,10 @@ impl<T: Tap> Store for Tapped<T> {
         &self,
         id: SilenceId,
         after: Option<OccurrenceId>,
+        who: Who,
         now: Timestamp,
     ) -> Result<Option<Released>, StoreError> {
-        pass!(self, "end_silence", self.store.end_silence(id, after, now))
+        pass!(self, "end_silence", self.store.end_silence(id, after, who, now))
     }
 
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
@@ -320,8 +347,8 @@ impl<T: Tap> Store for Tapped<T> {
     async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
         pass!(self, "revive", self.store.revive(address))
     }
-    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        pass!(self, "put_key", self.store.put_key(key))
+    async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {
+        pass!(self, "put_key", self.store.put_key(key, who))
     }
 
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
@@ -332,8 +359,8 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "keys", self.store.keys())
     }
 
-    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
-        pass!(self, "delete_key", self.store.delete_key(id))
+    async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {
+        pass!(self, "delete_key", self.store.delete_key(id, who, now))
     }
 
     async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError> {

@@ -36,7 +36,7 @@ pub struct Place<'a> {
 }
 
 /// What becomes of words.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Verdict {
     /// They are not about a reminder.
     NotMine,
@@ -94,7 +94,8 @@ pub fn verdict(place: &Place<'_>, answer: Answer, asked: &[Question], has_ended:
     }
     let ended: Vec<&Question> = asked.iter().filter(|question| !is_open(question)).collect();
     let verdicts = place.nearest(&ended).into_iter().map(|question| of_ended(question, answer, now, false));
-    verdicts.into_iter().find(|verdict| *verdict != Verdict::NotMine).unwrap_or(Verdict::NotMine)
+    let is_mine = |verdict: &Verdict| !matches!(verdict, Verdict::NotMine);
+    verdicts.into_iter().find(is_mine).unwrap_or(Verdict::NotMine)
 }
 
 /// The command that answers `run`.

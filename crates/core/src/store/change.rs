@@ -5,14 +5,15 @@ use jiff::Timestamp;
 use super::{Came, ReminderView, Repeat, StoreError};
 use crate::change::Refused;
 use crate::id::ReminderId;
+use crate::journal::Who;
 use crate::model::trail::Said;
 use crate::occurrence::Occurrence;
 
 /// Who changes something, and when.
 #[derive(Debug, Clone)]
 pub struct By {
-    /// Who, for the audit trail.
-    pub actor: String,
+    /// Who.
+    pub who: Who,
     /// The only user whose reminders may be touched. Others' are reported as not found.
     pub user: Option<String>,
     /// Who answers, if the command is an answer.
@@ -29,9 +30,9 @@ pub struct By {
 
 impl By {
     /// Somebody who may touch everybody's reminders and says nothing.
-    pub fn new(actor: impl Into<String>, now: Timestamp) -> Self {
+    pub fn new(who: impl Into<Who>, now: Timestamp) -> Self {
         Self {
-            actor: actor.into(),
+            who: who.into(),
             user: None,
             answerer: Answerer::default(),
             said: Said::default(),

@@ -25,7 +25,7 @@ fn what_waits_for_its_person() {
                 "run 1 due 3600 (made for 0): waiting (quiet) from 0",
                 "plan run 2 due 60: scheduled",
                 "reminder active: carried by 2, last run 2, 2 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
                 "look at 60",
             ],
@@ -37,7 +37,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 3600 (made for 0): waiting (quiet) from 0",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),
@@ -48,7 +48,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 7200 (made for 0): waiting (paused) from 0",
                 "reminder active: carried by 1, last run 1, 1 planned",
-                "audit: paused run 1 (until 2027-01-15T10:00:00Z; it was due at 2027-01-15T08:00:00Z; runs of the series until then are left out)",
+                "entry: reminder.waiting run 1 {why:paused,until:2027-01-15T10:00:00Z,from:2027-01-15T08:00:00Z,series_waits:true}",
                 "look at 7200",
             ],
         ),
@@ -59,7 +59,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 1800 (made for 0): waiting (silenced) from 0",
                 "reminder active: carried by 1, last run 1, 1 planned",
-                "audit: silenced run 1 (until 2027-01-15T08:30:00Z; it was due at 2027-01-15T08:00:00Z; runs of the series until then are left out)",
+                "entry: reminder.waiting run 1 {why:silenced,until:2027-01-15T08:30:00Z,from:2027-01-15T08:00:00Z,series_waits:true}",
                 "look at 1800",
             ],
         ),
@@ -114,7 +114,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 0: retry at 3600 (500), waits: quiet; attempts 1",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),
@@ -127,7 +127,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 0: asked at 0, again at 3600, waits: quiet; attempts 1",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),

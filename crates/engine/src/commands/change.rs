@@ -99,12 +99,13 @@ impl Changer {
                     if let (Change::Fire, Some(occurrence)) = (&change, &changed.occurrence) {
                         self.fired.add(occurrence.id);
                     }
+                    node.journal.written();
                     timer.wake_at(changed.wakes.iter().copied());
                     // Other nodes hear of it with the commit.
                     timer.wake_at(leases.stop(&changed.recalled).await);
                     self.alarms.changed(&changed.view);
                     if matches!(change, Change::Cancel) && node.says(Kind::Cancelled) {
-                        tracing::info!(reminder = %id, by = %by.actor, "cancelled");
+                        tracing::info!(reminder = %id, by = by.who.name(), "cancelled");
                     }
                     return Ok(changed);
                 }

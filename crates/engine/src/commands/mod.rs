@@ -15,6 +15,9 @@ mod user;
 /// Silencing reminders for a while.
 mod silence;
 
+/// Making and removing keys.
+mod key;
+
 /// Taking a dead address to be alive again.
 mod revive;
 

@@ -7,6 +7,7 @@ use jiff::Zoned;
 use punctual_core::answer::{Pressed, Verb};
 use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Inbound, NAME_CHARS_MAX, NotNow, NotTaken, Reaction, Sender, What};
+use punctual_core::journal::Who;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::phrase::Lang;
 use punctual_core::rules::sender::{Verdict, may_answer};
@@ -104,7 +105,7 @@ impl Taker {
                         reply_to: reply_to.clone(),
                         about: *about,
                         only: None,
-                        actor: format!("channel:{channel}"),
+                        who: who(channel),
                         came: self.came(channel, &inbound, lease),
                     };
                     match self.words.take(&written).await {
@@ -166,7 +167,7 @@ impl Taker {
         let now = node.now();
         let came = self.came(channel, inbound, lease);
         let said = Said { text: None, channel: Some(channel.to_owned()), name: name_of(sender) };
-        let by = By { answerer, said, came, ..By::new(format!("channel:{channel}"), now) };
+        let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = pressed.occurrence;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
             Ok(_) => Became::Answered,
@@ -213,6 +214,11 @@ impl Taker {
         let own = question.user.as_ref().and_then(|user| user.language.as_ref()?.parse().ok());
         own.unwrap_or(self.node.settings.language)
     }
+}
+
+/// A channel, as the journal names it.
+fn who(channel: &str) -> Who {
+    Who::from(format!("channel:{channel}").as_str()).via("inbound")
 }
 
 /// What a person is told who wrote something, and the word by which it is counted.

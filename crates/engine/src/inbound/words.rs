@@ -11,6 +11,7 @@ use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Choice, Sender};
 use punctual_core::decide::inbound::{Place, Verdict, ended_since, last_said, verdict};
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Who;
 use punctual_core::phrase::{self, Answer, Lang};
 use punctual_core::rules::say::{self, Line};
 use punctual_core::rules::sender::{self, may_answer};
@@ -40,8 +41,8 @@ pub struct Written {
     pub about: Option<OccurrenceId>,
     /// The only user whose reminders may be answered, if the caller is bound to one.
     pub only: Option<String>,
-    /// Through whom it came, for the audit trail.
-    pub actor: String,
+    /// Through whom it came, for the journal.
+    pub who: Who,
     /// How it came, where its platform may give it again.
     pub came: Came,
 }
@@ -193,9 +194,9 @@ impl Words {
     }
 
     /// Who wrote it, as far as that is known.
-    async fn who(&self, written: &Written) -> Result<Who, StoreError> {
+    async fn who(&self, written: &Written) -> Result<People, StoreError> {
         let is_allowed = |user: &String| written.only.as_ref().is_none_or(|only| only == user);
-        let mut who = Who::default();
+        let mut who = People::default();
         if let Some(user) = &written.user {
             who.users = vec![user.clone()];
         }
@@ -232,7 +233,7 @@ impl Words {
     }
 
     /// The runs that were said to them; with `ended_since` also those that have ended since then.
-    async fn asked(&self, who: &Who, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+    async fn asked(&self, who: &People, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
         let mut asked = match who.users.is_empty() {
             true => Vec::new(),
             false => self.node.store.asked(who.users.clone(), ended_since).await?,
@@ -247,9 +248,9 @@ impl Words {
     }
 }
 
-/// Who wrote something.
+/// The people who may have written something.
 #[derive(Default)]
-struct Who {
+struct People {
     /// The users that it may be.
     users: Vec<String>,
     /// Every address that means them or their chat.
@@ -262,7 +263,7 @@ struct Who {
     answerer: Answerer,
 }
 
-fn by(written: &Written, who: &Who, question: &Question, now: Timestamp) -> By {
+fn by(written: &Written, who: &People, question: &Question, now: Timestamp) -> By {
     let name = written.sender.as_ref().and_then(name_of);
     let answerer = match (&who.question, who.users.as_slice()) {
         (Some(replied_to), _) if replied_to.trail.occurrence.id == question.trail.occurrence.id => who.answerer.clone(),
@@ -274,7 +275,7 @@ fn by(written: &Written, who: &Who, question: &Question, now: Timestamp) -> By {
         answerer,
         said: Said { text: Some(written.text.clone()), channel: written.channel.clone(), name },
         came: written.came.clone(),
-        ..By::new(&written.actor, now)
+        ..By::new(written.who.clone(), now)
     }
 }
 

@@ -135,7 +135,12 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
         lines.push((response.at, format!("{} by {}", neutral(&response.response), neutral(&response.by))));
     }
     // Answers are in the audit trail as well.
-    for entry in run.audit.iter().filter(|entry| !matches!(entry.action.as_str(), "ack" | "snooze" | "dismiss")) {
+    for entry in run.audit.iter().filter(|entry| {
+        !matches!(
+            entry.action.as_str(),
+            "reminder.acknowledged" | "reminder.snoozed" | "reminder.dismissed" | "reminder.sent" | "attempt.failed"
+        )
+    }) {
         lines.push((entry.at, format!("{}{}", neutral(&entry.action), after_colon(entry.detail.as_deref()))));
     }
     if let Some(at) = run.retry_at {

@@ -79,6 +79,8 @@ pub(crate) struct Config {
     pub(crate) default_channel: DefaultChannel,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub(crate) history_keep: Option<Duration>,
+    /// How long entries of the journal are kept; `None` keeps them for ever.
+    pub(crate) journal_keep: Option<Duration>,
     /// Whether everything is done but the send.
     pub(crate) shadow: bool,
     /// Whether `/metrics` asks for a key.
@@ -168,7 +170,8 @@ impl Config {
             language: read::language(&layers)?,
             heartbeat: read::heartbeat(&layers)?,
             default_channel: read::default_channel(&layers)?,
-            history_keep: read::history_keep(&layers)?,
+            history_keep: read::kept_for(&layers, "history_keep", 90)?,
+            journal_keep: read::kept_for(&layers, "journal_keep", 365)?,
             shadow: layers.boolean("shadow")?.unwrap_or(false),
             metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),
             file: layers.file_path(),

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use punctual_core::answer::{Pressed, Verb};
 use punctual_core::change::{Change, Refused};
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Who;
 use punctual_core::occurrence::{Attempt, AttemptStatus};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
@@ -28,7 +29,7 @@ use super::problem::Problem;
 use super::shown;
 use crate::wire::LinkAnswer;
 
-/// Who answers, in the audit trail.
+/// Who answers, in the journal.
 const ACTOR: &str = "link";
 
 /// The run and the answer that one link stands for.
@@ -87,7 +88,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
         _ => None,
     };
     let said = store::Said { channel, ..store::Said::default() };
-    let by = By { said, ..By::new(ACTOR, now) };
+    let by = By { said, ..By::new(Who::from(ACTOR).via("link"), now) };
     match app.change(occurrence.reminder, change, by).await {
         Ok(_) => {}
         Err(ChangeError::Refused(Refused::SendBegun)) => return refuse(Said::Busy, &headers, lang),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use punctual_core::store;
+use punctual_core::store::{JournalQuery, Start};
 
 use super::App;
 use super::auth::Caller;
@@ -38,7 +38,10 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     };
     let limit = params.limit()?;
     let before = params.cursor(|text| text.parse().ok())?;
-    let mut entries = app.engine.store().audit(store::AuditQuery { reminder, before, limit: limit + 1 }).await?;
-    let next_cursor = shown::cut(&mut entries, limit, |entry| entry.number.to_string());
+    let store = app.engine.store();
+    store.place().await?;
+    let start = before.map_or(Start::NEWEST, Start::Before);
+    let mut entries = store.journal(JournalQuery { reminder, ..JournalQuery::new(start, limit + 1) }).await?.entries;
+    let next_cursor = shown::cut(&mut entries, limit, |entry| entry.position.to_string());
     Ok(shown::answer(StatusCode::OK, &Audit { entries: entries.iter().map(shown::entry).collect(), next_cursor }))
 }

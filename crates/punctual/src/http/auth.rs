@@ -10,6 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
+use punctual_core::journal::Who;
 use punctual_core::store::By;
 use punctual_core::user::{ADMIN_ID, ApiKey};
 use sha2::{Digest, Sha256};
@@ -42,7 +43,7 @@ pub(super) struct Auth {
 pub(super) struct Caller {
     /// The key's id: keeps the idempotency keys of different callers apart.
     pub(super) id: Arc<str>,
-    /// Who this is, in the audit trail.
+    /// Who this is, in the journal.
     actor: Arc<str>,
     /// The only user it sees, if it is bound to one or acts for one.
     user: Option<Arc<str>>,
@@ -53,7 +54,7 @@ pub(super) struct Caller {
 pub(super) struct Writer(pub(super) Caller);
 
 /// A caller who is bound to nobody and may change things: keys, and what concerns everybody.
-pub(super) struct Admin;
+pub(super) struct Admin(pub(super) Caller);
 
 impl Auth {
     pub(super) fn new(admin_key: &Secret, local_key: &Secret) -> Self {
@@ -114,8 +115,10 @@ impl Caller {
         }
     }
 
-    pub(super) fn actor(&self) -> &str {
-        &self.actor
+    /// Who this is, for the journal.
+    pub(super) fn who(&self) -> Who {
+        let key = (&*self.id != ADMIN_ID).then(|| self.id.clone());
+        Who { actor: Some(self.actor.clone()), key, via: Some("api".into()) }
     }
 
     /// The only user this caller sees, if it is bound to one.
@@ -161,7 +164,7 @@ impl Caller {
 
     /// Signs a change.
     pub(super) fn by(&self, now: Timestamp) -> By {
-        By { user: self.bound_to().map(str::to_owned), ..By::new(&*self.actor, now) }
+        By { user: self.bound_to().map(str::to_owned), ..By::new(self.who(), now) }
     }
 }
 
@@ -216,6 +219,6 @@ impl FromRequestParts<Arc<App>> for Admin {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let Writer(caller) = Writer::from_request_parts(parts, app).await?;
         caller.must_be_unbound()?;
-        Ok(Self)
+        Ok(Self(caller))
     }
 }

@@ -102,7 +102,7 @@ pub(super) async fn test(
             return Err(Problem::forbidden(detail).at_field("address"));
         }
     }
-    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone(), caller.actor()).await {
+    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone(), caller.who()).await {
         Ok(trial) => trial,
         Err(invalid) if invalid.field == "channel" => return Err(Problem::not_found(invalid.problem)),
         Err(invalid) => return Err(invalid.into()),

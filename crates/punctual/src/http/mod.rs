@@ -210,7 +210,7 @@ impl App {
         caller: &Caller,
         answered: Option<(String, Answered)>,
     ) -> Result<Vec<ReminderView>, CreateError> {
-        let created = self.engine.create(reminders, caller.actor(), answered).await;
+        let created = self.engine.create(reminders, caller.who(), answered).await;
         match &created {
             Ok(_) => self.refusal.forget(),
             Err(CreateError::Store(error)) => self.remember_refusal(error),

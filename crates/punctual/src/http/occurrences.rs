@@ -6,7 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::store::{AuditEntry, AuditQuery};
+use punctual_core::journal::Placed;
+use punctual_core::store::{JournalQuery, Start};
 
 use super::App;
 use super::auth::Caller;
@@ -69,7 +70,10 @@ pub(super) async fn show(
     }
 }
 
-async fn audit_of(app: &App, reminder: ReminderId) -> Result<Vec<AuditEntry>, Problem> {
-    let query = AuditQuery { reminder: Some(reminder), before: None, limit: AUDIT_MAX };
-    Ok(app.engine.store().audit(query).await?)
+/// The newest entries about a reminder, newest first.
+async fn audit_of(app: &App, reminder: ReminderId) -> Result<Vec<Placed>, Problem> {
+    let store = app.engine.store();
+    store.place().await?;
+    let query = JournalQuery { reminder: Some(reminder), ..JournalQuery::new(Start::NEWEST, AUDIT_MAX) };
+    Ok(store.journal(query).await?.entries)
 }

@@ -75,7 +75,7 @@ pub(super) async fn create(
     {
         return Err(Invalid::new("group", format!("there is no group named `{group}`; make it first")).into());
     }
-    if !app.engine.put_silence(silence.clone()).await? {
+    if !app.engine.put_silence(silence.clone(), caller.who()).await? {
         let problem = format!("there are {SILENCES_MAX} silences; end some first");
         return Err(Problem::new(StatusCode::CONFLICT, "too_many", problem));
     }
@@ -101,7 +101,7 @@ pub(super) async fn end(
             return Err(no_such_silence());
         }
     }
-    match app.engine.end_silence(id).await? {
+    match app.engine.end_silence(id, caller.who()).await? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_silence()),
     }

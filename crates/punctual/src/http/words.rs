@@ -77,7 +77,7 @@ fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
         sender,
         reply_to,
         only: caller.bound_to().map(str::to_owned),
-        actor: caller.actor().to_owned(),
+        who: caller.who(),
         ..Written::default()
     })
 }

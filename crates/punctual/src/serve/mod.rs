@@ -294,6 +294,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         fallback_interval: config.fallback_interval,
         fallback_grace: config.fallback_grace,
         keep_history_for: config.history_keep,
+        keep_journal_for: config.journal_keep,
         retry: config.retry,
         default_channel: config.default_channel.clone(),
         language: config.language,

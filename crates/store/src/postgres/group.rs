@@ -1,8 +1,10 @@
 //! People who belong together.
 
 use jiff::Timestamp;
+use punctual_core::decide::group::group_changed;
 use punctual_core::decide::person::Difference;
 use punctual_core::group::Group;
+use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
 use tokio_postgres::types::Type;
 
@@ -12,11 +14,17 @@ use super::pipeline::both;
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, impossible, micros};
+use super::write::write;
 use super::{keep, person};
 use crate::rows;
 
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
-pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group) -> Result<Vec<Timestamp>, Fault> {
+pub(super) async fn put(
+    db: &Connection<'_>,
+    own: Shards,
+    group: &Group,
+    who: Who,
+) -> Result<Vec<Timestamp>, Fault> {
     let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, &group.name)).await?;
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.execute(
@@ -31,6 +39,7 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group) -> Resu
         ],
     )
     .await?;
+    write(db, own, &group_changed(&group.name, Some(group), who, group.updated_at)).await?;
     let before = before.map(|before| before.users).unwrap_or_default();
     let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
     let_go(db, own, &group.name, &left, group.updated_at).await
@@ -41,6 +50,7 @@ pub(super) async fn delete(
     db: &Connection<'_>,
     own: Shards,
     name: &str,
+    who: Who,
     now: Timestamp,
 ) -> Result<Option<Vec<Timestamp>>, Fault> {
     let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, name)).await?;
@@ -49,6 +59,7 @@ pub(super) async fn delete(
         return Ok(None);
     };
     keep::delete(db, "delete from punctual.user_group where name = $1", name).await?;
+    write(db, own, &group_changed(name, None, who, now)).await?;
     let_go(db, own, name, &before.users, now).await.map(Some)
 }
 

@@ -140,6 +140,14 @@ fn read_key(found: &Row) -> Result<ApiKey, StoreError> {
     })
 }
 
+/// Removes a key; returns it as it was.
+pub(super) async fn delete_key(db: &Connection<'_>, id: &str) -> Result<Option<ApiKey>, Fault> {
+    let sql =
+        "delete from punctual.api_key where id = $1 returning id, name, hash, user_id, write, expires_at, created_at";
+    let rows = db.rows(sql, &[(&clean(id), Type::TEXT)]).await?;
+    Ok(rows.first().map(read_key).transpose()?)
+}
+
 /// Runs a DELETE of one named row; says whether there was one.
 pub(super) async fn delete(db: &Connection<'_>, sql: &str, id: &str) -> Result<bool, Fault> {
     Ok(db.execute(sql, &[(&clean(id), Type::TEXT)]).await? > 0)

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
+use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
 use punctual_core::id::ReminderId;
+use punctual_core::journal::{Entry, Who};
 use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
@@ -27,7 +28,12 @@ use super::write::write;
 use crate::rows::{self, Reader};
 
 /// Writes or replaces a user; returns when the runs that waited for them must be looked at again.
-pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> Result<Vec<Timestamp>, Fault> {
+pub(super) async fn put_user(
+    db: &Connection<'_>,
+    own: Shards,
+    user: &User,
+    who: &Who,
+) -> Result<Vec<Timestamp>, Fault> {
     // The row stays ours from here on.
     db.begin(BEGIN_BY_KEY).await?;
     let before = match keep::user_for_update(db, &user.id).await {
@@ -38,7 +44,9 @@ pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> R
         Err(fault) => return Err(fault),
     };
     keep::put_user(db, user).await?;
-    changed(db, own, &user.id, Difference::between(&before, user), user.updated_at).await
+    let now = user.updated_at;
+    let entry = entry(&user.id, &before, Some(user), who.clone(), now);
+    changed(db, own, &user.id, Difference::between(&before, user), entry, now).await
 }
 
 /// Removes a user's entry. `None`: there was none.
@@ -46,6 +54,7 @@ pub(super) async fn delete_user(
     db: &Connection<'_>,
     own: Shards,
     id: &str,
+    who: &Who,
     now: Timestamp,
 ) -> Result<Option<Vec<Timestamp>>, Fault> {
     let delete = keep::delete(db, "delete from punctual.app_user where id = $1", id);
@@ -54,7 +63,8 @@ pub(super) async fn delete_user(
         return Ok(None);
     }
     keep::delete(db, "delete from punctual.user_address where user_id = $1", id).await?;
-    changed(db, own, id, Difference::REMOVED, now).await.map(Some)
+    let entry = entry(id, &Before::Unreadable, None, who.clone(), now);
+    changed(db, own, id, Difference::REMOVED, entry, now).await.map(Some)
 }
 
 async fn changed(
@@ -62,9 +72,10 @@ async fn changed(
     own: Shards,
     user: &str,
     difference: Difference,
+    entry: Option<Entry>,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
-    let writes = decided(db, user, difference, now).await?;
+    let writes = decided(db, user, difference, entry, now).await?;
     both(write(db, own, &writes), db.commit()).await?;
     Ok(writes.wakes().collect())
 }
@@ -77,14 +88,20 @@ pub(super) async fn follow(
     difference: Difference,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
-    let writes = decided(db, user, difference, now).await?;
+    let writes = decided(db, user, difference, None, now).await?;
     write(db, own, &writes).await?;
     Ok(writes.wakes().collect())
 }
 
-async fn decided(db: &Connection<'_>, user: &str, difference: Difference, now: Timestamp) -> Result<Writes, Fault> {
+async fn decided(
+    db: &Connection<'_>,
+    user: &str,
+    difference: Difference,
+    entry: Option<Entry>,
+    now: Timestamp,
+) -> Result<Writes, Fault> {
     let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
-    Ok(person_changed(open, user, difference, now))
+    Ok(person_changed(open, user, difference, entry, now))
 }
 
 /// Locks and loads the open runs of a user's that wait for them, have tried an address, or are just being sent.

@@ -34,10 +34,8 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
             &old,
         );
-        // An entry that belongs to no reminder goes by its age.
-        let tests = db.execute("delete from punctual.audit where action = 'channel.test' and at < $1", &old);
         let silences = db.execute("delete from punctual.silence where until_at < $1", &old);
-        all4(events, tests, silences, db.commit()).await?;
+        all3(events, silences, db.commit()).await?;
         return Ok(0);
     }
     let gone = rows.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<Vec<OccurrenceId>, StoreError>>()?;
@@ -52,9 +50,8 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
     let locked =
         db.rows("select from punctual.reminder r where r.id = any($1) order by r.id for update", &of_reminders);
     let emptied = db.execute(
-        "with gone as (delete from punctual.reminder r where r.id = any($1) and r.status in ('completed', 'cancelled') \
-         and not exists (select from punctual.occurrence o where o.reminder_id = r.id) returning r.id) \
-         delete from punctual.audit a using gone where a.reminder_id = gone.id",
+        "delete from punctual.reminder r where r.id = any($1) and r.status in ('completed', 'cancelled') \
+         and not exists (select from punctual.occurrence o where o.reminder_id = r.id)",
         &of_reminders,
     );
     let occurrences = db.execute(

@@ -4,8 +4,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
-    UpcomingQuery,
+    ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -156,35 +155,6 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
         let attempts = attempts.iter().filter(|(of, _)| *of == run).map(|(_, attempt)| attempt.clone()).collect();
         let responses = responses.iter().filter(|response| response.occurrence.run == run).cloned().collect();
         Ok(Trail::new(occurrence, attempts, responses))
-    })
-}
-
-pub(super) async fn audit(db: &Connection<'_>, query: &AuditQuery) -> Result<Vec<AuditEntry>, Fault> {
-    let of_reminder = if query.reminder.is_some() { "reminder_id = $1" } else { "$1 is null" };
-    let sql = format!(
-        "select number, at, actor, action, reminder_id, run, detail from punctual.audit \
-         where {of_reminder} and number < $2 order by number desc limit $3"
-    );
-    let rows = db
-        .rows(
-            &sql,
-            &[
-                (&query.reminder.map(uuid), Type::UUID),
-                (&query.before.unwrap_or(i64::MAX), Type::INT8),
-                (&i64::try_from(query.limit).unwrap_or(i64::MAX), Type::INT8),
-            ],
-        )
-        .await?;
-    each(&rows, |found| {
-        Ok(AuditEntry {
-            number: get(found, 0)?,
-            at: instant(found, 1)?,
-            actor: get(found, 2)?,
-            action: get(found, 3)?,
-            reminder: row::reminder_id(found, 4)?,
-            run: get::<Option<i32>>(found, 5)?.map(u32::try_from).transpose().map_err(impossible)?,
-            detail: get(found, 6)?,
-        })
     })
 }
 

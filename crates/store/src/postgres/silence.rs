@@ -4,15 +4,16 @@
 //! group, waits for it and then sees the run; and a claim that finds the row held looks again a moment later.
 
 use jiff::Timestamp;
-use punctual_core::decide::silence::{RELEASED_AT_ONCE, released};
+use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
+use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
 use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
 use punctual_core::store::{Released, SilenceQuery};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::batch::{BEGIN_IN_ORDER, BY_KEY};
+use super::batch::{BEGIN, BEGIN_IN_ORDER, BY_KEY};
 use super::fault::Fault;
 use super::pipeline::{all3, both};
 use super::pool::{Connection, Param};
@@ -21,14 +22,15 @@ use super::row::{clean, int, micros, uuid};
 use super::write::write;
 use crate::rows;
 
-/// Writes a new one, if there is room; returns whether there was. The same twice is written once.
-pub(super) async fn put(db: &Connection<'_>, silence: &Silence) -> Result<bool, Fault> {
+/// Writes a new one, if there is room; returns whether there was.
+pub(super) async fn put(db: &Connection<'_>, own: Shards, silence: &Silence, who: Who) -> Result<bool, Fault> {
+    db.begin(BEGIN).await?;
     let n_max = i64::try_from(SILENCES_MAX).unwrap_or(i64::MAX);
     let written = db
         .rows(
             "with room as (select count(*) < $9 as is_left from (select from punctual.silence where until_at > $7 limit $9) as s), \
              put as (insert into punctual.silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
-             select $1, $2, $3, $4, $5, $6, $7, $8 from room where is_left on conflict do nothing) \
+             select $1, $2, $3, $4, $5, $6, $7, $8 from room where is_left) \
              select from room where is_left",
             &[
                 (&Uuid::from_bytes(*silence.id.as_bytes()), Type::UUID),
@@ -43,6 +45,10 @@ pub(super) async fn put(db: &Connection<'_>, silence: &Silence) -> Result<bool, 
             ],
         )
         .await?;
+    if !written.is_empty() {
+        write(db, own, &silenced(silence, who)).await?;
+    }
+    db.commit().await?;
     Ok(!written.is_empty())
 }
 
@@ -105,6 +111,7 @@ pub(super) async fn end(
     own: Shards,
     id: SilenceId,
     after: Option<OccurrenceId>,
+    who: Who,
     now: Timestamp,
 ) -> Result<Option<Released>, Fault> {
     let key = Uuid::from_bytes(*id.as_bytes());
@@ -138,7 +145,8 @@ pub(super) async fn end(
     ];
     let runs = each(&db.rows(&sql, &params).await?, rows::silenced)?;
     let more_after = runs.last().map(|(id, _)| *id).filter(|_| runs.len() == RELEASED_AT_ONCE);
-    let writes = released(&ended, runs.into_iter().filter_map(|(_, run)| run).collect(), now);
+    let by = more_after.is_none().then_some(who);
+    let writes = released(&ended, runs.into_iter().filter_map(|(_, run)| run).collect(), by, now);
     let until = micros(now);
     let until: [Param<'_>; 2] = [(&key, Type::UUID), (&until, Type::TIMESTAMPTZ)];
     let gone = async {

@@ -4,6 +4,7 @@ use punctual_core::store::StoreError;
 use punctual_core::user::{ApiKey, User};
 use rusqlite::{Connection, params};
 
+use super::read;
 use super::row::{broken, impossible, micros};
 
 pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
@@ -63,6 +64,13 @@ pub(super) fn put_key(db: &Connection, key: &ApiKey) -> Result<(), StoreError> {
     ])
     .map_err(broken)?;
     Ok(())
+}
+
+/// Removes a key; returns it as it was.
+pub(super) fn delete_key(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
+    let key = read::key_of(db, id)?;
+    delete(db, "DELETE FROM api_key WHERE id = ?1", id)?;
+    Ok(key)
 }
 
 /// Runs a DELETE of one named row; says whether there was one.

@@ -4,8 +4,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::Occurrence;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
-    UpcomingQuery,
+    ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::types::ToSql;
@@ -149,27 +148,6 @@ pub(super) fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, St
     Ok(Trail::new(occurrence, attempts, responses))
 }
 
-pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-    let of_reminder = if query.reminder.is_some() { "reminder_id = ?1" } else { "?1 IS NULL" };
-    let sql = format!(
-        "SELECT number, at, actor, action, reminder_id, run, detail FROM audit WHERE {of_reminder} AND number < ?2 \
-         ORDER BY number DESC LIMIT ?3"
-    );
-    let values =
-        params![query.reminder.as_ref().map(ReminderId::as_bytes), query.before.unwrap_or(i64::MAX), query.limit];
-    collect(db, &sql, values, |found| {
-        Ok(AuditEntry {
-            number: get(found, 0)?,
-            at: instant(get(found, 1)?)?,
-            actor: get(found, 2)?,
-            action: get(found, 3)?,
-            reminder: Reader::new(found, 4).id()?,
-            run: get(found, 5)?,
-            detail: get(found, 6)?,
-        })
-    })
-}
-
 pub(super) fn upcoming(db: &Connection, window: &UpcomingQuery) -> Result<Upcoming, StoreError> {
     let UpcomingQuery { from, until, limit, .. } = *window;
     let each_priority = |select: &str| {
@@ -211,6 +189,10 @@ const KEY: &str = "SELECT id, name, hash, user, write, expires_at, created_at FR
 
 pub(super) fn key(db: &Connection, hash: &[u8; 32]) -> Result<Option<ApiKey>, StoreError> {
     Ok(collect(db, &format!("{KEY} WHERE hash = ?"), [hash], read_key)?.pop())
+}
+
+pub(super) fn key_of(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
+    Ok(collect(db, &format!("{KEY} WHERE id = ?"), [id], read_key)?.pop())
 }
 
 pub(super) fn keys(db: &Connection) -> Result<Vec<ApiKey>, StoreError> {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use punctual_core::decide::claim::{ByReminder, Known};
-use punctual_core::decide::silence::{RELEASED_AT_ONCE, released};
+use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, SilenceId};
+use punctual_core::journal::Who;
 use punctual_core::silence::{SILENCES_MAX, Silence, Silences};
 use punctual_core::store::{Claim, Released, SilenceQuery, StoreError};
 use rusqlite::{Connection, params};
@@ -16,7 +17,7 @@ use super::write::write;
 use crate::rows;
 
 /// Writes a new one, if there is room; returns whether there was.
-pub(super) fn put(db: &Connection, silence: &Silence) -> Result<bool, StoreError> {
+pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, StoreError> {
     let n_written = db
         .prepare_cached(
             "INSERT INTO silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
@@ -36,6 +37,9 @@ pub(super) fn put(db: &Connection, silence: &Silence) -> Result<bool, StoreError
             SILENCES_MAX,
         ])
         .map_err(broken)?;
+    if n_written > 0 {
+        write(db, &silenced(silence, who))?;
+    }
     Ok(n_written > 0)
 }
 
@@ -70,6 +74,7 @@ pub(super) fn end(
     db: &Connection,
     id: SilenceId,
     after: Option<OccurrenceId>,
+    who: Who,
     now: Timestamp,
 ) -> Result<Option<Released>, StoreError> {
     let sql = format!(
@@ -92,7 +97,8 @@ pub(super) fn end(
     let values = params![ended.silence.user, reminder, run, RELEASED_AT_ONCE];
     let runs = collect(db, &sql, values, |found| rows::silenced(found))?;
     let more_after = runs.last().map(|(id, _)| *id).filter(|_| runs.len() == RELEASED_AT_ONCE);
-    let writes = released(&ended, runs.into_iter().filter_map(|(_, run)| run).collect(), now);
+    let by = more_after.is_none().then_some(who);
+    let writes = released(&ended, runs.into_iter().filter_map(|(_, run)| run).collect(), by, now);
     write(db, &writes)?;
     match more_after {
         // It holds nothing any more, and is still there to be ended by whoever has to begin anew.

@@ -15,7 +15,7 @@ use super::settle::n_open;
 use super::values::for_rows;
 use super::{answered, inbound, read};
 use crate::columns::{
-    ATTEMPT, AUDIT, DEAD_ADDRESS, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
+    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
 };
 
 impl ToSql for Value<'_> {
@@ -71,12 +71,12 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     }
     insert_new(db, &DEAD_ADDRESS, &writes.dead)?;
     insert(db, &RESPONSE, &writes.responses, |response| response)?;
-    insert(db, &AUDIT, &writes.audit, |deed| deed)?;
     if !writes.uncounted.is_empty() {
         let ids = writes.uncounted.iter().map(|moved| moved.reminder);
         let n_open = ids.map(|id| Ok((id, n_open(db, id)?))).collect::<Result<_, StoreError>>()?;
         update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
     }
+    insert(db, &ENTRY, &writes.entries, |entry| entry)?;
     tell(db, writes)
 }
 

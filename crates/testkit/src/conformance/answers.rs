@@ -119,7 +119,7 @@ async fn silence_is_asked_again_and_then_over(desk: Desk) {
     assert_eq!((claims.to_send.len(), claims.ended.as_slice()), (0, &[StateKind::Unanswered][..]));
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
     assert_eq!(desk.view(reminder.id).await.total_runs, 1);
-    assert_eq!(desk.audit(reminder.id).await, ["create", "unanswered"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "sent", "sent", "unanswered"]);
 }
 
 async fn an_answer_while_it_is_asked_again_refuses_the_result(desk: Desk) {

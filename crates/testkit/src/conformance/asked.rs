@@ -40,7 +40,7 @@ fn named(message: &str, user: &str, reminder: Reminder) -> Reminder {
 }
 
 async fn asked_finds_what_was_said_to_a_user(desk: Desk) {
-    desk.store.put_user(user("ann")).await.expect("the store works");
+    desk.store.put_user(user("ann"), "ann".into()).await.expect("the store works");
     let (tea, plants) = (named("tea", "ann", asking(once(1, 10), 3)), named("plants", "ann", asking(once(2, 20), 3)));
     let (bobs, later) = (named("bobs", "bob", asking(once(3, 30), 3)), named("later", "ann", asking(once(4, 900), 3)));
     desk.create(&[&tea, &plants, &bobs, &later]).await;

@@ -6,7 +6,7 @@ use punctual_core::change::Change;
 use punctual_core::channel::receive::EventId;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::store::{
-    Answerer, Beat, By, Came, ChangeError, Changed, Held, PlaceMove, Said, Seen, StoreError,
+    Answerer, Beat, By, Came, ChangeError, Changed, Follows, Held, PlaceMove, Said, Seen, StoreError,
 };
 use punctual_core::user::User;
 
@@ -87,7 +87,7 @@ async fn an_event_is_forgotten_when_no_copy_of_it_could_come(desk: Desk) {
 }
 
 async fn beat(desk: &Desk, node: &str) -> bool {
-    let beat = Beat { node: node.into(), echo: None, shared: String::new() };
+    let beat = Beat { node: node.into(), echo: None, shared: String::new(), follows: Follows::No };
     desk.store.beat(beat).await.expect("the store works").is_some()
 }
 
@@ -162,7 +162,7 @@ async fn at_address(desk: &Desk, channel: &str, addresses: &[&str]) -> Vec<Strin
 }
 
 async fn a_user_is_found_at_their_addresses_and_at_no_other(desk: Desk) {
-    let put = async |user: User| drop(desk.store.put_user(user).await.expect("the store works"));
+    let put = async |user: User| drop(desk.store.put_user(user, "ann".into()).await.expect("the store works"));
     put(user("ann", &[("bot", "1"), ("bot", "1"), ("mail", "a@example.org")])).await;
     assert_eq!(at_address(&desk, "bot", &["1"]).await, ["ann"]);
     assert_eq!(at_address(&desk, "bot", &["0", "1", "2"]).await, ["ann"]);
@@ -175,13 +175,13 @@ async fn a_user_is_found_at_their_addresses_and_at_no_other(desk: Desk) {
     put(user("ann", &[])).await;
     assert_eq!(at_address(&desk, "bot", &["2"]).await, [""; 0]);
     put(user("ann", &[("bot", "2")])).await;
-    desk.store.delete_user("ann", at(1)).await.expect("the store works");
+    desk.store.delete_user("ann", "ann".into(), at(1)).await.expect("the store works");
     assert_eq!(at_address(&desk, "bot", &["2"]).await, [""; 0], "she is gone");
 }
 
 async fn users_who_share_an_address_are_all_found(desk: Desk) {
     for id in ["eve", "bob", "ann"] {
-        desk.store.put_user(user(id, &[("bot", "family"), ("bot", id)])).await.expect("the store works");
+        desk.store.put_user(user(id, &[("bot", "family"), ("bot", id)]), "ann".into()).await.expect("the store works");
     }
     assert_eq!(at_address(&desk, "bot", &["family"]).await, ["ann", "bob", "eve"]);
     assert_eq!(at_address(&desk, "bot", &["family", "bob"]).await, ["ann", "bob", "eve"], "each once");
@@ -194,7 +194,7 @@ async fn a_question_has_the_run_its_reminder_and_its_person(desk: Desk) {
     let found = question(1).await.expect("it is there");
     assert_eq!((&found.reminder, found.user), (&desk.view(reminder.id).await.reminder, None));
     assert_eq!(found.trail, desk.trail(run(&reminder, 1)).await);
-    desk.store.put_user(user(&reminder.user, &[("bot", "1")])).await.expect("the store works");
+    desk.store.put_user(user(&reminder.user, &[("bot", "1")]), "ann".into()).await.expect("the store works");
     let person = question(1).await.and_then(|found| found.user).expect("they have an entry now");
     assert_eq!((person.id, person.addresses), (reminder.user.clone(), vec![Address::new("bot", "1")]));
     assert!(question(2).await.is_none(), "there is no such run");

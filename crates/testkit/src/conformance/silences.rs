@@ -8,7 +8,7 @@ use punctual_core::id::SilenceId;
 use punctual_core::occurrence::{State, StateKind, Why};
 use punctual_core::reminder::{Priority, Reminder};
 use punctual_core::silence::Silence;
-use punctual_core::store::{Released, SilenceQuery};
+use punctual_core::store::{JournalQuery, Released, SilenceQuery, Start};
 use punctual_core::user::User;
 
 use super::desk::{Desk, asking, at, every, failed, once, run, taken};
@@ -25,6 +25,7 @@ rules!(
     a_reminder_that_is_fired_is_sent_in_a_silence,
     of_a_pause_and_a_silence_the_last_end_counts,
     a_reminder_that_loses_its_tag_is_silent_no_more,
+    silences_and_groups_are_in_the_journal,
 );
 
 fn silence(number: u8, from: i64, until: i64) -> Silence {
@@ -67,12 +68,12 @@ fn of(user: &str, reminder: Reminder) -> Reminder {
 
 async fn put(desk: &Desk, silences: &[Silence]) {
     for silence in silences {
-        assert!(desk.store.put_silence(silence.clone()).await.expect("the store works"), "there is room");
+        assert!(desk.store.put_silence(silence.clone(), "ann".into()).await.expect("the store works"), "there is room");
     }
 }
 
 async fn end(desk: &Desk, silence: &Silence, now: i64) -> Option<Released> {
-    desk.store.end_silence(silence.id, None, at(now)).await.expect("the store works")
+    desk.store.end_silence(silence.id, None, "ann".into(), at(now)).await.expect("the store works")
 }
 
 /// Sends everything that is due until `now`; returns the numbers of these reminders.
@@ -108,7 +109,7 @@ async fn silences_are_kept_until_they_end(desk: Desk) {
 }
 
 async fn a_silence_holds_user_group_and_tag(desk: Desk) {
-    desk.store.put_group(group("on-call", &["bob", "eve"])).await.expect("the store works");
+    desk.store.put_group(group("on-call", &["bob", "eve"]), "ann".into()).await.expect("the store works");
     let all = [
         once(1, 100),                                              // 0
         of("bob", once(2, 100)),                                   // 1
@@ -137,7 +138,7 @@ async fn a_silence_holds_user_group_and_tag(desk: Desk) {
     for held in [0, 1, 3, 5, 7] {
         let trail = desk.trail(run(&all[held], 1)).await;
         assert_eq!((trail.occurrence.state, trail.occurrence.due_at), (waits.clone(), at(200)), "number {held}");
-        assert_eq!(desk.audit(all[held].id).await, ["create", "silenced"]);
+        assert_eq!(desk.kinds(all[held].id).await, ["created", "waiting"]);
     }
     assert_eq!(sent(&desk, &all, 200).await, [0, 1, 3, 5, 7], "at the end they are sent");
 }
@@ -157,7 +158,7 @@ async fn a_silence_begins_and_ends_when_it_says(desk: Desk) {
 }
 
 async fn a_silence_that_is_ended_lets_go(desk: Desk) {
-    desk.store.put_group(group("family", &["zoe", "ann"])).await.expect("the store works");
+    desk.store.put_group(group("family", &["zoe", "ann"]), "ann".into()).await.expect("the store works");
     let chores = of_tag(1, "chores", 50, 900);
     for (second, silence) in [
         (100, chores.clone()),
@@ -192,7 +193,7 @@ async fn a_silence_that_is_ended_lets_nothing_else_go(desk: Desk) {
 async fn one_who_leaves_a_silent_group_is_told(desk: Desk) {
     let put_group = async |users: &[&str], now: i64| {
         let changed = Group { updated_at: at(now), ..group("on-call", users) };
-        desk.store.put_group(changed).await.expect("the store works")
+        desk.store.put_group(changed, "ann".into()).await.expect("the store works")
     };
     assert_eq!(put_group(&["bob", "eve", "dan"], 0).await, []);
     let all = [of("bob", once(1, 100)), of("eve", once(2, 100)), of("dan", once(3, 100))];
@@ -201,7 +202,7 @@ async fn one_who_leaves_a_silent_group_is_told(desk: Desk) {
     assert!(sent(&desk, &all, 100).await.is_empty());
     assert_eq!(put_group(&["bob", "dan"], 110).await, [at(110)]);
     assert_eq!(sent(&desk, &all, 110).await, [1]);
-    let woken = desk.store.delete_group("on-call", at(120)).await.expect("the store works");
+    let woken = desk.store.delete_group("on-call", "ann".into(), at(120)).await.expect("the store works");
     assert_eq!(woken, Some(vec![at(120), at(120)]));
     assert_eq!(sent(&desk, &all, 120).await, [0, 2]);
 }
@@ -257,7 +258,7 @@ async fn of_a_pause_and_a_silence_the_last_end_counts(desk: Desk) {
         updated_at: at(0),
     };
     for (id, paused_until) in [("ann", 300), ("bob", 100)] {
-        desk.store.put_user(user(id, paused_until)).await.expect("the store works");
+        desk.store.put_user(user(id, paused_until), "ann".into()).await.expect("the store works");
     }
     let (anns, bobs) = (once(1, 50), of("bob", once(2, 50)));
     desk.create(&[&anns, &bobs]).await;
@@ -277,4 +278,17 @@ async fn a_reminder_that_loses_its_tag_is_silent_no_more(desk: Desk) {
     let changed = desk.change(reminder.id, Change::Update(Box::new(patch)), 110).await;
     assert_eq!(changed.wakes, [at(110)]);
     desk.deliver(110).await;
+}
+
+async fn silences_and_groups_are_in_the_journal(desk: Desk) {
+    desk.store.put_group(group("family", &["zoe"]), "ann".into()).await.expect("the store works");
+    let chores = Silence { user: Some("zoe".into()), ..of_tag(1, "chores", 50, 900) };
+    put(&desk, from_ref(&chores)).await;
+    end(&desk, &chores, 60).await.expect("it is there");
+    desk.store.delete_group("family", "ann".into(), at(70)).await.expect("the store works");
+    let page = desk.journal(JournalQuery::new(Start::OLDEST, 100)).await;
+    let kinds: Vec<(&str, Option<&str>)> =
+        page.entries.iter().map(|entry| (entry.kind.as_str(), entry.user.as_deref())).collect();
+    let expected = [("group.changed", None), ("silence.created", Some("zoe")), ("silence.deleted", Some("zoe")), ("group.changed", None)];
+    assert_eq!(kinds, expected);
 }

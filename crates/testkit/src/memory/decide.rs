@@ -89,35 +89,49 @@ impl Tables {
     }
 
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.
-    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>) -> Done<Vec<Timestamp>> {
+    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>, who: Who) -> Done<Vec<Timestamp>> {
         let before = self.users.remove(id).map_or(Before::Unknown, |before| Before::Known(Box::new(before)));
         let difference = user.as_ref().map_or(Difference::REMOVED, |user| Difference::between(&before, user));
+        let entry = entry(id, &before, user.as_ref(), who, now);
         self.users.extend(user.map(|user| (user.id.clone(), user)));
-        self.follow(id, difference, now)
+        self.follow(id, difference, entry, now)
     }
 
     /// Lets a person's open runs follow what is different about them.
-    fn follow(&mut self, id: &str, difference: Difference, now: Timestamp) -> Done<Vec<Timestamp>> {
+    fn follow(
+        &mut self,
+        id: &str,
+        difference: Difference,
+        entry: Option<Entry>,
+        now: Timestamp,
+    ) -> Done<Vec<Timestamp>> {
         let theirs = self.reminders.values().map(|(reminder, _)| reminder).filter(|reminder| reminder.user == id);
         let open = theirs.flat_map(|reminder| {
             let (ack_timeout, only) = (reminder.ack.as_ref().map(|ack| ack.timeout), reminder.only);
             self.open(reminder.id).map(move |run| OpenRun { occurrence: run.clone(), ack_timeout, only })
         });
-        let writes = person_changed(open.collect(), id, difference, now);
+        let writes = person_changed(open.collect(), id, difference, entry, now);
         let wakes = writes.wakes().collect();
         self.write(writes)?;
         Ok(wakes)
     }
 
     /// Replaces a group, or removes it; returns when runs of those who have left it must be looked at again.
-    pub(super) fn put_group(&mut self, name: &str, now: Timestamp, group: Option<Group>) -> Done<Vec<Timestamp>> {
+    pub(super) fn put_group(
+        &mut self,
+        name: &str,
+        now: Timestamp,
+        group: Option<Group>,
+        who: Who,
+    ) -> Done<Vec<Timestamp>> {
+        self.write(group_changed(name, group.as_ref(), who, now))?;
         let before = self.groups.remove(name).map(|before| before.users).unwrap_or_default();
         let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
         let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
         self.groups.extend(group.map(|group| (name.to_owned(), group)));
         let mut wakes = Vec::new();
         for user in left {
-            wakes.extend(self.follow(&user, Difference::TIMES, now)?);
+            wakes.extend(self.follow(&user, Difference::TIMES, None, now)?);
         }
         Ok(wakes)
     }
@@ -127,7 +141,7 @@ impl Tables {
         Silent { silence: silence.clone(), people: group.map(|group| group.users.clone()).unwrap_or_default() }
     }
 
-    pub(super) fn end_silence(&mut self, id: SilenceId, now: Timestamp) -> Done<Option<Released>> {
+    pub(super) fn end_silence(&mut self, id: SilenceId, who: Who, now: Timestamp) -> Done<Option<Released>> {
         let Some(silence) = self.silences.remove(&id) else { return Ok(None) };
         let waits = |run: &&Run| run.occurrence.state.waits_for() == Some(Why::Silenced);
         let runs = self.runs.values().filter(waits).map(|run| {
@@ -135,7 +149,7 @@ impl Tables {
             let ack_timeout = ack.as_ref().map(|ack| ack.timeout);
             SilencedRun { occurrence: run.occurrence.clone(), user: user.clone(), tags: tags.clone(), ack_timeout }
         });
-        let writes = released(&self.silent(&silence), runs.collect(), now);
+        let writes = released(&self.silent(&silence), runs.collect(), Some(who), now);
         let wakes = writes.wakes().collect();
         self.write(writes)?;
         Ok(Some(Released { wakes, more_after: None }))

@@ -16,7 +16,13 @@ pub(super) struct Tables {
     pub(super) runs: BTreeMap<OccurrenceId, Run>,
     /// When runs must be looked at, in order.
     pub(super) moments: BTreeSet<(Timestamp, OccurrenceId)>,
-    pub(super) audit: Vec<AuditEntry>,
+    /// What happened, by position: when it was placed, and the entry.
+    pub(super) journal: BTreeMap<i64, (Timestamp, Placed)>,
+    /// The last position that nodes were told of.
+    pub(super) announced: i64,
+    pub(super) duties: BTreeMap<String, journal::Held>,
+    /// The name of each connection's node, as of its last beat.
+    pub(super) names: BTreeMap<usize, String>,
     pub(super) users: BTreeMap<String, User>,
     pub(super) groups: BTreeMap<String, Group>,
     pub(super) silences: BTreeMap<SilenceId, Silence>,
@@ -27,8 +33,8 @@ pub(super) struct Tables {
     /// The connections to platforms.
     pub(super) inbound: BTreeMap<String, Held>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
-    /// When each node was last seen, and the secrets that it uses.
-    pub(super) nodes: BTreeMap<String, (Timestamp, String)>,
+    /// When each node was last seen, the secrets that it uses, and whether somebody reads the journal there.
+    pub(super) nodes: BTreeMap<String, (Timestamp, String, bool)>,
     pub(super) turns: BTreeMap<String, Vec<Timestamp>>,
     /// When each throttle was told, and until when it lasts.
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,
@@ -147,11 +153,7 @@ impl Tables {
         for dead in writes.dead {
             self.dead.entry(dead.address.clone()).or_insert(dead);
         }
-        for Deed { at, actor, action, reminder, run, detail } in writes.audit {
-            let number = self.audit.last().map_or(1, |last| last.number + 1);
-            let (actor, action) = (actor.to_string(), action.to_owned());
-            self.audit.push(AuditEntry { number, at, actor, action, reminder, run, detail });
-        }
+        writes.entries.iter().for_each(|entry| self.enter(entry));
         let (_, own) = &self.shares[self.connection];
         let foreign: Vec<_> = writes.moments.into_iter().filter(|(shard, _)| !own.contains(*shard)).collect();
         if !foreign.is_empty() {

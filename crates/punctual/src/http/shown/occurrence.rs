@@ -1,6 +1,7 @@
 //! An occurrence and its trail as they are shown.
 
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Placed;
 use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::reminder::Address;
 use punctual_core::store::{self, Trail};
@@ -8,7 +9,7 @@ use punctual_core::store::{self, Trail};
 use crate::wire::{Attempt, AuditEntry, Occurrence, Response};
 
 /// The trail with those of the reminder's audit entries that concern this run.
-pub(in crate::http) fn occurrence(trail: Trail, audit: &[store::AuditEntry]) -> Occurrence {
+pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence {
     let Trail { occurrence, attempts, responses } = trail;
     let id = occurrence.id;
     let (retry_at, ask_again_at) = match occurrence.state {
@@ -78,14 +79,14 @@ fn response(response: store::Response) -> Response {
 }
 
 /// One thing that was done.
-pub(in crate::http) fn entry(entry: &store::AuditEntry) -> AuditEntry {
+pub(in crate::http) fn entry(entry: &Placed) -> AuditEntry {
     AuditEntry {
-        number: entry.number,
+        number: entry.position,
         at: entry.at,
         by: entry.actor.clone(),
-        action: entry.action.clone(),
-        reminder_id: entry.reminder.to_string(),
+        action: entry.kind.clone(),
+        reminder_id: entry.reminder.map(|id| id.to_string()).unwrap_or_default(),
         run_number: entry.run,
-        detail: entry.detail.clone(),
+        detail: entry.data.clone(),
     }
 }

@@ -22,7 +22,10 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             sent.message.occurrence == run && sent.begun > acknowledged && since > STOPPED_WITHIN
         });
         for sent in later {
-            found.push(format!("{run} was sent at {} although its answer was taken at {}", sent.begun.at, acknowledged.at));
+            found.push(format!(
+                "{run} was sent at {} although its answer was taken at {}",
+                sent.begun.at, acknowledged.at
+            ));
         }
     }
     found
