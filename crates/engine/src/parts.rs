@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
@@ -182,8 +182,12 @@ impl Engine {
             n_shown: AtomicUsize::new(0),
         });
         let standings = Arc::new(Standings::of(&channels));
-        let words =
-            Arc::new(Words { node: node.clone(), changer: changer.clone(), editor: editor.clone() });
+        let words = Arc::new(Words {
+            node: node.clone(),
+            changer: changer.clone(),
+            editor: editor.clone(),
+            engine: OnceLock::new(),
+        });
         let taker = Arc::new(Taker {
             node: node.clone(),
             changer: changer.clone(),
@@ -239,7 +243,10 @@ impl Engine {
             leases,
             tasks,
         };
-        Self { parts: Arc::new(parts) }
+        let parts = Arc::new(parts);
+        // The only one who sets it.
+        let _ = parts.words.engine.set(Arc::downgrade(&parts));
+        Self { parts }
     }
 
     /// Where reminders live.

@@ -21,6 +21,9 @@ pub(crate) mod take;
 /// What people write.
 pub(crate) mod words;
 
+/// Reminders by message.
+mod obey;
+
 /// Messages that show what became of their run.
 pub(crate) mod edit;
 

@@ -8,6 +8,7 @@ use punctual_core::answer::{Pressed, Verb};
 use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Inbound, NAME_CHARS_MAX, NotNow, NotTaken, Reaction, Sender, What};
 use punctual_core::journal::Who;
+use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::phrase::Lang;
 use punctual_core::rules::sender::{Verdict, may_answer};
@@ -141,8 +142,8 @@ impl Taker {
         let Self { node, .. } = self;
         let Some(sender) = &inbound.from else { return Ok((Reaction::Nothing, "unknown_sender")) };
         let store = &node.store;
-        let (question, known) =
-            tokio::join!(store.question(pressed.occurrence), store.users_at(channel, sender.person.clone()));
+        let about = self.about(pressed).await?;
+        let (question, known) = tokio::join!(store.question(about), store.users_at(channel, sender.person.clone()));
         let known = known?;
         let Some(question) = question? else {
             let language = known.first().and_then(|user| user.language.as_ref()?.parse().ok());
@@ -168,7 +169,7 @@ impl Taker {
         let came = self.came(channel, inbound, lease);
         let said = Said { text: None, channel: Some(channel.to_owned()), name: name_of(sender) };
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
-        let id = pressed.occurrence;
+        let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
             Ok(_) => Became::Answered,
             Err(ChangeError::Refused(refused)) => Became::Refused(Some(refused)),
@@ -193,6 +194,16 @@ impl Taker {
             },
             Became::Replayed => (self.already(&after, channel, message_id, language), "replayed"),
         })
+    }
+
+    /// The run that a press is about: of the reminder as a whole its last.
+    async fn about(&self, pressed: Pressed) -> Result<OccurrenceId, StoreError> {
+        let id = pressed.occurrence;
+        if !pressed.is_cancel() {
+            return Ok(id);
+        }
+        let last = self.node.store.occurrences(id.reminder, None, 1).await?.pop();
+        Ok(last.map_or(id, |trail| trail.occurrence.id))
     }
 
     /// How an event came, for the transaction of what it leads to.

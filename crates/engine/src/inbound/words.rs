@@ -3,7 +3,7 @@
 //! The words come first, because most of what people write is no answer and must cost nothing: only words that answer in some language
 //! lead to a look at the store. Words that are not ours are neither kept nor logged.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use jiff::Timestamp;
 use punctual_core::answer::{Pressed, Verb};
@@ -15,7 +15,7 @@ use punctual_core::journal::Who;
 use punctual_core::phrase::{self, Answer, Lang};
 use punctual_core::rules::say::{self, Line};
 use punctual_core::rules::sender::{self, may_answer};
-use punctual_core::store::{Answerer, By, Came, ChangeError, Question, Said, StoreError};
+use punctual_core::store::{Answerer, By, Came, ChangeError, Question, ReminderView, Said, StoreError};
 use punctual_core::zone::Zone;
 
 use super::edit::Editor;
@@ -23,6 +23,7 @@ use super::take::name_of;
 use crate::Engine;
 use crate::commands::change::Changer;
 use crate::node::Node;
+use crate::parts::Wired;
 
 /// What a person wrote, and who they are.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +65,8 @@ pub struct Reply {
     pub say: Option<String>,
     /// Buttons under it.
     pub choices: Vec<Choice>,
+    /// The reminder that was made of it.
+    pub made: Option<Box<ReminderView>>,
 }
 
 /// The person's language and zone, for understanding them and for answering.
@@ -116,20 +119,43 @@ pub(crate) struct Words {
     pub(crate) node: Node,
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
+    /// The engine that these are a part of, for making reminders.
+    pub(crate) engine: OnceLock<Weak<Wired>>,
 }
 
 impl Words {
     /// What becomes of it. [`StoreError::Seen`]: it was taken before.
+    ///
+    /// While something awaits an answer, an answer goes first: `cancel` is one.
     pub(crate) async fn take(&self, written: &Written) -> Result<Reply, StoreError> {
         let now = self.node.now();
-        if !may_be_answer(&written.text, now) {
+        let takes_commands =
+            written.channel.as_ref().is_some_and(|channel| self.node.settings.commands.contains(channel));
+        let command = phrase::command(&written.text).filter(|_| takes_commands);
+        let is_answer = may_be_answer(&written.text, now);
+        if !is_answer && command.is_none() {
             return Ok(Reply::default());
         }
         let who = self.who(written).await?;
+        if is_answer {
+            let reply = self.answer(written, &who, now).await?;
+            if reply.handled {
+                return Ok(reply);
+            }
+        }
+        match (command, who.users.as_slice()) {
+            (Some(command), [user]) => self.obey(command, written, user, now).await,
+            // Whose reminder would it be?
+            _ => Ok(Reply::default()),
+        }
+    }
+
+    /// Answers the run that the words are about.
+    async fn answer(&self, written: &Written, who: &People, now: Timestamp) -> Result<Reply, StoreError> {
         if who.users.is_empty() && who.question.is_none() {
             return Ok(Reply::default());
         }
-        let mut asked = self.asked(&who, None).await?;
+        let mut asked = self.asked(who, None).await?;
         let mut has_ended = false;
         loop {
             let ear = Ear::of(&asked, now);
@@ -139,7 +165,7 @@ impl Words {
                 if has_ended || !asked.is_empty() {
                     return Ok(Reply::default());
                 }
-                (asked, has_ended) = (self.asked(&who, Some(ended_since(now))).await?, true);
+                (asked, has_ended) = (self.asked(who, Some(ended_since(now))).await?, true);
                 continue;
             };
             let place = Place {
@@ -167,7 +193,7 @@ impl Words {
                 Verdict::Say { about, line } => return Ok(said(&ear, line, answer, about, of(about), lang)),
                 Verdict::Answer { run, answer: command, line } => {
                     let Some(question) = of(run) else { return Ok(Reply::default()) };
-                    let by = by(written, &who, question, now);
+                    let by = by(written, who, question, now);
                     match self.changer.change(run.reminder, command, by).await {
                         Ok(changed) => {
                             self.editor.changed(&changed);
@@ -189,7 +215,7 @@ impl Words {
             if has_ended {
                 return Ok(Reply::default());
             }
-            (asked, has_ended) = (self.asked(&who, Some(ended_since(now))).await?, true);
+            (asked, has_ended) = (self.asked(who, Some(ended_since(now))).await?, true);
         }
     }
 
@@ -308,7 +334,7 @@ fn said(
         about: Some(about),
         refused,
         say: ear.say(&line, question, lang),
-        choices: Vec::new(),
+        ..Reply::default()
     }
 }
 

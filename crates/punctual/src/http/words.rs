@@ -16,7 +16,7 @@ use super::auth::{Caller, Writer};
 use super::input::Input;
 use super::problem::Problem;
 use super::shown;
-use crate::wire::{Choice, Heard, InboundInput};
+use crate::wire::{Choice, Heard, InboundInput, Reminder};
 
 /// Takes what a person wrote: an answer to a reminder is recorded.
 ///
@@ -32,7 +32,11 @@ pub(super) async fn take(
 ) -> Result<Response, Problem> {
     let written = written(body.read(&[])?, &caller)?;
     let reply = app.engine.inbound(written).await?;
-    Ok(shown::answer(StatusCode::OK, &heard(&reply, &app)))
+    let reminder = match &reply.made {
+        Some(view) => Some(Box::new(owned(&app.shown_new(view, None).await)?)),
+        None => None,
+    };
+    Ok(shown::answer(StatusCode::OK, &heard(&reply, reminder, &app)))
 }
 
 fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
@@ -82,7 +86,13 @@ fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
     })
 }
 
-fn heard(reply: &Reply, app: &App) -> Heard {
+/// The reminder as a value of its own.
+fn owned(reminder: &Reminder<'_>) -> Result<Reminder<'static>, Problem> {
+    let again = serde_json::to_string(reminder).and_then(|json| serde_json::from_str::<Reminder<'static>>(&json));
+    again.map_err(|_| Problem::internal("the reminder was made and cannot be shown"))
+}
+
+fn heard(reply: &Reply, reminder: Option<Box<Reminder<'static>>>, app: &App) -> Heard {
     let minutes = reply.until.map(|until| until.duration_since(app.now()).as_secs().max(0));
     Heard {
         handled: reply.handled,
@@ -99,8 +109,10 @@ fn heard(reply: &Reply, app: &App) -> Heard {
             .map(|choice| Choice {
                 label: choice.label.clone(),
                 data: buttons::data(choice.pressed.verb, choice.pressed.occurrence),
-                occurrence_id: choice.pressed.occurrence.to_string(),
+                occurrence_id: (!choice.pressed.is_cancel()).then(|| choice.pressed.occurrence.to_string()),
+                reminder_id: choice.pressed.occurrence.reminder.to_string(),
             })
             .collect(),
+        reminder,
     }
 }

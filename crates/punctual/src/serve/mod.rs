@@ -298,6 +298,9 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         retry: config.retry,
         default_channel: config.default_channel.clone(),
         language: config.language,
+        timezone: config.timezone.clone(),
+        retries_max: config.retries_max,
+        commands: config.channels.iter().filter(|channel| channel.commands).map(|channel| channel.name.clone()).collect(),
         ..defaults
     }
 }

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::reminder::Reminder;
+
 /// What a person wrote. `user` says who they are, or `channel` and `address` where they wrote.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -52,6 +54,9 @@ pub(crate) struct Heard {
     /// Buttons to show under it, where several reminders may be meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) choices: Vec<Choice>,
+    /// The reminder that was made of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reminder: Option<Box<Reminder<'static>>>,
 }
 
 /// A button.
@@ -60,6 +65,8 @@ pub(crate) struct Choice {
     pub(crate) label: String,
     /// What the button sends back: at most 64 bytes. punctual understands it wherever it receives presses.
     pub(crate) data: String,
-    /// The run that it answers.
-    pub(crate) occurrence_id: String,
+    /// The run that it answers; none of a button that cancels a reminder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) occurrence_id: Option<String>,
+    pub(crate) reminder_id: String,
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_IN_ORDER, BY_KEY, Ids};
 use super::fault::Fault;
-use super::pipeline::{all4, both};
+use super::pipeline::{all3, all4, both};
 use super::pool::Connection;
 use super::row::{self, micros};
 
