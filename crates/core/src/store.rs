@@ -33,7 +33,7 @@ pub use self::answer::{Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
-pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Seen};
+pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
@@ -226,6 +226,9 @@ pub trait Store: Send + Sync + 'static {
     /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one
     /// raises its number, so that the node which had it writes nothing through it any more ([`StoreError::LeaseLost`]).
     async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError>;
+
+    /// Writes what a platform says about a message, as [`crate::decide::report::reported`] decides; returns when to look at its run again.
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError>;
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;

@@ -46,6 +46,8 @@ pub struct Writes {
     pub priorities: Vec<(ReminderId, Priority)>,
     /// Attempts that have ended.
     pub attempts: Vec<EndedAttempt>,
+    /// Attempts of which their platform has told what became: only those that still count as sent are changed.
+    pub reported: Vec<EndedAttempt>,
     /// Addresses that their platform calls dead. An address that is known as dead already stays as it is.
     pub dead: Vec<DeadAddress>,
     /// What people answered.
@@ -113,6 +115,7 @@ impl Writes {
             set_aside: Vec::new(),
             priorities: Vec::new(),
             attempts: Vec::new(),
+            reported: Vec::new(),
             dead: Vec::new(),
             responses: Vec::new(),
             entries: Vec::new(),

@@ -37,6 +37,9 @@ mod peers;
 /// Answers from the platforms.
 mod inbound;
 
+/// Telling applications what happened.
+mod subscriptions;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -75,4 +78,5 @@ pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
+pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};

@@ -46,6 +46,12 @@ pub struct Metrics {
     pub shards: Gauge,
     /// 1 while this node hears what others change.
     pub hears: Gauge,
+    /// Entries that were told, by subscription.
+    pub subscription_told: Family<SubscriptionLabel, Counter>,
+    /// Entries that could not be told, by subscription.
+    pub subscription_given_up: Family<SubscriptionLabel, Counter>,
+    /// How many positions of the journal lie between its end and what was told, by subscription.
+    pub subscription_behind: Family<SubscriptionLabel, Gauge>,
 }
 
 /// Labels of an attempt, and of what else has an outcome.
@@ -62,6 +68,13 @@ pub struct AttemptLabels {
 pub struct ChannelLabel {
     /// Which channel.
     pub channel: String,
+}
+
+/// Labels of what is counted by subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct SubscriptionLabel {
+    /// Which subscription.
+    pub name: String,
 }
 
 /// Labels of an occurrence.
@@ -96,6 +109,9 @@ impl Default for Metrics {
             nodes: Gauge::default(),
             shards: Gauge::default(),
             hears: Gauge::default(),
+            subscription_told: Family::default(),
+            subscription_given_up: Family::default(),
+            subscription_behind: Family::default(),
         }
     }
 }
@@ -169,6 +185,21 @@ impl Metrics {
             "punctual_listening",
             "1 while this node hears what others change; else it looks every second",
             self.hears.clone(),
+        );
+        registry.register(
+            "punctual_subscription_told",
+            "Entries of the journal that were told, by subscription",
+            self.subscription_told.clone(),
+        );
+        registry.register(
+            "punctual_subscription_given_up",
+            "Entries of the journal that could not be told, by subscription",
+            self.subscription_given_up.clone(),
+        );
+        registry.register(
+            "punctual_subscription_behind",
+            "Positions between the journal's end and what was told, by subscription",
+            self.subscription_behind.clone(),
         );
     }
 }

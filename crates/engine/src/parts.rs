@@ -32,6 +32,7 @@ use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
+use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
@@ -193,6 +194,8 @@ impl Engine {
             changer: changer.clone(),
             editor: editor.clone(),
             standings: standings.clone(),
+            timer: timer.clone(),
+            random: random.clone(),
             runtime: runtime.clone(),
             words: words.clone(),
         });
@@ -206,7 +209,7 @@ impl Engine {
             runtime: runtime.clone(),
             random: random.clone(),
         });
-        let tasks: Vec<BoxFuture<()>> = vec![
+        let mut tasks: Vec<BoxFuture<()>> = vec![
             Box::pin(settler.run()),
             Box::pin(dispatcher.clone().run()),
             Box::pin(claimer.run()),
@@ -223,6 +226,15 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        for subscription in node.settings.subscriptions.clone() {
+            let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
+                let (name, channel) = (&subscription.name, &subscription.to.channel);
+                tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
+                continue;
+            };
+            let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
+            tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
             node,

@@ -9,6 +9,8 @@ use punctual_core::retry::RetryPolicy;
 use punctual_core::store::Shared;
 use punctual_core::zone::Zone;
 
+use crate::subscriptions::Subscription;
+
 /// The limits and delays of the engine. Each limit says what happens when it is reached.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -38,6 +40,8 @@ pub struct Settings {
     pub keep_history_for: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub keep_journal_for: Option<Duration>,
+    /// Which applications are told what.
+    pub subscriptions: Vec<Subscription>,
     /// Retry delays by priority.
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
@@ -70,6 +74,7 @@ impl Default for Settings {
             backlog_batch: 256,
             keep_history_for: None,
             keep_journal_for: None,
+            subscriptions: Vec::new(),
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),
             language: Lang::En,

@@ -326,6 +326,19 @@ pub(crate) static DEAD_ADDRESS: Table<DeadAddress> = Table {
     },
 };
 
+/// What platforms have told of attempts.
+pub(crate) static REPORTED: Table<EndedAttempt> = Table {
+    name: "attempt",
+    n_keys: 3,
+    columns: columns! {
+        "reminder_id" Id: e => e.occurrence.reminder.as_bytes(),
+        "run" Int: e => e.occurrence.run,
+        "number" Int: e => e.attempt.number,
+        "status" Text: e => e.attempt.status.as_str(),
+        "error" Text: e => e.attempt.error.as_deref(),
+    },
+};
+
 /// What a person answered.
 pub(crate) static RESPONSE: Table<Response> = Table {
     name: "response",

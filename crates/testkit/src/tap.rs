@@ -18,7 +18,8 @@ use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
     ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView,
-    Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
+    UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -336,6 +337,10 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
         pass!(self, "hold", self.store.hold(node, channels))
+    }
+
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+        pass!(self, "report", self.store.report(report, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -15,6 +15,9 @@ pub mod attempt;
 /// What the ends of leases change.
 pub mod settle;
 
+/// What a platform's report about a message changes.
+pub mod report;
+
 /// What changes for a person's open runs when the person changes.
 pub mod person;
 

@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::channel::receive::{EventId, Place};
+use crate::channel::receive::{Became, EventId, Place};
 use crate::clock::later;
+use crate::id::OccurrenceId;
 use crate::model::trail::Trail;
-use crate::reminder::Reminder;
+use crate::reminder::{Address, Reminder};
+use crate::retry::RetryPolicy;
 use crate::user::User;
 
 /// A run that somebody answers, with what is needed to judge that.
@@ -75,4 +77,34 @@ pub struct Held {
     pub lease: u64,
     /// How far it was read.
     pub place: Option<Place>,
+}
+
+/// What a platform says about a message that it took.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The run that the message was sent for.
+    pub run: OccurrenceId,
+    /// The channel.
+    pub channel: String,
+    /// The platform's own id of the message.
+    pub message_id: String,
+    /// What became of it.
+    pub became: Became,
+    /// All addresses of the run, in order, for going another way.
+    pub route: Vec<Address>,
+    /// When it is tried again,
+    pub policy: RetryPolicy,
+    /// and by how much that is spread: `0.0..1.0`.
+    pub jitter: f64,
+}
+
+/// What a report led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// Something was written.
+    Changed,
+    /// It says nothing new, or nothing is known of the message.
+    Nothing,
+    /// The message is being sent, and its id is not written down yet: the report counts when it comes again.
+    NotYet,
 }

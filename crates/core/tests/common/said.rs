@@ -70,6 +70,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         set_aside,
         priorities,
         attempts,
+        reported,
         dead,
         responses,
         entries,
@@ -91,6 +92,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(set_aside.iter().map(|(id, error)| format!("set aside run {}: {error}", run(*id))));
     lines.extend(priorities.iter().map(|(_, priority)| format!("priority of open runs: {priority}")));
     lines.extend(attempts.iter().map(|ended| attempt(ended.occurrence, &ended.attempt)));
+    lines.extend(reported.iter().map(|ended| {
+        let Attempt { number, status, error, .. } = &ended.attempt;
+        format!("attempt {number} is {status}: {}", error.as_deref().unwrap_or("-"))
+    }));
     lines
         .extend(dead.iter().map(|dead| format!("dead {} since {}: {}", dead.address, second(dead.since), dead.reason)));
     lines.extend(

@@ -14,7 +14,6 @@ use punctual_core::store::{DeadAddress, StoreError};
 use punctual_core::zone::Zone;
 
 use crate::Engine;
-use crate::dispatch::lanes::Sent;
 use crate::dispatch::send::fate;
 use crate::parts::Wired;
 
@@ -52,9 +51,9 @@ impl Engine {
     async fn try_message(&self, channel: &dyn Channel, message: Message, who: Who) -> Result<Trial, StoreError> {
         let Wired { node, dispatcher, dead, .. } = &*self.parts;
         let begun_at = node.now();
-        let sent = Sent { to: &message.to, user: &message.reminder.user, number: None };
-        let said = match dispatcher.take_turn(sent, begun_at).await {
-            Ok(()) => {
+        let (to, user) = (message.to.clone(), message.reminder.user.clone());
+        let said = match dispatcher.take_turn(to, user, begun_at).await {
+            Ok(turn) => {
                 let sender = dispatcher.sender();
                 let said = sender.send(channel, &message).await;
                 let fate = fate(&said);
@@ -65,7 +64,7 @@ impl Engine {
                     }
                     said => said,
                 };
-                dispatcher.end_turn(sent, Some(fate));
+                turn.end(fate);
                 said
             }
             Err(error) => Err(error),

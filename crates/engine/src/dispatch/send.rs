@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use punctual_core::channel::receive::{Edit, Edits};
-use punctual_core::channel::{Channel, Followed, Message, Receipt, SendError, Whom};
+use punctual_core::channel::{Channel, Followed, Message, Notice, Receipt, SendError, Whom};
 
 use super::gate::Fate;
 use crate::instant::plus;
@@ -24,6 +24,11 @@ impl Sender {
     /// Sends a message; returns what the channel says, or that it said nothing in time.
     pub(crate) async fn send(&self, channel: &dyn Channel, message: &Message) -> Result<Receipt, SendError> {
         self.within_time(channel.send(message)).await
+    }
+
+    /// Tells a program what happened; returns what the channel says, or that it said nothing in time.
+    pub(crate) async fn tell(&self, channel: &dyn Channel, notice: &Notice) -> Result<Receipt, SendError> {
+        self.within_time(channel.tell(notice)).await
     }
 
     /// Asks what became of a message that was taken, until it is known or `ask_for` has passed.

@@ -17,7 +17,6 @@ use punctual_core::store::{Changed, Question};
 use punctual_core::wake::text;
 
 use super::take::put_off_until;
-use crate::dispatch::lanes::Sent;
 use crate::dispatch::send::fate;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::node::Node;
@@ -166,10 +165,10 @@ impl Editor {
         let Some(channel) = self.channels.get(&to.channel) else { return Ok(()) };
         let Some(edits) = channel.edits() else { return Ok(()) };
         // Platforms count a change of a message like a message.
-        let sent = Sent { to, user: &edit.message.reminder.user, number: None };
-        self.dispatcher.take_turn(sent, self.node.now()).await?;
+        let user = edit.message.reminder.user.clone();
+        let turn = self.dispatcher.take_turn(to.clone(), user, self.node.now()).await?;
         let said = self.dispatcher.sender().edit(edits, edit).await;
-        self.dispatcher.end_turn(sent, Some(fate(&said.clone().map(|()| Default::default()))));
+        turn.end(fate(&said.clone().map(|()| Default::default())));
         said
     }
 }

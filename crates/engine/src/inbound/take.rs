@@ -6,14 +6,18 @@ use std::time::Duration;
 use jiff::Zoned;
 use punctual_core::answer::{Pressed, Verb};
 use punctual_core::change::Refused;
-use punctual_core::channel::receive::{Inbound, NAME_CHARS_MAX, NotNow, NotTaken, Reaction, Sender, What};
+use punctual_core::channel::receive::{Became, Inbound, NAME_CHARS_MAX, NotNow, NotTaken, Reaction, Sender, What};
+use punctual_core::clock::Random;
 use punctual_core::journal::Who;
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::phrase::Lang;
+use punctual_core::reach::route;
 use punctual_core::rules::sender::{Verdict, may_answer};
 use punctual_core::rules::stale::is_stale;
-use punctual_core::store::{Answerer, By, Came, ChangeError, PlaceMove, Question, Said, Seen, StoreError};
+use punctual_core::store::{
+    Answerer, By, Came, ChangeError, PlaceMove, Question, Report, Reported, Said, Seen, StoreError,
+};
 
 use super::edit::Editor;
 use super::standing::Standings;
@@ -23,6 +27,7 @@ use crate::commands::change::Changer;
 use crate::commands::finish;
 use crate::node::Node;
 use crate::system::Runtime;
+use crate::timer::Timer;
 
 /// How long a store that cannot be used is tried again. Platforms want an answer within three seconds.
 const TRY_FOR: Duration = Duration::from_secs(2);
@@ -43,12 +48,14 @@ pub(crate) struct Taker {
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
     pub(crate) standings: Arc<Standings>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) random: Arc<dyn Random>,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) words: Arc<Words>,
 }
 
 /// What became of a press that somebody may give.
-enum Became {
+enum Press {
     Answered,
     /// The run's state does not allow it, or the run is gone.
     Refused(Option<Refused>),
@@ -115,7 +122,12 @@ impl Taker {
                         Err(error) => error,
                     }
                 }
-                What::Report { .. } => return (Ok(Reaction::Nothing), "report"),
+                What::Report { occurrence, message_id, became } => {
+                    match self.report(channel, *occurrence, message_id, became).await {
+                        Ok(()) => return (Ok(Reaction::Nothing), "report"),
+                        Err(error) => error,
+                    }
+                }
             };
             match failed {
                 StoreError::LeaseLost => return (Err(NotTaken::LeaseLost), "unavailable"),
@@ -171,28 +183,28 @@ impl Taker {
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
-            Ok(_) => Became::Answered,
-            Err(ChangeError::Refused(refused)) => Became::Refused(Some(refused)),
-            Err(ChangeError::NotFound) => Became::Refused(None),
-            Err(ChangeError::Store(StoreError::Seen)) => Became::Replayed,
+            Ok(_) => Press::Answered,
+            Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
+            Err(ChangeError::NotFound) => Press::Refused(None),
+            Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
             Err(ChangeError::Store(error)) => return Err(error),
         };
         // What is there now: for the messages that show it, and for the words of a refusal.
         let after = node.store.question(id).await?.unwrap_or(question);
         Ok(match became {
-            Became::Answered => {
+            Press::Answered => {
                 let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
                 let edit = self.editor.show_pressed(&after, channel, message_id, true);
                 (Reaction::Answered { verb: pressed.verb, until, edit, language }, "answered")
             }
-            Became::Refused(Some(Refused::SendBegun)) => {
+            Press::Refused(Some(Refused::SendBegun)) => {
                 (Reaction::NotNow { why: NotNow::BeingSent, language }, "not_now")
             }
-            Became::Refused(_) => match why_not(&after, pressed.verb) {
+            Press::Refused(_) => match why_not(&after, pressed.verb) {
                 Some(why) => (Reaction::NotNow { why, language }, "not_now"),
                 None => (self.already(&after, channel, message_id, language), "already"),
             },
-            Became::Replayed => (self.already(&after, channel, message_id, language), "replayed"),
+            Press::Replayed => (self.already(&after, channel, message_id, language), "replayed"),
         })
     }
 
@@ -212,6 +224,35 @@ impl Taker {
         Came {
             seen: inbound.id.as_ref().map(|id| Seen::new(channel, id, self.node.now())),
             place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
+        }
+    }
+
+    /// A platform says what became of a message.
+    async fn report(
+        &self,
+        channel: &str,
+        run: OccurrenceId,
+        message_id: &str,
+        became: &Became,
+    ) -> Result<(), StoreError> {
+        let Self { node, .. } = self;
+        let Some(question) = node.store.question(run).await? else { return Ok(()) };
+        let addresses = question.user.map(|user| user.addresses).unwrap_or_default();
+        let report = Report {
+            run,
+            channel: channel.to_owned(),
+            message_id: message_id.to_owned(),
+            became: became.clone(),
+            route: route(&question.reminder, &addresses, &node.settings.default_channel),
+            policy: node.settings.retry,
+            jitter: self.random.unit(),
+        };
+        let (said, wakes) = node.store.report(report, node.now()).await?;
+        self.timer.wake_at(wakes);
+        match said {
+            // The platform was faster than the write of what it had answered.
+            Reported::NotYet => Err(StoreError::Unavailable("the message is still being written down".into())),
+            Reported::Changed | Reported::Nothing => Ok(()),
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Kind;
 use punctual_core::reminder::Priority;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::find::find;
 use super::style::{Paint, Style, neutral, of_status, width, wrap};
 use super::table::line_width;
-use super::{Context, User, print, print_json, when};
+use super::{Context, User, audit, print, print_json, when};
 use crate::wire::{Attempt, Occurrence, PageQuery, Reminder, UserQuery};
 
 /// Where values begin.
@@ -134,14 +135,9 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
     for response in &run.responses {
         lines.push((response.at, format!("{} by {}", neutral(&response.response), neutral(&response.by))));
     }
-    // Answers are in the audit trail as well.
-    for entry in run.audit.iter().filter(|entry| {
-        !matches!(
-            entry.action.as_str(),
-            "reminder.acknowledged" | "reminder.snoozed" | "reminder.dismissed" | "reminder.sent" | "attempt.failed"
-        )
-    }) {
-        lines.push((entry.at, format!("{}{}", neutral(&entry.action), after_colon(entry.detail.as_deref()))));
+    // Attempts and answers are in the journal as well.
+    for entry in run.audit.iter().filter(|entry| !is_told_otherwise(&entry.kind)) {
+        lines.push((entry.at, audit::what(entry)));
     }
     if let Some(at) = run.retry_at {
         // An error that an attempt shows is there already.
@@ -151,6 +147,12 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
     }
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(at, line)| format!("{}  {line}", when::local(at, zone, now))).collect()
+}
+
+/// Whether the attempts or the answers of a run tell what entries of this kind do.
+fn is_told_otherwise(kind: &str) -> bool {
+    use Kind::{Acknowledged, AttemptFailed, Dismissed, Failed, Sent, Snoozed};
+    [Sent, AttemptFailed, Failed, Acknowledged, Snoozed, Dismissed].iter().any(|told| told.as_str() == kind)
 }
 
 fn attempt_line(attempt: &Attempt, paint: Paint) -> String {

@@ -35,7 +35,7 @@ pub(super) struct Auth {
     /// The key of this process, for the command line on the same machine.
     local: [u8; 32],
     admin_caller: Caller,
-    recent: Recent<[u8; 32], (Caller, Option<Timestamp>)>,
+    recent: Recent<[u8; 32], Caller>,
 }
 
 /// Somebody with a valid key, who may read.
@@ -48,6 +48,8 @@ pub(super) struct Caller {
     /// The only user it sees, if it is bound to one or acts for one.
     user: Option<Arc<str>>,
     write: bool,
+    /// When the key stops working.
+    expires_at: Option<Timestamp>,
 }
 
 /// A caller who may also change things.
@@ -58,7 +60,8 @@ pub(super) struct Admin(pub(super) Caller);
 
 impl Auth {
     pub(super) fn new(admin_key: &Secret, local_key: &Secret) -> Self {
-        let admin_caller = Caller { id: ADMIN_ID.into(), actor: ADMIN_ID.into(), user: None, write: true };
+        let admin_caller =
+            Caller { id: ADMIN_ID.into(), actor: ADMIN_ID.into(), user: None, write: true, expires_at: None };
         Self {
             admin: hash(admin_key.expose()),
             local: hash(local_key.expose()),
@@ -86,24 +89,41 @@ impl Caller {
             return Ok(app.auth.admin_caller.clone());
         }
         let now = app.now();
-        let (caller, expires_at) = match app.auth.recent.get(&hash, now) {
-            Some(known) => known,
+        let caller = match app.auth.recent.get(&hash, now) {
+            Some(caller) => caller,
             None => {
                 let generation = app.auth.recent.generation();
-                let key = app.engine.store().key(hash).await?;
-                let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
-                let caller = if key.id == ADMIN_ID { app.auth.admin_caller.clone() } else { Self::with(&key) };
-                let known = (caller, key.expires_at);
-                app.auth.recent.put(generation, hash, known.clone(), now);
-                known
+                let caller = Self::known(hash, app).await?;
+                app.auth.recent.put(generation, hash, caller.clone(), now);
+                caller
             }
         };
-        match expires_at {
+        match caller.expires_at {
             Some(expires_at) if expires_at <= now => {
                 Err(Problem::unauthorized(format!("the key has expired, at {expires_at}")))
             }
             _ => Ok(caller),
         }
+    }
+
+    /// The caller whose key has this hash.
+    async fn known(hash: [u8; 32], app: &App) -> Result<Self, Problem> {
+        let key = app.engine.store().key(hash).await?;
+        let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
+        Ok(if key.id == ADMIN_ID { app.auth.admin_caller.clone() } else { Self::with(&key) })
+    }
+
+    /// Refuses a caller whose key, in `headers`, was deleted a moment ago, also on another node.
+    pub(super) async fn check_again(&self, headers: &HeaderMap, app: &App) -> Result<(), Problem> {
+        match *self.id == *ADMIN_ID {
+            true => Ok(()),
+            false => Self::known(hash(bearer(headers)?), app).await.map(drop),
+        }
+    }
+
+    /// Whether the key has stopped working.
+    pub(super) fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
     }
 
     fn with(key: &ApiKey) -> Self {
@@ -112,6 +132,7 @@ impl Caller {
             actor: format!("key {}", key.name).into(),
             user: key.user.as_deref().map(Into::into),
             write: key.write,
+            expires_at: key.expires_at,
         }
     }
 

@@ -53,6 +53,7 @@ mod sends;
 mod settings;
 mod silences;
 mod stats;
+mod stream;
 mod users;
 mod words;
 
@@ -78,7 +79,7 @@ use punctual_core::user::User;
 use punctual_core::zone::Zone;
 pub(crate) use punctual_engine::metrics::ChannelLabel;
 use punctual_engine::{CreateError, Engine};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -130,6 +131,7 @@ pub(crate) struct App {
     local_links: Option<LocalLinks>,
     /// Whether everything is done but the send.
     shadow: bool,
+    streams: stream::Streams,
 }
 
 /// What the API is made of.
@@ -148,6 +150,8 @@ pub(crate) struct Parts {
     pub(crate) local_links: Option<LocalLinks>,
     /// Counts the messages that shadow mode kept; none where everything is sent.
     pub(crate) shadow: Option<ShadowSends>,
+    /// Whether the server stops: then streams end.
+    pub(crate) stopping: watch::Receiver<bool>,
 }
 
 /// Messages that were kept from being sent, by channel.
@@ -161,6 +165,7 @@ impl App {
         if let Some(sends) = parts.shadow {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
+        let streams = stream::Streams::new(parts.stopping, &mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -180,6 +185,7 @@ impl App {
             links: parts.links,
             local_links: parts.local_links,
             shadow,
+            streams,
         })
     }
 
@@ -325,6 +331,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::revive))
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
+        .routes(routes!(stream::show))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

@@ -17,7 +17,7 @@ use super::reminders::{id_from, seen};
 use super::shown;
 use crate::wire::{Occurrence, Occurrences, PageQuery, UserQuery};
 
-/// How many audit entries are shown beside occurrences; `/v1/audit` has them all.
+/// How many entries of the journal are shown beside occurrences, the latest; `/v1/audit` has them all.
 const AUDIT_MAX: usize = 500;
 
 /// Lists the runs of a reminder with their trails, newest first.
@@ -47,7 +47,7 @@ pub(super) async fn of_reminder(
     Ok(shown::answer(StatusCode::OK, &page))
 }
 
-/// Shows one run with its attempts, answers and audit entries.
+/// Shows one run with its attempts, answers and entries of the journal.
 #[utoipa::path(
     get, path = "/v1/occurrences/{id}", operation_id = "show_occurrence", tag = "reminders",
     params(("id" = String, Path, description = "The id of a run"), UserQuery),

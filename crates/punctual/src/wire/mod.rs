@@ -18,8 +18,11 @@ mod schema;
 /// Reminders.
 mod reminder;
 
-/// Runs of reminders, and what was done.
+/// Runs of reminders.
 mod occurrence;
+
+/// What happened: the journal.
+mod journal;
 
 /// What a text says about time.
 mod understood;
@@ -62,10 +65,11 @@ pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };
+pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery};
 pub(crate) use key::{Key, KeyInput, Keys};
-pub(crate) use occurrence::{Attempt, Audit, AuditEntry, Occurrence, Occurrences, Response};
+pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
-pub(crate) use query::{AuditQuery, PageQuery, ReminderQuery, SendsQuery, UserQuery};
+pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };

@@ -65,7 +65,7 @@ pub(super) async fn change(
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
-async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, Fault> {
+pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, Fault> {
     let reminder = format!("select {}, {} from punctual.reminder r where r.id = $1", rows::REMINDER, rows::PROGRESS);
     let occurrences = |which: &str| {
         format!("select {} from punctual.occurrence o where o.reminder_id = $1 and {which}", rows::OCCURRENCE)

@@ -2,17 +2,22 @@
 
 use jiff::Timestamp;
 use punctual_core::channel::receive::Place;
+use punctual_core::decide::report::reported;
 use punctual_core::id::OccurrenceId;
-use punctual_core::store::{Held, PlaceMove, Question, Seen, StoreError};
+use punctual_core::shard::Shards;
+use punctual_core::store::{Held, PlaceMove, Question, Report, Reported, Seen, StoreError};
 use punctual_core::user::User;
 use tokio_postgres::types::Type;
 
+use super::batch::BY_KEY;
+use super::change;
 use super::fault::Fault;
 use super::keep;
 use super::node::LIVES_FOR;
 use super::pool::{Connection, Param};
 use super::read::{self, each};
 use super::row::{clean, get, impossible, micros, optional_instant, uuid};
+use super::write::commit;
 use crate::rows::{self, Reader};
 
 pub(super) async fn question(db: &Connection<'_>, run: OccurrenceId) -> Result<Option<Question>, Fault> {
@@ -38,6 +43,25 @@ pub(super) async fn users_at(db: &Connection<'_>, channel: &str, addresses: &[St
     );
     let rows = db.rows(&sql, &[(&clean(channel), Type::TEXT), (&addresses, Type::TEXT_ARRAY)]).await?;
     Ok(rows.iter().filter_map(|row| rows::user(row).ok()).collect())
+}
+
+/// Writes what a platform says about a message; returns when to look at its run again.
+pub(super) async fn report(
+    db: &Connection<'_>,
+    own: Shards,
+    report: &Report,
+    now: Timestamp,
+) -> Result<(Reported, Vec<Timestamp>), Fault> {
+    let run = report.run;
+    let Some(loaded) = change::load(db, run.reminder, Some(run.run)).await? else {
+        db.rollback().await?;
+        return Ok((Reported::Nothing, Vec::new()));
+    };
+    let (said, writes) = reported(loaded, &read::attempts(db, run).await?, report, now);
+    let mut wakes: Vec<Timestamp> = writes.wakes().collect();
+    db.batch(BY_KEY).await?;
+    wakes.extend(commit(db, own, &writes).await?.into_iter().map(|run| run.at));
+    Ok((said, wakes))
 }
 
 /// Remembers events; fails with [`StoreError::Seen`] if one was taken before.

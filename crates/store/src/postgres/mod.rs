@@ -70,7 +70,8 @@ use punctual_core::shard::Shards;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
     ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView,
-    Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
+    UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -454,6 +455,10 @@ impl Store for PostgresStore {
     async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
         // Who has one already takes nothing anew.
         read!(self, Urgent, db => inbound::hold(&db, node, &channels))
+    }
+
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+        write!(self, Normal, db => inbound::report(&db, self.own(), &report, now))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

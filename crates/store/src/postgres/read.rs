@@ -1,6 +1,7 @@
 //! Reading reminders and what became of them.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
@@ -122,6 +123,17 @@ pub(super) async fn occurrence(db: &Connection<'_>, id: OccurrenceId) -> Result<
     let (reminder, run) = (uuid(id.reminder), int(id.run));
     let params: [Param<'_>; 2] = [(&reminder, Type::UUID), (&run, Type::INT4)];
     Ok(trails(db, "o.reminder_id = $1 and o.run = $2", &params).await?.pop())
+}
+
+/// The attempts of a run that have ended, in order.
+pub(super) async fn attempts(db: &Connection<'_>, id: OccurrenceId) -> Result<Vec<Attempt>, Fault> {
+    let sql = format!(
+        "select {} from punctual.attempt a where a.reminder_id = $1 and a.run = $2 order by a.number",
+        rows::ATTEMPT
+    );
+    let (reminder, run) = (uuid(id.reminder), int(id.run));
+    let params: [Param<'_>; 2] = [(&reminder, Type::UUID), (&run, Type::INT4)];
+    each(&db.rows(&sql, &params).await?, |found| rows::attempt(&mut Reader::new(found, 0)))
 }
 
 /// The occurrences chosen by `which`, all of one reminder, with their trails, at one moment and in one round trip.

@@ -29,8 +29,8 @@ use super::settle::n_open;
 use super::tell::tell;
 use super::{alert, answered, inbound};
 use crate::columns::{
-    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE,
-    Table, Value,
+    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED,
+    RESPONSE, Table, Value,
 };
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
@@ -81,6 +81,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
         pipeline.push(Box::pin(reprioritize(db, &writes.priorities)));
     }
     put(&mut pipeline, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
+    put(&mut pipeline, db, &UPDATE_REPORTED, &REPORTED, writes.reported.iter().collect());
     put(&mut pipeline, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
     put(&mut pipeline, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
     put(&mut pipeline, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
@@ -108,6 +109,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
 /// One row that should not be there must not stop every settle from now on.
 static INSERT_ATTEMPT: LazyLock<String> = LazyLock::new(|| insert_new(&ATTEMPT));
+static UPDATE_REPORTED: LazyLock<String> = LazyLock::new(|| update(&REPORTED));
 static UPDATE_REMINDER: LazyLock<String> = LazyLock::new(|| update(&REMINDER_FIELDS));
 static UPDATE_MOVED: LazyLock<String> = LazyLock::new(|| update(&MOVED));
 static INSERT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&NEW_REMINDER));

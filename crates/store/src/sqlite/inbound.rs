@@ -2,13 +2,16 @@
 
 use jiff::Timestamp;
 use punctual_core::channel::receive::Place;
+use punctual_core::decide::report::reported;
 use punctual_core::id::OccurrenceId;
-use punctual_core::store::{Held, PlaceMove, Question, Seen, StoreError};
+use punctual_core::store::{Held, PlaceMove, Question, Report, Reported, Seen, StoreError};
 use punctual_core::user::User;
 use rusqlite::{Connection, ErrorCode, params, params_from_iter};
 
+use super::change;
 use super::read::{self, collect};
 use super::row::{broken, get, micros};
+use super::write::write;
 use crate::rows::{self, Reader};
 
 pub(super) fn question(db: &Connection, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
@@ -31,6 +34,22 @@ pub(super) fn users_at(db: &Connection, channel: &str, addresses: &[String]) -> 
     let values = std::iter::once(channel).chain(addresses.iter().map(String::as_str));
     let users = collect(db, &sql, params_from_iter(values), |found| Ok(rows::user(found).ok()))?;
     Ok(users.into_iter().flatten().collect())
+}
+
+/// Writes what a platform says about a message; returns when to look at its run again.
+pub(super) fn report(
+    db: &Connection,
+    report: &Report,
+    now: Timestamp,
+) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+    let run = report.run;
+    let Some(loaded) = change::load(db, run.reminder, Some(run.run))? else {
+        return Ok((Reported::Nothing, Vec::new()));
+    };
+    let (said, writes) = reported(loaded, &read::attempts(db, run)?, report, now);
+    let mut wakes: Vec<Timestamp> = writes.wakes().collect();
+    wakes.extend(write(db, &writes)?.into_iter().map(|run| run.at));
+    Ok((said, wakes))
 }
 
 /// Remembers an event; [`StoreError::Seen`] if it was taken before.

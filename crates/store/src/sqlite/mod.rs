@@ -47,8 +47,8 @@ use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
     Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, Released, ReminderQuery, ReminderView, Settled,
-    Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, Released, ReminderQuery, ReminderView, Report,
+    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
@@ -347,6 +347,10 @@ impl Store for SqliteStore {
     async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
         let node = node.to_owned();
         self.write(Urgency::Normal, move |db| inbound::hold(db, &node, &channels)).await
+    }
+
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+        self.write(Urgency::Normal, move |db| inbound::report(db, &report, now)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -1,7 +1,7 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::Occurrence;
+use punctual_core::occurrence::{Attempt, Occurrence};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
@@ -136,12 +136,17 @@ pub(super) fn occurrence(db: &Connection, id: OccurrenceId) -> Result<Option<Tra
     found.into_iter().next().map(|occurrence| trail(db, occurrence)).transpose()
 }
 
-pub(super) fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
-    let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
-    let id = params![reminder.as_bytes(), run];
+/// The attempts of a run that have ended, in order.
+pub(super) fn attempts(db: &Connection, id: OccurrenceId) -> Result<Vec<Attempt>, StoreError> {
     let sql =
         format!("SELECT {} FROM attempt a WHERE a.reminder_id = ? AND a.run = ? ORDER BY a.number", rows::ATTEMPT);
-    let attempts = collect(db, &sql, id, |found| rows::attempt(&mut Reader::new(found, 0)))?;
+    collect(db, &sql, params![id.reminder.as_bytes(), id.run], |found| rows::attempt(&mut Reader::new(found, 0)))
+}
+
+pub(super) fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
+    let attempts = attempts(db, occurrence.id)?;
+    let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
+    let id = params![reminder.as_bytes(), run];
     let sql =
         format!("SELECT {} FROM response s WHERE s.reminder_id = ? AND s.run = ? ORDER BY s.number", rows::RESPONSE);
     let responses = collect(db, &sql, id, |found| rows::response(&mut Reader::new(found, 0)))?;

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use punctual_core::change::Change;
-use punctual_core::channel::receive::EventId;
-use punctual_core::reminder::{Address, Reminder};
+use punctual_core::channel::SendError;
+use punctual_core::channel::receive::{Became, EventId};
+use punctual_core::occurrence::{AttemptStatus, StateKind};
+use punctual_core::reminder::{Address, Reminder, ReminderStatus};
+use punctual_core::retry::RetryPolicy;
 use punctual_core::store::{
-    Answerer, Beat, By, Came, ChangeError, Changed, Follows, Held, PlaceMove, Said, Seen, StoreError,
+    Answerer, Beat, By, Came, ChangeError, Changed, Follows, Held, PlaceMove, Report, Reported, Said, Seen, StoreError,
 };
 use punctual_core::user::User;
 
@@ -25,6 +28,11 @@ rules!(
     users_who_share_an_address_are_all_found,
     a_question_has_the_run_its_reminder_and_its_person,
     an_answer_says_who_gave_it,
+    a_report_moves_an_attempt_once_and_only_forward,
+    a_message_that_did_not_arrive_goes_to_the_next_address,
+    a_reminder_that_was_over_goes_on_when_its_message_did_not_arrive,
+    a_message_that_did_not_arrive_anywhere_fails_its_run,
+    a_report_about_an_answered_run_changes_the_attempt_alone,
 );
 
 fn event(channel: &str, id: &str, now: i64) -> Came {
@@ -212,4 +220,114 @@ async fn an_answer_says_who_gave_it(desk: Desk) {
     let users: Vec<_> = answers.iter().map(|answer| answer.user.as_deref()).collect();
     assert_eq!(users, [Some(reminder.user.as_str()), Some("bob"), None]);
     assert!(answers.iter().all(|answer| answer.said == said), "{answers:?}");
+}
+
+/// What the platform says of the message of run 1; every message of the desk is `m1`.
+async fn report(desk: &Desk, reminder: &Reminder, now: i64, became: Became) -> Reported {
+    let report = Report {
+        run: run(reminder, 1),
+        channel: "phone".into(),
+        message_id: "m1".into(),
+        became,
+        route: reminder.to.clone(),
+        policy: RetryPolicy::default(),
+        jitter: 0.0,
+    };
+    desk.store.report(report, at(now)).await.expect("the store works").0
+}
+
+fn refused() -> Became {
+    Became::Failed(SendError::Refused("not on this platform".into()))
+}
+
+/// A reminder to two addresses.
+fn to_two(reminder: Reminder) -> Reminder {
+    Reminder { to: vec![Address::new("phone", "ann"), Address::new("mail", "ann")], ..reminder }
+}
+
+async fn statuses(desk: &Desk, reminder: &Reminder) -> Vec<AttemptStatus> {
+    desk.trail(run(reminder, 1)).await.attempts.iter().map(|attempt| attempt.status).collect()
+}
+
+async fn a_report_moves_an_attempt_once_and_only_forward(desk: Desk) {
+    let reminder = asked(&desk).await;
+    assert_eq!(report(&desk, &reminder, 20, Became::Delivered).await, Reported::Changed);
+    assert_eq!(statuses(&desk, &reminder).await, [AttemptStatus::Delivered]);
+    let before = desk.trail(run(&reminder, 1)).await;
+    for became in [Became::Delivered, refused()] {
+        assert_eq!(report(&desk, &reminder, 30, became).await, Reported::Nothing);
+    }
+    assert_eq!(desk.trail(run(&reminder, 1)).await, before);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::AwaitingAck, 10)]);
+}
+
+async fn a_message_that_did_not_arrive_goes_to_the_next_address(desk: Desk) {
+    let reminder = to_two(asking(once(1, 10), 3));
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    assert_eq!(report(&desk, &reminder, 20, refused()).await, Reported::Changed);
+    assert_eq!(statuses(&desk, &reminder).await, [AttemptStatus::Refused]);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::PendingRetry, 10)]);
+    let claimed = desk.claim_one(20).await;
+    assert_eq!((claimed.to(), claimed.before.tries.reached), (&reminder.to[1], 0), "at once, and the first never will");
+    desk.settle(&claimed, Ok(punctual_core::channel::Receipt::of("m2")), 21).await;
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::AwaitingAck, 10)]);
+    assert_eq!(desk.view(reminder.id).await.total_runs, 1, "it is one run");
+}
+
+async fn a_reminder_that_was_over_goes_on_when_its_message_did_not_arrive(desk: Desk) {
+    let reminder = to_two(once(1, 10));
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+    assert_eq!(report(&desk, &reminder, 20, refused()).await, Reported::Changed);
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Active);
+    assert_eq!(desk.deliver(20).await.to(), &reminder.to[1]);
+    assert_eq!((desk.status(reminder.id).await, desk.view(reminder.id).await.total_runs), (ReminderStatus::Completed, 1));
+    // A day later nobody tries to mend it.
+    let late = to_two(once(2, 30));
+    desk.create(&[&late]).await;
+    desk.deliver(30).await;
+    assert_eq!(report(&desk, &late, 30 + 86_401, refused()).await, Reported::Changed);
+    assert_eq!((desk.states(late.id).await, statuses(&desk, &late).await), (vec![(StateKind::Delivered, 30)], vec![AttemptStatus::Refused]));
+}
+
+async fn a_message_that_did_not_arrive_anywhere_fails_its_run(desk: Desk) {
+    let reminder = once(1, 10);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    let gone = Became::Failed(SendError::Gone("no such number".into()));
+    assert_eq!(report(&desk, &reminder, 20, gone).await, Reported::Changed);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Failed, 10)]);
+    let view = desk.view(reminder.id).await;
+    let counts = (view.last_status, view.total_runs, view.consecutive_errors, view.reminder.status);
+    assert_eq!(counts, (Some(StateKind::Failed), 1, 1, ReminderStatus::Completed));
+    let dead = desk.store.dead_addresses(None, 10).await.expect("the store works");
+    assert_eq!(dead.iter().map(|dead| &dead.address).collect::<Vec<_>>(), [&reminder.to[0]]);
+    // One that may work later is tried again after a while.
+    let other = once(2, 30);
+    desk.create(&[&other]).await;
+    desk.deliver(30).await;
+    let later = Became::Failed(SendError::Unavailable("the phone is off".into()));
+    assert_eq!(report(&desk, &other, 40, later).await, Reported::Changed);
+    assert_eq!(desk.states(other.id).await, [(StateKind::PendingRetry, 30)]);
+    assert_eq!(desk.claim(41).await.n_taken, 0, "not at once, at the same address");
+}
+
+async fn a_report_about_an_answered_run_changes_the_attempt_alone(desk: Desk) {
+    let reminder = asked(&desk).await;
+    desk.change(reminder.id, Change::Ack, 15).await;
+    assert_eq!(report(&desk, &reminder, 20, refused()).await, Reported::Changed);
+    assert_eq!(statuses(&desk, &reminder).await, [AttemptStatus::Refused]);
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Completed, 10)]);
+    let unknown = Report {
+        run: run(&reminder, 7),
+        channel: "phone".into(),
+        message_id: "m1".into(),
+        became: Became::Delivered,
+        route: Vec::new(),
+        policy: RetryPolicy::default(),
+        jitter: 0.0,
+    };
+    assert_eq!(desk.store.report(unknown, at(30)).await.expect("the store works").0, Reported::Nothing);
 }

@@ -68,15 +68,11 @@ impl Tables {
     }
 
     pub(super) fn change(&mut self, id: ReminderId, change: &Change, by: &By) -> Result<Changed, ChangeError> {
-        let (reminder, progress) = self.reminders.get(&id).cloned().ok_or(ChangeError::NotFound)?;
-        if by.user.as_ref().is_some_and(|user| *user != reminder.user) {
+        let loaded = self.loaded(id, change.run()).ok_or(ChangeError::NotFound)?;
+        if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
             return Err(ChangeError::NotFound);
         }
-        let is_meant = |run: &Occurrence| change.run().is_none_or(|meant| run.id.run == meant);
-        let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
-        let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
-        let open = self.open(id).cloned().collect();
-        let (occurrence, mut writes) = changed(change::Loaded { reminder, progress, open, last_ended }, change, by)?;
+        let (occurrence, mut writes) = changed(loaded, change, by)?;
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
         writes.answered.extend(by.repeat.as_ref().map(begun));
@@ -86,6 +82,27 @@ impl Tables {
         let answered = by.repeat.as_ref().map(|repeat| (repeat.key.clone(), (by.now, repeat.answered(&view))));
         self.answered.extend(answered);
         Ok(Changed { view, occurrence, wakes, recalled })
+    }
+
+    /// A reminder for a command, which may name a run.
+    fn loaded(&self, id: ReminderId, run: Option<u32>) -> Option<change::Loaded> {
+        let (reminder, progress) = self.reminders.get(&id).cloned()?;
+        let is_meant = |known: &Occurrence| run.is_none_or(|meant| known.id.run == meant);
+        let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
+        let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
+        let open = self.open(id).cloned().collect();
+        Some(change::Loaded { reminder, progress, open, last_ended })
+    }
+
+    pub(super) fn report(&mut self, report: &Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> {
+        let run = report.run;
+        let Some(loaded) = self.loaded(run.reminder, Some(run.run)) else { return Ok((Reported::Nothing, Vec::new())) };
+        let attempts: Vec<Attempt> =
+            self.runs.get(&run).into_iter().flat_map(|run| run.attempts.values().cloned()).collect();
+        let (said, writes) = reported(loaded, &attempts, report, now);
+        let mut wakes: Vec<Timestamp> = writes.wakes().collect();
+        wakes.extend(self.write(writes)?.into_iter().map(|run| run.at));
+        Ok((said, wakes))
     }
 
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.

@@ -24,6 +24,7 @@ use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
+use punctual_core::decide::report::reported;
 use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::group::group_changed;
 use punctual_core::decide::silence::{SilencedRun, released, silenced};
@@ -185,6 +186,7 @@ store! {
     } }
     fn question(run: OccurrenceId) -> Done<Option<Question>> { |t| t.question(run) }
     fn hold(node: &str, channels: Vec<String>) -> Done<Vec<Held>> { |t| t.hold(node, channels) }
+    fn report(report: Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> { |t| t.report(&report, now)? }
     fn dead_addresses(after: Option<Address>, limit: usize) -> Done<Vec<DeadAddress>> { |t| page(&t.dead, after, limit) }
     fn mark_dead(dead: DeadAddress) -> Done<()> { |t| {
         t.dead.entry(dead.address.clone()).or_insert(dead);

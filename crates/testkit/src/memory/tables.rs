@@ -147,6 +147,9 @@ impl Tables {
         for EndedAttempt { occurrence, attempt } in writes.attempts {
             self.change_run(occurrence, |run| drop(run.attempts.insert(attempt.number, attempt)));
         }
+        for EndedAttempt { occurrence, attempt } in writes.reported {
+            self.change_run(occurrence, |run| drop(run.attempts.insert(attempt.number, attempt)));
+        }
         for response in writes.responses {
             self.change_run(response.occurrence, |run| run.responses.push(response));
         }

@@ -6,9 +6,10 @@ use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::reminder::Address;
 use punctual_core::store::{self, Trail};
 
-use crate::wire::{Attempt, AuditEntry, Occurrence, Response};
+use super::entry;
+use crate::wire::{Attempt, Occurrence, Response};
 
-/// The trail with those of the reminder's audit entries that concern this run.
+/// The trail with those of the reminder's entries that concern this run.
 pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence {
     let Trail { occurrence, attempts, responses } = trail;
     let id = occurrence.id;
@@ -75,18 +76,5 @@ fn response(response: store::Response) -> Response {
         user_id: response.user,
         response_text: response.said.text,
         channel: response.said.channel,
-    }
-}
-
-/// One thing that was done.
-pub(in crate::http) fn entry(entry: &Placed) -> AuditEntry {
-    AuditEntry {
-        number: entry.position,
-        at: entry.at,
-        by: entry.actor.clone(),
-        action: entry.kind.clone(),
-        reminder_id: entry.reminder.map(|id| id.to_string()).unwrap_or_default(),
-        run_number: entry.run,
-        detail: entry.data.clone(),
     }
 }
