@@ -25,6 +25,9 @@ pub mod channel;
 /// The promise of a timer outside this process.
 pub mod alarm;
 
+/// A second opinion on what a person wrote.
+pub mod opinion;
+
 /// Time and randomness, handed in.
 pub mod clock;
 

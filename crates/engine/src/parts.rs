@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{BoxFuture, Clock, Random};
+use punctual_core::opinion::Opinion;
 use punctual_core::store::Store;
+use tokio::sync::Semaphore;
 
 use crate::alarm::{self, Alarms};
 use crate::claim::Claimer;
@@ -20,7 +22,7 @@ use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
-use crate::inbound::words::Words;
+use crate::inbound::words::{OPINIONS_MAX, Words};
 use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
@@ -53,6 +55,8 @@ pub struct Parts {
     pub settings: Settings,
     /// A timer outside this process, if there is one.
     pub alarm: Option<Arc<dyn Alarm>>,
+    /// Who is asked about words that are no answer in any language, if anybody is.
+    pub opinion: Option<Arc<dyn Opinion>>,
 }
 
 /// The engine. Clones are the same engine.
@@ -95,7 +99,7 @@ pub struct Health {
 impl Engine {
     /// Puts an engine together. Nothing fires before [`Engine::start`].
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, channels, clock, random, runtime, settings, alarm } = parts;
+        let Parts { store, channels, clock, random, runtime, settings, alarm, opinion } = parts;
         let (channels, settings) = (Arc::new(channels), Arc::new(settings));
         let (timer, peers) = (Arc::new(Timer::new()), Arc::new(Peers::none()));
         let node = Node {
@@ -187,6 +191,8 @@ impl Engine {
             node: node.clone(),
             changer: changer.clone(),
             editor: editor.clone(),
+            opinion,
+            opinions: Semaphore::new(OPINIONS_MAX),
             engine: OnceLock::new(),
         });
         let taker = Arc::new(Taker {

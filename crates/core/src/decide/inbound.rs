@@ -98,6 +98,16 @@ pub fn verdict(place: &Place<'_>, answer: Answer, asked: &[Question], has_ended:
     verdicts.into_iter().find(is_mine).unwrap_or(Verdict::NotMine)
 }
 
+/// The one run that words at `place` can be about, whatever they say: a second opinion is only asked for where nothing is to be guessed.
+pub fn meant<'q>(place: &Place<'_>, asked: &'q [Question]) -> Option<&'q Question> {
+    let open: Vec<&Question> = asked.iter().filter(|question| is_open(question)).collect();
+    let candidates = match place.reply_to.is_some() || place.about.is_some() {
+        true => open.into_iter().filter(|question| place.is_reply_to(question)).collect(),
+        false => place.nearest(&open),
+    };
+    <[&Question; 1]>::try_from(candidates).ok().map(|[question]| question)
+}
+
 /// The command that answers `run`.
 pub fn command(run: OccurrenceId, answer: Answer, now: Timestamp) -> Change {
     let answer = match answer {

@@ -9,14 +9,16 @@ use jiff::Timestamp;
 use punctual_core::answer::{Pressed, Verb};
 use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Choice, Sender};
-use punctual_core::decide::inbound::{Place, Verdict, ended_since, last_said, verdict};
+use punctual_core::decide::inbound::{Place, Verdict, ended_since, last_said, meant, verdict};
 use punctual_core::id::OccurrenceId;
 use punctual_core::journal::Who;
+use punctual_core::opinion::Opinion;
 use punctual_core::phrase::{self, Answer, Lang};
 use punctual_core::rules::say::{self, Line};
 use punctual_core::rules::sender::{self, may_answer};
 use punctual_core::store::{Answerer, By, Came, ChangeError, Question, ReminderView, Said, StoreError};
 use punctual_core::zone::Zone;
+use tokio::sync::Semaphore;
 
 use super::edit::Editor;
 use super::take::name_of;
@@ -99,6 +101,15 @@ impl Ear {
     }
 }
 
+/// How many second opinions are asked for at once.
+pub(crate) const OPINIONS_MAX: usize = 4;
+
+/// Whether words are short enough to be an answer, and are any.
+fn may_be_asked_about(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.len() <= phrase::ANSWER_MAX
+}
+
 /// Whether the words answer in some language. It needs to know nobody.
 fn may_be_answer(text: &str, now: Timestamp) -> bool {
     let is_answer = |lang| phrase::answer(text, Some(lang), &Zone::utc(), now).is_some();
@@ -119,6 +130,9 @@ pub(crate) struct Words {
     pub(crate) node: Node,
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
+    /// Who is asked about words that are no answer in any language.
+    pub(crate) opinion: Option<Arc<dyn Opinion>>,
+    pub(crate) opinions: Semaphore,
     /// The engine that these are a part of, for making reminders.
     pub(crate) engine: OnceLock<Weak<Wired>>,
 }
@@ -133,7 +147,8 @@ impl Words {
             written.channel.as_ref().is_some_and(|channel| self.node.settings.commands.contains(channel));
         let command = phrase::command(&written.text).filter(|_| takes_commands);
         let is_answer = may_be_answer(&written.text, now);
-        if !is_answer && command.is_none() {
+        let is_open = self.opinion.is_some() && !is_answer && command.is_none() && may_be_asked_about(&written.text);
+        if !is_answer && command.is_none() && !is_open {
             return Ok(Reply::default());
         }
         let who = self.who(written).await?;
@@ -142,6 +157,9 @@ impl Words {
             if reply.handled {
                 return Ok(reply);
             }
+        }
+        if is_open {
+            return self.ask_about(written, &who, now).await;
         }
         match (command, who.users.as_slice()) {
             (Some(command), [user]) => self.obey(command, written, user, now).await,
@@ -168,13 +186,7 @@ impl Words {
                 (asked, has_ended) = (self.asked(who, Some(ended_since(now))).await?, true);
                 continue;
             };
-            let place = Place {
-                channel: written.channel.as_deref(),
-                addresses: &who.addresses,
-                is_shared: who.is_shared,
-                reply_to: written.reply_to.as_deref(),
-                about: written.about,
-            };
+            let place = place(written, who);
             let of = |id: OccurrenceId| asked.iter().find(|question| question.trail.occurrence.id == id);
             match verdict(&place, answer, &asked, has_ended, now) {
                 Verdict::NotMine => return Ok(Reply::default()),
@@ -216,6 +228,37 @@ impl Words {
                 return Ok(Reply::default());
             }
             (asked, has_ended) = (self.asked(who, Some(ended_since(now))).await?, true);
+        }
+    }
+
+    /// Asks for a second opinion on words that no language takes for an answer, if it is clear what they are about. At most
+    /// [`OPINIONS_MAX`] are asked for at once; another is not asked for, and nothing waits.
+    async fn ask_about(&self, written: &Written, who: &People, now: Timestamp) -> Result<Reply, StoreError> {
+        let Some(opinion) = &self.opinion else { return Ok(Reply::default()) };
+        let asked = self.asked(who, None).await?;
+        let place = place(written, who);
+        let Some(question) = meant(&place, &asked) else { return Ok(Reply::default()) };
+        let Ok(_permit) = self.opinions.try_acquire() else { return Ok(Reply::default()) };
+        let prompt = question.reminder.ack.as_ref().and_then(|ack| ack.prompt.as_deref()).unwrap_or("Done?");
+        let Some(answer) = opinion.opinion(prompt, written.text.trim()).await else { return Ok(Reply::default()) };
+        let ear = Ear::of(&asked, now);
+        let lang = ear.lang.unwrap_or(self.node.settings.language);
+        match verdict(&place, answer, std::slice::from_ref(question), true, now) {
+            Verdict::Say { about, line } => Ok(said(&ear, line, answer, about, Some(question), lang)),
+            Verdict::Answer { run, answer: command, line } => {
+                let mut by = by(written, who, question, now);
+                by.who = by.who.via("opinion");
+                match self.changer.change(run.reminder, command, by).await {
+                    Ok(changed) => {
+                        self.editor.changed(&changed);
+                        Ok(said(&ear, line, answer, run, Some(question), lang))
+                    }
+                    Err(ChangeError::Store(error)) => Err(error),
+                    // It was answered meanwhile.
+                    Err(ChangeError::Refused(_) | ChangeError::NotFound) => Ok(Reply::default()),
+                }
+            }
+            _ => Ok(Reply::default()),
         }
     }
 
@@ -287,6 +330,16 @@ struct People {
     question: Option<Question>,
     /// and as whom.
     answerer: Answerer,
+}
+
+fn place<'a>(written: &'a Written, who: &'a People) -> Place<'a> {
+    Place {
+        channel: written.channel.as_deref(),
+        addresses: &who.addresses,
+        is_shared: who.is_shared,
+        reply_to: written.reply_to.as_deref(),
+        about: written.about,
+    }
 }
 
 fn by(written: &Written, who: &People, question: &Question, now: Timestamp) -> By {

@@ -1,5 +1,10 @@
 //! Answers in words: `POST /v1/inbound`.
 
+use std::sync::{Arc, Mutex};
+
+use axum::extract::State;
+use axum::routing::post;
+use axum::{Json, Router};
 use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -191,4 +196,69 @@ async fn a_snooze_takes_the_phrases_that_people_say() {
     let until: jiff::Timestamp = heard["until"].as_str().unwrap().parse().unwrap();
     let local = until.in_tz("Europe/Zagreb").unwrap();
     assert_eq!((local.hour(), local.minute()), (9, 0), "{heard}");
+}
+
+/// An endpoint for chat completions that always says `content`, or never anything; what it was asked is kept.
+async fn endpoint(content: Option<&'static str>) -> (String, Arc<Mutex<Vec<Value>>>) {
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let answer = async move |State(asked): State<Arc<Mutex<Vec<Value>>>>, Json(body): Json<Value>| {
+        asked.lock().unwrap().push(body);
+        match content {
+            Some(content) => Json(json!({ "choices": [{ "message": { "content": content } }] })),
+            None => std::future::pending().await,
+        }
+    };
+    let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(asked.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1/chat/completions", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (url, asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_opinion_is_told_the_prompt_and_the_reply_and_nothing_else() {
+    let home = Home::new();
+    let (url, told) = endpoint(Some("{\"answer\":\"ack\"}")).await;
+    let env = [("PUNCTUAL_OPINION_URL", url.as_str()), ("PUNCTUAL_OPINION_MODEL", "small"), ("PUNCTUAL_OPINION_KEY", "s3cret")];
+    let server = home.serve_with(&env);
+    let mut receiver = Receiver::listen().await;
+    let id = asked(&server, &mut receiver, "ann", json!({ "ack_prompt": "Did you take it?" })).await;
+    let words = "gulped it down with the last of the orange juice";
+    let heard = say(&server, json!({ "user": "ann", "text": words })).await;
+    assert_eq!((&heard["handled"], &heard["response"], &heard["reminder_id"]), (&json!(true), &json!("ack"), &json!(id)), "{heard}");
+    assert_eq!(state(&server, &id).await, "completed");
+    let body = told.lock().unwrap()[0].to_string();
+    assert!(body.contains("Did you take it?") && body.contains(words), "{body}");
+    assert!(!body.contains("ann") && !body.contains("take the pill") && !body.contains(&id), "{body}");
+
+    let n_asked = || told.lock().unwrap().len();
+    assert_eq!(say(&server, json!({ "user": "ann", "text": words })).await, not_handled(), "nothing waits any more");
+    assert_eq!(say(&server, json!({ "user": "nobody", "text": words })).await, not_handled());
+    let (pill, plants) = (asked(&server, &mut receiver, "ann", json!({})).await, asked(&server, &mut receiver, "ann", json!({})).await);
+    assert_eq!(say(&server, json!({ "user": "ann", "text": words })).await, not_handled(), "two may be meant");
+    assert_eq!(say(&server, json!({ "user": "ann", "text": "x".repeat(201) })).await, not_handled());
+    assert_eq!(n_asked(), 1, "nobody was asked about these");
+    assert_eq!((state(&server, &pill).await, state(&server, &plants).await), ("awaiting_ack".into(), "awaiting_ack".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_opinion_that_lies_or_never_comes_changes_nothing() {
+    for content in [None, Some("it is surely done"), Some("{\"answer\":\"none\"}")] {
+        let home = Home::new();
+        let (url, told) = endpoint(content).await;
+        let env = [
+            ("PUNCTUAL_OPINION_URL", url.as_str()),
+            ("PUNCTUAL_OPINION_MODEL", "small"),
+            ("PUNCTUAL_OPINION_TIMEOUT", "1s"),
+        ];
+        let server = home.serve_with(&env);
+        let mut receiver = Receiver::listen().await;
+        let id = asked(&server, &mut receiver, "ann", json!({})).await;
+        assert_eq!(say(&server, json!({ "user": "ann", "text": "gulped it down" })).await, not_handled(), "{content:?}");
+        assert_eq!(state(&server, &id).await, "awaiting_ack");
+        assert_eq!(told.lock().unwrap().len(), 1);
+        let heard = say(&server, json!({ "user": "ann", "text": "done" })).await;
+        assert_eq!(heard["response"], "ack", "what words say is not asked about: {heard}");
+        assert_eq!(told.lock().unwrap().len(), 1);
+    }
 }
