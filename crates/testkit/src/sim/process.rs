@@ -103,6 +103,7 @@ impl Process {
             runtime,
             settings,
             alarm: None,
+            opinion: None,
         });
         let running = Arc::new(Mutex::new(None));
         around.executor.spawn(group, Box::pin(boot(engine.clone(), around.clock.clone(), running.clone())));
