@@ -1,5 +1,8 @@
 //! The promise a channel makes.
 
+/// What comes back from a platform: presses, words and delivery reports.
+pub mod receive;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use self::receive::{Edits, Receive};
 use crate::id::OccurrenceId;
 use crate::invalid::Invalid;
 use crate::journal::Placed;
@@ -76,6 +80,16 @@ pub trait Channel: Send + Sync + 'static {
     /// receiver that hangs holds back its own messages and nobody else's.
     fn receiver(&self, address: &str) -> String {
         address.to_owned()
+    }
+
+    /// The part that hears what people answer. `None`: their answers come another way, or not at all.
+    fn receives(&self) -> Option<&dyn Receive> {
+        None
+    }
+
+    /// The part that changes messages which were sent. `None`: a message stays as it is.
+    fn edits(&self) -> Option<&dyn Edits> {
+        None
     }
 }
 

@@ -14,7 +14,7 @@ use crate::occurrence::{Attempt, Occurrence};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
-use crate::store::{Answered, DeadAddress, NewReminder, Response};
+use crate::store::{Answered, DeadAddress, NewReminder, PlaceMove, Response, Seen};
 
 /// Everything that one transaction writes. A row or a field that is not named stays as it is.
 #[derive(Debug, Clone)]
@@ -23,6 +23,10 @@ pub struct Writes {
     pub now: Timestamp,
     /// The answer to the same request when it comes again, by idempotency key. It is written first: a key that is taken stops the rest.
     pub answered: Vec<(String, Answered)>,
+    /// Events of platforms that are taken with this. They are written first, too: one that was taken before stops the rest.
+    pub seen: Vec<Seen>,
+    /// How far the connection was read that this came by. If another node has it now, nothing is written.
+    pub place: Option<PlaceMove>,
     /// New reminders, each with its first run.
     pub created: Vec<NewReminder>,
     /// Reminders whose own fields were changed.
@@ -42,6 +46,8 @@ pub struct Writes {
     pub priorities: Vec<(ReminderId, Priority)>,
     /// Attempts that have ended.
     pub attempts: Vec<EndedAttempt>,
+    /// Attempts of which their platform has told what became: only those that still count as sent are changed.
+    pub reported: Vec<EndedAttempt>,
     /// Addresses that their platform calls dead. An address that is known as dead already stays as it is.
     pub dead: Vec<DeadAddress>,
     /// What people answered.
@@ -54,6 +60,9 @@ pub struct Writes {
     pub unreadable: Vec<Unreadable>,
     /// When something must be looked at because of all this, and in which shard.
     pub moments: Vec<(u8, Timestamp)>,
+    /// Reminders with a lease that ends here, on whichever node. A store tells all nodes with its commit: they withdraw what they have
+    /// of these and have not begun to send.
+    pub recalls: Vec<ReminderId>,
 }
 
 /// How far a reminder has come.
@@ -95,6 +104,8 @@ impl Writes {
         Self {
             now,
             answered: Vec::new(),
+            seen: Vec::new(),
+            place: None,
             created: Vec::new(),
             reminders: Vec::new(),
             moved: Vec::new(),
@@ -104,12 +115,14 @@ impl Writes {
             set_aside: Vec::new(),
             priorities: Vec::new(),
             attempts: Vec::new(),
+            reported: Vec::new(),
             dead: Vec::new(),
             responses: Vec::new(),
             entries: Vec::new(),
             news: Vec::new(),
             unreadable: Vec::new(),
             moments: Vec::new(),
+            recalls: Vec::new(),
         }
     }
 

@@ -153,6 +153,63 @@ fn an_answer_counts_also_while_it_is_asked_again() {
 }
 
 #[test]
+fn a_command_that_ends_a_lease_recalls_the_run() {
+    let snooze = Change::Snooze { until: at(600) };
+    let rows = [
+        ("asked again just now, and answered", processing(), Change::Ack, true),
+        ("asked again just now, and dismissed", processing(), Change::Dismiss, true),
+        ("asked again just now, and put off", processing(), snooze, true),
+        ("no node has it", awaiting(), Change::Ack, false),
+        ("no node has it", awaiting(), Change::Cancel, false),
+        ("its node goes on", processing(), Change::Fire, false),
+    ];
+    for (what, state, change, is_recalled) in rows {
+        let loaded = loaded(asking(once()), state);
+        let id = loaded.reminder.id;
+        let (_, writes) = changed(loaded, &change, &By::new("alice", at(30))).unwrap();
+        assert_eq!(writes.recalls, if is_recalled { vec![id] } else { vec![] }, "{what}: {}", change.verb());
+    }
+}
+
+#[test]
+fn a_run_that_was_put_off_can_be_answered_before_it_comes_again() {
+    let applied = done(loaded(asking(once()), State::Snoozed), Change::Ack);
+    assert_eq!(states(&applied), [(1, StateKind::Completed, at(60))]);
+    assert_eq!(applied.reminder.status, ReminderStatus::Completed);
+    // One that has never reached its person asks nothing yet, nor does one that wants no answer.
+    let mut unsaid = loaded(asking(once()), State::Snoozed);
+    unsaid.open[0].tries.reached = 0;
+    assert!(refused(unsaid, Change::Ack).contains("yet"));
+    assert!(refused(loaded(reminder(once()), State::Snoozed), Change::Ack).contains("require_ack"));
+    // The run that is asked now is meant before the one that comes again later.
+    let mut both = loaded(asking(every(60)), State::Snoozed);
+    let second = Occurrence { state: awaiting(), ..occurrence(&both.reminder, 2, at(120)) };
+    both.open.push(second);
+    assert_eq!(states(&done(both, Change::Ack))[0], (2, StateKind::Completed, at(120)));
+}
+
+#[test]
+fn a_late_answer_counts_for_a_day() {
+    let unanswered = |reminder: Reminder| loaded(reminder, State::Unanswered { at: at(0) });
+    let day = 24 * 3600;
+    for (change, kind) in [(Change::Ack, StateKind::Completed), (Change::Dismiss, StateKind::Dismissed)] {
+        let over = Reminder { status: ReminderStatus::Completed, ..asking(once()) };
+        let applied = apply(unanswered(over), &change, &By::new("alice", at(day))).unwrap();
+        assert_eq!(states(&applied), [(1, kind, at(60))]);
+        assert_eq!(applied.reminder.status, ReminderStatus::Completed);
+        assert_eq!(applied.response.unwrap().kind, change.verb());
+        let too_late = apply(unanswered(asking(once())), &change, &By::new("alice", at(day + 1)));
+        assert_eq!(too_late.map(drop).unwrap_err().to_string(), "no answer is awaited; the last run is unanswered");
+    }
+    // The series has gone on in silence, and does so once.
+    let mut series = unanswered(asking(every_from(60, Anchor::Ack)));
+    series.progress.series.carried_by = Some(2);
+    assert_eq!(states(&done(series, Change::Ack)), [(1, StateKind::Completed, at(60))]);
+    // It is over: nothing is left to put off.
+    assert!(refused(unanswered(asking(once())), Change::Snooze { until: at(600) }).contains("unanswered"));
+}
+
+#[test]
 fn an_answer_to_nothing_is_refused_with_the_reason() {
     assert!(refused(loaded(reminder(once()), State::Scheduled), Change::Ack).contains("require_ack"));
     assert!(refused(loaded(asking(once()), State::Scheduled), Change::Ack).contains("yet"));

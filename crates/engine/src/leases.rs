@@ -23,6 +23,10 @@ const LOOK: u32 = 6;
 /// then, also where there are ten thousand: renewing it would be as much work as settling it, at the very moment of the burst.
 const LEFT_ALONE: u32 = 2;
 
+/// How often a node looks again for the runs of a claim that may have to be stopped.
+const STOP_TRIES: u32 = 10;
+/// How long it waits in between.
+const STOP_AGAIN_AFTER: Duration = Duration::from_millis(5);
 /// How often a stop looks again for flights that a claim has brought meanwhile.
 const LAND_AGAIN: Duration = Duration::from_millis(50);
 
@@ -91,13 +95,14 @@ impl Leases {
         Ok(())
     }
 
-    /// Withdraws the flights of a reminder that have not begun, and writes that at once: the settler would make the timer claim them
-    /// again before the reminder is changed. Returns when they must be looked at again. If the store fails, the settler goes on
+    /// Withdraws the flights of some reminders that have not begun, and writes that at once: the settler would make the timer claim them
+    /// again before the reminders are changed. Returns when they must be looked at again. If the store fails, the settler goes on
     /// trying.
-    pub(crate) async fn give_back(&self, id: ReminderId) -> (Vec<Timestamp>, Result<(), StoreError>) {
+    pub(crate) async fn give_back(&self, ids: &[ReminderId]) -> (Vec<Timestamp>, Result<(), StoreError>) {
         let Self { node, flights, settlements, .. } = self;
         let now = node.now();
-        let withdrawn: Vec<_> = flights.withdraw(id).iter().map(|flight| withdraw(&flight.claimed, now)).collect();
+        let stopped = ids.iter().flat_map(|id| flights.withdraw(*id));
+        let withdrawn: Vec<_> = stopped.map(|flight| withdraw(&flight.claimed, now)).collect();
         let back_at = withdrawn.iter().filter_map(Settlement::wake_at).collect();
         if withdrawn.is_empty() {
             return (back_at, Ok(()));
@@ -109,6 +114,22 @@ impl Leases {
             Err(_) => withdrawn.into_iter().for_each(|settlement| settlements.hand(settlement)),
         }
         (back_at, settled.map(|_| ()))
+    }
+
+    /// Gives back the flights of reminders whose leases a change has ended, or is about to; returns when they must be looked at again.
+    /// The answer to a claim may be on its way: its runs are looked for when it is there.
+    pub(crate) async fn stop(&self, ids: &[ReminderId]) -> Vec<Timestamp> {
+        let mut back_at = Vec::new();
+        for _ in 0..if ids.is_empty() { 0 } else { STOP_TRIES } {
+            let was_claiming = self.flights.is_claiming();
+            // If the store fails, the settler goes on trying.
+            back_at.extend(self.give_back(ids).await.0);
+            if !was_claiming {
+                break;
+            }
+            self.node.clock.pause(STOP_AGAIN_AFTER).await;
+        }
+        back_at
     }
 
     /// Gives back all flights that have not begun and waits until the rest has been settled.

@@ -34,6 +34,9 @@ mod outage;
 /// Other nodes on the same store.
 mod peers;
 
+/// Answers from the platforms.
+mod inbound;
+
 /// Telling applications what happened.
 mod subscriptions;
 
@@ -69,6 +72,8 @@ pub mod system;
 
 pub use commands::{CreateError, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
+pub use inbound::standing::{Link, Receiving};
+pub use inbound::words::{Reply, Written};
 pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;

@@ -1,12 +1,15 @@
 //! The parts of an engine, and how they are put together.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{BoxFuture, Clock, Random};
+use punctual_core::opinion::Opinion;
 use punctual_core::store::Store;
+use tokio::sync::Semaphore;
 
 use crate::alarm::{self, Alarms};
 use crate::claim::Claimer;
@@ -15,6 +18,11 @@ use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::flight::{Fired, Flights};
+use crate::inbound::edit::Editor;
+use crate::inbound::hold::{Holder, Holds};
+use crate::inbound::standing::{Receiving, Standings};
+use crate::inbound::take::Taker;
+use crate::inbound::words::{OPINIONS_MAX, Words};
 use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
@@ -47,6 +55,8 @@ pub struct Parts {
     pub settings: Settings,
     /// A timer outside this process, if there is one.
     pub alarm: Option<Arc<dyn Alarm>>,
+    /// Who is asked about words that are no answer in any language, if anybody is.
+    pub opinion: Option<Arc<dyn Opinion>>,
 }
 
 /// The engine. Clones are the same engine.
@@ -66,7 +76,11 @@ pub(crate) struct Wired {
     pub(crate) peers: Arc<Peers>,
     pub(crate) dead: Arc<Dead>,
     pub(crate) dispatcher: Arc<Dispatcher>,
-    pub(crate) changer: Changer,
+    pub(crate) changer: Arc<Changer>,
+    pub(crate) editor: Arc<Editor>,
+    pub(crate) taker: Arc<Taker>,
+    pub(crate) words: Arc<Words>,
+    pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
     /// The tasks, until they are started.
@@ -85,7 +99,7 @@ pub struct Health {
 impl Engine {
     /// Puts an engine together. Nothing fires before [`Engine::start`].
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, channels, clock, random, runtime, settings, alarm } = parts;
+        let Parts { store, channels, clock, random, runtime, settings, alarm, opinion } = parts;
         let (channels, settings) = (Arc::new(channels), Arc::new(settings));
         let (timer, peers) = (Arc::new(Timer::new()), Arc::new(Peers::none()));
         let node = Node {
@@ -118,8 +132,10 @@ impl Engine {
             settlements: settlements.clone(),
             peers: peers.clone(),
         });
+        let holds = Arc::new(Holds::none());
         let heartbeat = Arc::new(Heartbeat {
             node: node.clone(),
+            holds: holds.clone(),
             peers: peers.clone(),
             timer: timer.clone(),
             dispatcher: dispatcher.clone(),
@@ -155,6 +171,50 @@ impl Engine {
             holding: holding.map(|(name, _)| name.clone()).collect(),
         };
         let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
+        let changer = Arc::new(Changer {
+            node: node.clone(),
+            timer: timer.clone(),
+            leases: leases.clone(),
+            fired,
+            peers: peers.clone(),
+            alarms: alarms.clone(),
+        });
+        let editor = Arc::new(Editor {
+            node: node.clone(),
+            channels: channels.clone(),
+            dispatcher: dispatcher.clone(),
+            runtime: runtime.clone(),
+            n_shown: AtomicUsize::new(0),
+        });
+        let standings = Arc::new(Standings::of(&channels));
+        let words = Arc::new(Words {
+            node: node.clone(),
+            changer: changer.clone(),
+            editor: editor.clone(),
+            opinion,
+            opinions: Semaphore::new(OPINIONS_MAX),
+            engine: OnceLock::new(),
+        });
+        let taker = Arc::new(Taker {
+            node: node.clone(),
+            changer: changer.clone(),
+            editor: editor.clone(),
+            standings: standings.clone(),
+            timer: timer.clone(),
+            random: random.clone(),
+            runtime: runtime.clone(),
+            words: words.clone(),
+        });
+        let holder = Arc::new(Holder {
+            node: node.clone(),
+            channels: channels.clone(),
+            peers: peers.clone(),
+            holds,
+            standings: standings.clone(),
+            taker: taker.clone(),
+            runtime: runtime.clone(),
+            random: random.clone(),
+        });
         let mut tasks: Vec<BoxFuture<()>> = vec![
             Box::pin(settler.run()),
             Box::pin(dispatcher.clone().run()),
@@ -170,6 +230,7 @@ impl Engine {
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),
+            Box::pin(holder.run()),
         ];
         for subscription in node.settings.subscriptions.clone() {
             let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
@@ -180,14 +241,6 @@ impl Engine {
             let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
             tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
         }
-        let changer = Changer {
-            node: node.clone(),
-            timer: timer.clone(),
-            leases: leases.clone(),
-            fired,
-            peers: peers.clone(),
-            alarms: alarms.clone(),
-        };
         let tasks = Mutex::new(tasks);
         let parts = Wired {
             node,
@@ -200,11 +253,18 @@ impl Engine {
             dead,
             dispatcher,
             changer,
+            editor,
+            taker,
+            words,
+            standings,
             heartbeat,
             leases,
             tasks,
         };
-        Self { parts: Arc::new(parts) }
+        let parts = Arc::new(parts);
+        // The only one who sets it.
+        let _ = parts.words.engine.set(Arc::downgrade(&parts));
+        Self { parts }
     }
 
     /// Where reminders live.
@@ -250,5 +310,15 @@ impl Engine {
     /// How each channel stands, by name.
     pub fn channel_standings(&self) -> Vec<ChannelStanding> {
         self.parts.dispatcher.standings()
+    }
+    /// How answers come by a channel, if they do.
+    pub fn receiving(&self, channel: &str) -> Option<Receiving> {
+        self.parts.standings.get(channel)
+    }
+
+    /// Counts a request that says it comes from a channel's platform, and does not prove it; returns how many there were.
+    pub fn count_forged(&self, channel: &str) -> u64 {
+        self.parts.node.metrics.count_inbound(channel, "forged");
+        self.parts.standings.forged(channel)
     }
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::person::look_again;
 use crate::clock::later;
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind};
-use crate::occurrence::{Occurrence, State, Tries};
+use crate::occurrence::{Occurrence, State, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
@@ -20,10 +21,10 @@ use crate::store::{By, Response};
 use crate::writes::Writes;
 use crate::zone::Zone;
 
-/// How long after its delivery a reminder that wanted no answer can still be put off.
-const SNOOZE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
+pub(crate) const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// The furthest a snooze reaches.
-const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+pub(crate) const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A command about one reminder.
 #[derive(Debug, Clone)]
@@ -109,6 +110,7 @@ pub struct Patch {
     pub misfire: Option<Misfire>,
     pub on_unknown: Option<OnUnknown>,
     pub metadata: Option<Metadata>,
+    pub tags: Option<Vec<String>>,
 }
 
 impl Patch {
@@ -129,6 +131,7 @@ impl Patch {
         note("misfire", set(&mut reminder.misfire, &self.misfire));
         note("on_unknown", set(&mut reminder.on_unknown, &self.on_unknown));
         note("metadata", set(&mut reminder.metadata, &self.metadata));
+        note("tags", set(&mut reminder.tags, &self.tags));
         fields
     }
 }
@@ -174,6 +177,7 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         last_ended,
         write: Vec::new(),
         readdressed: Vec::new(),
+        released: Vec::new(),
         insert: Vec::new(),
         response: None,
         fields: Vec::new(),
@@ -206,7 +210,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let about = work.write.first().or(work.insert.first()).cloned();
     // A run that had ended and is open again was left alone when its reminder got another priority.
-    let is_reopened = work.write.iter().any(|run| work.before.iter().all(|open| open.id != run.id));
+    let had_ended = |run: &Occurrence| work.before.iter().all(|open| open.id != run.id);
+    let is_reopened = work.write.iter().any(|run| !run.state.is_final() && had_ended(run));
     let mut writes = work.writes(by);
     if matches!(change.plain(), Change::Update(_)) {
         writes.reminders.push(work.reminder.clone());
@@ -216,6 +221,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let (kind, data) = work.what_happened(change, &writes);
     writes.entries.push(work.entry(kind, by, about.as_ref().map(|occurrence| occurrence.id.run), data));
+    writes.seen.extend(by.came.seen.clone());
+    writes.place.clone_from(&by.came.place);
     Ok((about, writes))
 }
 
@@ -231,6 +238,8 @@ struct Work {
     write: Vec<Occurrence>,
     /// Runs that only have other addresses; the command is not about them.
     readdressed: Vec<Occurrence>,
+    /// Runs that wait for the end of a silence no more; the command is not about them either.
+    released: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
     /// The person's answer, if it was one.
@@ -334,7 +343,8 @@ impl Work {
     }
 
     fn answer(&mut self, kind: &'static str, by: &By, state: State) -> Result<(), Refused> {
-        let Some(mut occurrence) = self.take_asked() else {
+        let asked = self.take_asked().or_else(|| self.take_put_off()).or_else(|| self.take_unanswered());
+        let Some(mut occurrence) = asked else {
             return Err(self.no_question());
         };
         occurrence.state = state;
@@ -358,7 +368,8 @@ impl Work {
         if until.duration_since(self.now) > SNOOZE_MAX {
             return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
         }
-        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if now.duration_since(at) <= SNOOZE_WINDOW);
+        let recently =
+            |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
         let (now, only_run) = (self.now, self.only_run);
         let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
         let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
@@ -426,6 +437,7 @@ impl Work {
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
+        let tags = self.reminder.tags.clone();
         self.fields = patch.apply(&mut self.reminder);
         self.reminder.validate()?;
         if replan {
@@ -433,6 +445,9 @@ impl Work {
         }
         if before != addresses(&self.reminder) {
             self.readdress();
+        }
+        if tags != self.reminder.tags {
+            self.unsilence();
         }
         Ok(())
     }
@@ -446,6 +461,16 @@ impl Work {
             if *occurrence != before {
                 self.readdressed.push(occurrence.clone());
             }
+        }
+    }
+
+    /// Looks again at every open run that waits because of a silence: that may not be for the new tags.
+    fn unsilence(&mut self) {
+        let ack_timeout = self.reminder.ack.as_ref().map(|ack| ack.timeout);
+        for occurrence in self.open.iter_mut().filter(|o| o.state.waits_for() == Some(Why::Silenced)) {
+            look_again(occurrence, ack_timeout, self.now);
+            self.readdressed.retain(|other| other.id != occurrence.id);
+            self.released.push(occurrence.clone());
         }
     }
 
@@ -510,6 +535,7 @@ impl Work {
             if let Some(ended) = before.and_then(|before| cut_off(before, self.now)) {
                 writes.entries.push(ended.entry_of_cut_off(Some(&self.reminder.user), self.now));
                 writes.attempts.push(ended);
+                writes.recalls = vec![self.reminder.id];
             }
             if matches!(occurrence.state, State::Missed { .. }) {
                 let data = Data::Missed { runs: 1 };
@@ -521,6 +547,9 @@ impl Work {
             writes.plan(occurrence, &self.reminder);
         }
         writes.occurrences.append(&mut self.readdressed);
+        for occurrence in std::mem::take(&mut self.released) {
+            writes.change(occurrence, shard);
+        }
         writes.responses.extend(self.response.take());
         self.course.complete();
         self.reminder.status = self.course.status;
@@ -568,7 +597,6 @@ impl Work {
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
         self.response = Some(Response {
             occurrence: occurrence.id,
             kind,
@@ -576,7 +604,7 @@ impl Work {
             actor: by.who.name().to_owned(),
             until,
             snooze_minutes: until.map(|until| minutes_between(self.now, until)),
-            user: Some(user),
+            user: by.answers_as(&self.reminder.user),
             said: by.said.clone(),
         });
     }
@@ -590,6 +618,24 @@ impl Work {
             State::AwaitingAck { .. } => true,
             State::Processing { .. } | State::PendingRetry { .. } => wants_answer && o.tries.reached > 0,
             _ => false,
+        })
+    }
+
+    /// The earliest occurrence whose person was asked and said "later": it may be done sooner.
+    fn take_put_off(&mut self) -> Option<Occurrence> {
+        let (wants_answer, only_run) = (self.reminder.ack.is_some(), self.only_run);
+        self.take(|o| {
+            let is_meant = only_run.is_none_or(|run| run == o.id.run);
+            is_meant && wants_answer && o.state == State::Snoozed && o.tries.reached > 0
+        })
+    }
+
+    /// The last occurrence that has ended, if nobody answered it in time: a late answer counts for a day.
+    fn take_unanswered(&mut self) -> Option<Occurrence> {
+        let (now, only_run) = (self.now, self.only_run);
+        self.last_ended.take_if(|o| {
+            let is_meant = only_run.is_none_or(|run| run == o.id.run);
+            is_meant && matches!(o.state, State::Unanswered { at } if is_within(at, now))
         })
     }
 
@@ -617,6 +663,11 @@ impl Work {
         let status = self.course.status;
         if status == wanted { Ok(()) } else { Err(not_now(&format!("it is {status}, not {wanted}"))) }
     }
+}
+
+/// Whether a run that ended at `at` can still be put off or answered.
+fn is_within(at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(at) <= LATE_WINDOW
 }
 
 fn not_now(why: &str) -> Refused {

@@ -15,8 +15,20 @@ pub mod attempt;
 /// What the ends of leases change.
 pub mod settle;
 
+/// What a platform's report about a message changes.
+pub mod report;
+
 /// What changes for a person's open runs when the person changes.
 pub mod person;
+
+/// What is written when groups are changed.
+pub mod group;
+
+/// What changes for runs that wait when a silence is ended.
+pub mod silence;
+
+/// Which run a person means who answers in words.
+pub mod inbound;
 
 /// What is written when keys are made and removed.
 pub mod key;

@@ -57,7 +57,10 @@ pub(crate) fn settled(settled: &Settled, writes: &Writes) -> Vec<String> {
 pub(crate) fn written(writes: &Writes) -> Vec<String> {
     let Writes {
         now: _,
+        recalls,
         answered,
+        seen,
+        place,
         created,
         reminders,
         moved,
@@ -67,6 +70,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         set_aside,
         priorities,
         attempts,
+        reported,
         dead,
         responses,
         entries,
@@ -75,6 +79,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         moments,
     } = writes;
     let mut lines: Vec<String> = answered.iter().map(|(key, _)| format!("answer under {key}")).collect();
+    lines.extend(seen.iter().map(|seen| format!("seen on {} until {}", seen.channel, second(seen.until))));
+    lines.extend(
+        place.iter().map(|place| format!("{} was read to {} under {}", place.channel, place.text, place.lease)),
+    );
     lines.extend(
         created.iter().map(|new| format!("create for {}, due {}", new.reminder.user, second(new.first_due_at))),
     );
@@ -84,6 +92,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(set_aside.iter().map(|(id, error)| format!("set aside run {}: {error}", run(*id))));
     lines.extend(priorities.iter().map(|(_, priority)| format!("priority of open runs: {priority}")));
     lines.extend(attempts.iter().map(|ended| attempt(ended.occurrence, &ended.attempt)));
+    lines.extend(reported.iter().map(|ended| {
+        let Attempt { number, status, error, .. } = &ended.attempt;
+        format!("attempt {number} is {status}: {}", error.as_deref().unwrap_or("-"))
+    }));
     lines
         .extend(dead.iter().map(|dead| format!("dead {} since {}: {}", dead.address, second(dead.since), dead.reason)));
     lines.extend(
@@ -93,6 +105,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(unreadable.iter().map(|left| format!("news of unreadable run {}", run(left.id))));
     lines.extend(moved.iter().map(progress));
     lines.extend(uncounted.iter().map(|moved| format!("completed unless a run is open{}", of_other(moved))));
+    lines.extend(recalls.iter().map(|id| format!("recall what nodes have of reminder {}", id.as_bytes()[15])));
     lines.extend(entries.iter().map(entry));
     lines.extend(moments.iter().map(|(_, at)| format!("look at {}", second(*at))));
     lines

@@ -41,7 +41,12 @@ impl Engine {
         }
         let parts = self.parts.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
-        self.finish(async move { parts.changer.change(id, change, by).await }).await
+        self.finish(async move {
+            let changed = parts.changer.change(id, change, by).await?;
+            parts.editor.changed(&changed);
+            Ok(changed)
+        })
+        .await
     }
 }
 
@@ -56,16 +61,16 @@ pub(crate) struct Changer {
 }
 
 impl Changer {
-    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+    pub(crate) async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         let Self { node, timer, leases, .. } = self;
-        // An answer is about a run that has been sent; every other command is about runs to come.
-        let is_answer = matches!(change.plain(), Change::Ack | Change::Dismiss | Change::Fire | Change::Resume);
+        // Every other command is about runs to come, or about one whose person may just be asked again.
+        let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume);
         let mut n_tries = 0_u32;
         loop {
             let mut back_at = Vec::new();
-            if !is_answer {
+            if !leaves_runs {
                 let given_back;
-                (back_at, given_back) = leases.give_back(id).await;
+                (back_at, given_back) = leases.give_back(&[id]).await;
                 if let Err(error) = given_back {
                     timer.wake_at(back_at);
                     return Err(error.into());
@@ -96,6 +101,8 @@ impl Changer {
                     }
                     node.journal.written();
                     timer.wake_at(changed.wakes.iter().copied());
+                    // Other nodes hear of it with the commit.
+                    timer.wake_at(leases.stop(&changed.recalled).await);
                     self.alarms.changed(&changed.view);
                     if matches!(change, Change::Cancel) && node.says(Kind::Cancelled) {
                         tracing::info!(reminder = %id, by = by.who.name(), "cancelled");

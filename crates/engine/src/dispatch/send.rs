@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use jiff::SignedDuration;
+use punctual_core::channel::receive::{Edit, Edits};
 use punctual_core::channel::{Channel, Followed, Message, Notice, Receipt, SendError, Whom};
 
 use super::gate::Fate;
@@ -48,6 +49,11 @@ impl Sender {
                 Followed::AskAgain(after) => self.node.clock.pause(after).await,
             }
         }
+    }
+
+    /// Changes a message that was sent.
+    pub(crate) async fn edit(&self, edits: &dyn Edits, edit: &Edit) -> Result<(), SendError> {
+        self.within_time(edits.edit(edit)).await
     }
 
     async fn within_time<T>(&self, asking: impl Future<Output = Result<T, SendError>>) -> Result<T, SendError> {

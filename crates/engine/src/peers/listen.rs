@@ -11,7 +11,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::id::ReminderId;
 use punctual_core::store::{Ears, Heard};
 
 use super::Peers;
@@ -115,31 +114,22 @@ impl Listener {
         }
     }
 
-    /// Gives back the runs that other nodes have asked for.
+    /// Gives back the runs that other nodes have asked for: they are about to change the reminder, or an answer has ended its run.
     fn look_at_recalled(self: &Arc<Self>) {
-        if self.leases.flights.len() == 0 {
+        let flights = &self.leases.flights;
+        if flights.len() == 0 && !flights.is_claiming() {
             return;
         }
         let this = self.clone();
         self.runtime.spawn(Box::pin(async move {
-            match this.node.store.recalled().await {
-                Ok(reminders) => reminders.into_iter().for_each(|reminder| this.give_back(reminder)),
-                Err(error) => tracing::debug!(%error, "cannot see what others ask for"),
+            let back_at = match this.node.store.recalled().await {
+                Ok(reminders) => this.leases.stop(&reminders).await,
+                Err(error) => return tracing::debug!(%error, "cannot see what others ask for"),
+            };
+            if !back_at.is_empty() {
+                this.node.clock.pause(GIVEN_BACK_FOR).await;
+                this.timer.wake_at(back_at);
             }
-        }));
-    }
-
-    /// Gives back the runs of a reminder that are claimed and have not begun: another node is about to change it.
-    fn give_back(self: &Arc<Self>, reminder: ReminderId) {
-        if !self.leases.flights.has(reminder) {
-            return;
-        }
-        let this = self.clone();
-        self.runtime.spawn(Box::pin(async move {
-            // If the store fails, the settler goes on trying.
-            let (back_at, _) = this.leases.give_back(reminder).await;
-            this.node.clock.pause(GIVEN_BACK_FOR).await;
-            this.timer.wake_at(back_at);
         }));
     }
 }

@@ -6,12 +6,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
+use punctual_core::answer::SNOOZE_MINUTES;
 use punctual_core::change::{Change, snooze_until};
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
 use punctual_core::store::{self, By, ReminderView, Said};
+use punctual_core::tag;
 use serde_json::Value;
 
 use super::asked::{self, Asked, Made, Speaker, Unsaid};
@@ -25,8 +27,6 @@ use super::{App, Locale};
 use crate::wire::read::{self, WHOLE};
 use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, UserQuery};
 
-/// How long a snooze lasts that does not say.
-const SNOOZE_MINUTES: u32 = 10;
 /// The longest answer in words that is kept.
 const WORDS_BYTES_MAX: usize = 4096;
 /// The longest name of a channel that an answer can come from.
@@ -95,7 +95,7 @@ pub(super) async fn made_from(
     responses((status = 200, description = "A page", body = Reminders<'static>)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "mine", "status", "from", "to", "match", "limit", "cursor"])?;
+    let params = params.only(&["user", "mine", "status", "from", "to", "tag", "match", "limit", "cursor"])?;
     let user = match (params.get("user"), params.get("mine")) {
         (Some(user), _) => {
             caller.must_be(user)?;
@@ -119,6 +119,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         status: params.get("status").map(str::parse).transpose()?,
         from: bound("from", End::From)?,
         to: bound("to", End::To)?,
+        tag: params.get("tag").map(tag::one),
         matching: params.get("match").map(str::to_owned),
         ..store::ReminderQuery::default()
     };
@@ -261,7 +262,7 @@ fn said(text: Option<String>, channel: Option<String>) -> Result<Said, Invalid> 
     };
     let text = bounded("text", text, WORDS_BYTES_MAX)?;
     let channel = bounded("channel", channel, CHANNEL_BYTES_MAX)?;
-    Ok(Said { text, channel })
+    Ok(Said { text, channel, name: None })
 }
 
 async fn snooze(

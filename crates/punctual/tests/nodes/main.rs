@@ -26,6 +26,7 @@ mod books;
 /// How large everything is.
 mod sizes;
 
+mod answered;
 mod bad_network;
 mod benches;
 mod cancelled;

@@ -39,10 +39,25 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
         ],
     )
     .await?;
+    put_addresses(db, user).await
+}
+
+/// Lets the user be found at their addresses, and at no other.
+async fn put_addresses(db: &Connection<'_>, user: &User) -> Result<(), Fault> {
+    let channels: Vec<&str> = user.addresses.iter().map(|address| address.channel.as_str()).collect();
+    let addresses: Vec<&str> = user.addresses.iter().map(|address| address.address.as_str()).collect();
+    db.execute(
+        "with gone as (delete from punctual.user_address where user_id = $1 \
+         and (channel, address) not in (select * from unnest($2, $3))) \
+         insert into punctual.user_address (channel, address, user_id) select v.*, $1 from unnest($2, $3) as v \
+         on conflict do nothing",
+        &[(&user.id, Type::TEXT), (&channels, Type::TEXT_ARRAY), (&addresses, Type::TEXT_ARRAY)],
+    )
+    .await?;
     Ok(())
 }
 
-fn select_user() -> String {
+pub(super) fn select_user() -> String {
     format!("select {} from punctual.app_user u", rows::USER)
 }
 

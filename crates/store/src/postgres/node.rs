@@ -4,6 +4,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Beat, Follows, Pulse};
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::fault::Fault;
 use super::journal::HEAD;
@@ -24,10 +25,14 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
         )
     };
     let first_at = [3, 2, 1, 0].map(first).join(", ");
-    let forget = format!("delete from punctual.node where seen_at < clock_timestamp() - {KEPT_FOR}");
+    let forget = format!(
+        "delete from punctual.recall where reminder_id in (select reminder_id from punctual.recall \
+         where asked_at < clock_timestamp() - {ASKED_FOR} limit {RECALLED_MAX} for update skip locked)), \
+         forgotten as (delete from punctual.node where seen_at < clock_timestamp() - {KEPT_FOR}"
+    );
     // The housekeeping and the echo are part of the same statement, so that a node that lives costs one query a second.
     let sql = format!(
-        "with forgotten as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows) \
+        "with given_back as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows) \
          values ($1, clock_timestamp(), clock_timestamp(), $3, $4) \
          on conflict (name) do update set seen_at = clock_timestamp(), follows = excluded.follows) \
          select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
@@ -83,15 +88,17 @@ const ASKED_FOR: &str = "interval '1 second'";
 /// More than this are not asked for at once; the others are told that their reminder is being sent.
 const RECALLED_MAX: i64 = 1000;
 
-pub(super) async fn recall(db: &Connection<'_>, reminder: ReminderId) -> Result<(), Fault> {
+/// Asks all nodes for what they have of these reminders. The notification leaves with the commit.
+pub(super) async fn recall(db: &Connection<'_>, reminders: &[ReminderId]) -> Result<(), Fault> {
+    // In the order of their names, so that two who ask for the same do not wait in a circle.
     let sql = format!(
-        "with ended as (delete from punctual.recall where reminder_id in (select reminder_id from punctual.recall \
-         where asked_at < clock_timestamp() - {ASKED_FOR} limit {RECALLED_MAX} for update skip locked)), \
-         asked as (insert into punctual.recall (reminder_id, asked_at) values ($1, clock_timestamp()) \
+        "with asked as (insert into punctual.recall (reminder_id, asked_at) \
+         select distinct id, clock_timestamp() from unnest($1) as v (id) order by id \
          on conflict (reminder_id) do update set asked_at = excluded.asked_at returning 1) \
-         select pg_notify('{CHANNEL}', 'recall') from asked"
+         select pg_notify('{CHANNEL}', 'recall') from asked limit 1"
     );
-    db.rows(&sql, &[(&uuid(reminder), Type::UUID)]).await?;
+    let ids: Vec<Uuid> = reminders.iter().copied().map(uuid).collect();
+    db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?;
     Ok(())
 }
 

@@ -21,15 +21,16 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
+use super::node::recall;
 use super::pipeline::{Statement, all, both};
 use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
 use super::tell::tell;
-use super::{alert, answered};
+use super::{alert, answered, inbound};
 use crate::columns::{
-    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE,
-    Table, Value,
+    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED,
+    RESPONSE, Table, Value,
 };
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
@@ -64,6 +65,12 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     if !writes.answered.is_empty() {
         pipeline.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
     }
+    if !writes.seen.is_empty() {
+        pipeline.push(Box::pin(inbound::see(db, &writes.seen)));
+    }
+    if let Some(place) = &writes.place {
+        pipeline.push(Box::pin(inbound::move_place(db, place, writes.now)));
+    }
     let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
     occurrences.sort_unstable_by_key(|occurrence| occurrence.id);
     put(&mut pipeline, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);
@@ -74,6 +81,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
         pipeline.push(Box::pin(reprioritize(db, &writes.priorities)));
     }
     put(&mut pipeline, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
+    put(&mut pipeline, db, &UPDATE_REPORTED, &REPORTED, writes.reported.iter().collect());
     put(&mut pipeline, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
     put(&mut pipeline, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
     put(&mut pipeline, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
@@ -85,6 +93,9 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     dead.sort_unstable_by_key(|dead| (&dead.address.channel, &dead.address.address, dead.since));
     put(&mut pipeline, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
     put(&mut pipeline, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
+    if !writes.recalls.is_empty() {
+        pipeline.push(Box::pin(recall(db, &writes.recalls)));
+    }
     // Last, when every lock is taken: of two transactions about one reminder the later one has the larger write.
     if !writes.entries.is_empty() {
         pipeline.push(Box::pin(write_entries(db, &writes.entries)));
@@ -98,6 +109,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
 /// One row that should not be there must not stop every settle from now on.
 static INSERT_ATTEMPT: LazyLock<String> = LazyLock::new(|| insert_new(&ATTEMPT));
+static UPDATE_REPORTED: LazyLock<String> = LazyLock::new(|| update(&REPORTED));
 static UPDATE_REMINDER: LazyLock<String> = LazyLock::new(|| update(&REMINDER_FIELDS));
 static UPDATE_MOVED: LazyLock<String> = LazyLock::new(|| update(&MOVED));
 static INSERT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&NEW_REMINDER));

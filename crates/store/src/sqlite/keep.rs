@@ -33,6 +33,18 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
         micros(user.updated_at),
     ])
     .map_err(broken)?;
+    db.prepare_cached("DELETE FROM user_address WHERE user_id = ?")
+        .map_err(broken)?
+        .execute([&user.id])
+        .map_err(broken)?;
+    for address in &user.addresses {
+        db.prepare_cached(
+            "INSERT INTO user_address (channel, address, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        )
+        .map_err(broken)?
+        .execute([&address.channel, &address.address, &user.id])
+        .map_err(broken)?;
+    }
     Ok(())
 }
 

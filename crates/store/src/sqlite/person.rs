@@ -37,11 +37,12 @@ pub(super) fn delete_user(
     if !keep::delete(db, "DELETE FROM user WHERE id = ?1", id)? {
         return Ok(None);
     }
+    keep::delete(db, "DELETE FROM user_address WHERE user_id = ?1", id)?;
     follow(db, id, Difference::REMOVED, entry(id, &Before::Unreadable, None, who, now), now).map(Some)
 }
 
 /// Lets a person's open runs follow what is different about them.
-fn follow(
+pub(super) fn follow(
     db: &Connection,
     user: &str,
     difference: Difference,

@@ -13,9 +13,10 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, read};
+use super::{answered, inbound, read};
 use crate::columns::{
-    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
+    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
+    Value,
 };
 
 impl ToSql for Value<'_> {
@@ -36,6 +37,12 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     for (key, answer) in &writes.answered {
         answered::insert(db, key, answer, writes.now)?;
     }
+    for seen in &writes.seen {
+        inbound::see(db, seen)?;
+    }
+    if let Some(place) = &writes.place {
+        inbound::move_place(db, place, writes.now)?;
+    }
     insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
     let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
     insert(db, &PLANNED, &firsts, |first| first)?;
@@ -51,6 +58,8 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     }
     // A row that is there and should not be must not stop every settle from now on.
     insert_new(db, &ATTEMPT, &writes.attempts)?;
+    // What a decision has read is what is there: nobody else writes meanwhile.
+    update(db, &REPORTED, &writes.reported)?;
     insert(db, &PLANNED, &writes.planned, |planned| planned)?;
     update(db, &REMINDER_FIELDS, &writes.reminders)?;
     update(db, &MOVED, &writes.moved)?;

@@ -15,6 +15,9 @@ rules!(
     a_dismissal_ends,
     silence_is_asked_again_and_then_over,
     an_answer_while_it_is_asked_again_refuses_the_result,
+    an_answer_recalls_what_a_node_has_claimed,
+    a_snoozed_run_can_be_acked,
+    a_late_ack_counts_for_a_day,
     a_run_that_asks_nothing_cannot_be_answered,
     a_snooze_moves_this_run_and_not_the_series,
     a_snooze_never_goes_before_the_instant_the_run_was_made_for,
@@ -48,7 +51,7 @@ async fn an_answer_keeps_who_said_what_and_where(desk: Desk) {
     let reminder = asking(once(1, 10), 3);
     desk.create(&[&reminder]).await;
     desk.deliver(10).await;
-    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()) };
+    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()), name: Some("Ann".into()) };
     let by = By { said: said.clone(), user: Some("ann".into()), ..By::new("bot", at(20)) };
     desk.store.change(reminder.id, snooze(320), by).await.expect("it can be put off");
     desk.deliver(320).await;
@@ -130,6 +133,48 @@ async fn an_answer_while_it_is_asked_again_refuses_the_result(desk: Desk) {
     assert_eq!(trail.occurrence.state.kind(), StateKind::Completed);
     let statuses: Vec<_> = trail.attempts.iter().map(|attempt| attempt.status).collect();
     assert_eq!(statuses, [AttemptStatus::Sent, AttemptStatus::Unknown]);
+}
+
+async fn an_answer_recalls_what_a_node_has_claimed(desk: Desk) {
+    let (asked, other) = (asking(once(1, 10), 3), asking(once(2, 10), 3));
+    desk.create(&[&asked, &other]).await;
+    for claimed in desk.claim(10).await.to_send {
+        desk.settle(&claimed, taken(), 10).await;
+    }
+    let answered = desk.change(other.id, Change::Ack, 20).await;
+    assert!(answered.recalled.is_empty(), "no node has claimed it");
+    desk.claim_one(70).await;
+    assert_eq!(desk.change(asked.id, Change::Ack, 71).await.recalled, [asked.id]);
+    // A store that nodes share tells all of them; in a file there is nobody to tell.
+    let told = desk.store.recalled().await.expect("the store works");
+    let is_shared = desk.store.listen().await.expect("the store works").is_some();
+    assert_eq!(told, if is_shared { vec![asked.id] } else { vec![] });
+}
+
+async fn a_snoozed_run_can_be_acked(desk: Desk) {
+    let reminder = asking(once(1, 10), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    desk.change(reminder.id, snooze(320), 20).await;
+    desk.change(reminder.id, Change::Ack, 140).await;
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Completed, 320)]);
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+    assert_eq!(desk.claim(1000).await.n_taken, 0);
+}
+
+async fn a_late_ack_counts_for_a_day(desk: Desk) {
+    let (soon, late) = (asking(once(1, 10), 0), asking(once(2, 10), 0));
+    desk.create(&[&soon, &late]).await;
+    for claimed in desk.claim(10).await.to_send {
+        desk.settle(&claimed, taken(), 10).await;
+    }
+    assert_eq!(desk.claim(70).await.ended, [StateKind::Unanswered; 2]);
+    let day = 70 + 24 * 3600;
+    let changed = desk.change(soon.id, Change::Ack, day).await;
+    assert_eq!(changed.view.last_status, Some(StateKind::Completed));
+    let trail = desk.trail(run(&soon, 1)).await;
+    assert_eq!((trail.occurrence.state.kind(), trail.responses.len()), (StateKind::Completed, 1));
+    desk.refused(late.id, Change::Ack, day + 1).await;
 }
 
 async fn a_run_that_asks_nothing_cannot_be_answered(desk: Desk) {

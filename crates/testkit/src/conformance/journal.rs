@@ -50,7 +50,7 @@ async fn every_command_leaves_its_entry(desk: Desk) {
     desk.deliver(200).await;
     desk.change(reminder.id, Change::Snooze { until: at(500) }, 260).await;
     desk.deliver(300).await;
-    let said = Said { text: Some("popio \"sam\"".into()), channel: Some("phone".into()) };
+    let said = Said { text: Some("popio \"sam\"".into()), channel: Some("phone".into()), name: None };
     let by = By { said, ..By::new("ann", at(310)) };
     desk.store.change(reminder.id, Change::Ack, by).await.expect("it was asked");
     desk.deliver(400).await;

@@ -43,6 +43,21 @@ impl Tables {
         Box::new(Open(ears))
     }
 
+    /// Takes the connections that no living node has, unless this node is not seen to live itself.
+    pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<Held> {
+        let now = self.now;
+        let nodes = &self.nodes;
+        let lives = |name: &str| nodes.get(name).is_some_and(|(seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
+        for channel in channels.into_iter().filter(|_| lives(node)) {
+            let new = Held { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
+            let held = self.inbound.entry(channel).or_insert(new);
+            if held.lease == 0 || (held.node != node && !lives(&held.node)) {
+                (held.node, held.lease) = (node.to_owned(), held.lease + 1);
+            }
+        }
+        self.inbound.values().cloned().collect()
+    }
+
     pub(super) fn recall(&mut self, reminder: ReminderId) {
         self.recalls.insert(reminder, self.now);
         self.say(&Heard::Recalled);

@@ -6,6 +6,12 @@ use super::*;
 const ANSWERED_KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
 impl Tables {
+    pub(super) fn question(&self, run: OccurrenceId) -> Option<Question> {
+        let (reminder, _) = self.reminders.get(&run.reminder)?;
+        let (trail, user) = (self.runs.get(&run)?.trail(), self.users.get(&reminder.user).cloned());
+        Some(Question { reminder: reminder.clone(), trail, user })
+    }
+
     pub(super) fn view(&self, id: ReminderId) -> Option<ReminderView> {
         let (reminder, progress) = self.reminders.get(&id)?.clone();
         let next = |run: &Run| match run.occurrence.state.kind() {
@@ -23,6 +29,23 @@ impl Tables {
         let older = self.reminders.keys().rev().filter(|id| query.before.is_none_or(|before| **id < before));
         let views = older.filter_map(|id| self.view(*id)).filter(|view| is_wanted(view, query));
         views.take(query.limit).collect()
+    }
+
+    pub(super) fn asked(&self, users: &[String], ended_since: Option<Timestamp>) -> Vec<Question> {
+        let is_recent =
+            |run: &Run| ended_since.is_some_and(|since| run.occurrence.state.at().is_some_and(|at| at >= since));
+        let is_wanted = |run: &&Run| {
+            run.occurrence.tries.reached > 0
+                && (run.moment().is_some() || run.occurrence.state.is_final() && is_recent(run))
+        };
+        let of_user = |run: &&Run| users.contains(&self.reminders[&run.occurrence.id.reminder].0.user);
+        let mut runs: Vec<&Run> = self.runs.values().filter(of_user).filter(is_wanted).collect();
+        runs.sort_by_key(|run| Reverse(run.occurrence.state.kept_at().unwrap_or(run.occurrence.due_at)));
+        let question = |run: &Run| {
+            let reminder = self.reminders[&run.occurrence.id.reminder].0.clone();
+            Question { user: self.users.get(&reminder.user).cloned(), reminder, trail: run.trail() }
+        };
+        runs.into_iter().take(ASKED_MAX).map(question).collect()
     }
 
     pub(super) fn imported(&self, query: &ImportedQuery) -> Vec<Imported> {
@@ -92,11 +115,15 @@ impl Tables {
                 self.reminders.remove(&reminder);
             }
         }
+        if ended.is_empty() {
+            self.silences.retain(|_, silence| silence.until >= before);
+        }
         ended.len()
     }
 
     pub(super) fn forget_answered(&mut self, now: Timestamp) {
         self.answered.retain(|_, (at, _)| now.duration_since(*at) <= ANSWERED_KEPT_FOR);
+        self.seen.retain(|_, until| *until >= now);
     }
 }
 
@@ -112,6 +139,7 @@ fn is_wanted(view: &ReminderView, query: &ReminderQuery) -> bool {
         StatusFilter::LastRun(end) => *last_status == Some(end),
     };
     query.user.as_ref().is_none_or(|user| *user == reminder.user)
+        && query.tag.as_ref().is_none_or(|tag| reminder.tags.contains(tag))
         && query.status.is_none_or(has_status)
         && query.from.is_none_or(|from| next_run_at.is_some_and(|at| at >= from))
         && query.to.is_none_or(|to| next_run_at.is_some_and(|at| at < to))

@@ -24,8 +24,14 @@ pub(super) struct Tables {
     /// The name of each connection's node, as of its last beat.
     pub(super) names: BTreeMap<usize, String>,
     pub(super) users: BTreeMap<String, User>,
+    pub(super) groups: BTreeMap<String, Group>,
+    pub(super) silences: BTreeMap<SilenceId, Silence>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
+    /// Events that were taken, and until when each is remembered.
+    pub(super) seen: BTreeMap<(String, [u8; 16]), Timestamp>,
+    /// The connections to platforms.
+    pub(super) inbound: BTreeMap<String, Held>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
     /// When each node was last seen, the secrets that it uses, and whether somebody reads the journal there.
     pub(super) nodes: BTreeMap<String, (Timestamp, String, bool)>,
@@ -105,6 +111,15 @@ impl Tables {
         if writes.created.iter().any(|new| self.reminders.contains_key(&new.reminder.id)) {
             return Err(StoreError::Broken("a reminder of this id is there already".into()));
         }
+        if writes.seen.iter().any(|seen| self.seen.contains_key(&(seen.channel.clone(), seen.id))) {
+            return Err(StoreError::Seen);
+        }
+        if let Some(PlaceMove { channel, lease, text }) = writes.place {
+            let held =
+                self.inbound.get_mut(&channel).filter(|held| held.lease == lease).ok_or(StoreError::LeaseLost)?;
+            held.place = Some(receive::Place { text, at: writes.now });
+        }
+        self.seen.extend(writes.seen.into_iter().map(|seen| ((seen.channel, seen.id), seen.until)));
         self.answered.extend(writes.answered.into_iter().map(|(key, kept)| (key, (writes.now, kept))));
         for new in writes.created {
             self.plan(new.first());
@@ -132,6 +147,9 @@ impl Tables {
         for EndedAttempt { occurrence, attempt } in writes.attempts {
             self.change_run(occurrence, |run| drop(run.attempts.insert(attempt.number, attempt)));
         }
+        for EndedAttempt { occurrence, attempt } in writes.reported {
+            self.change_run(occurrence, |run| drop(run.attempts.insert(attempt.number, attempt)));
+        }
         for response in writes.responses {
             self.change_run(response.occurrence, |run| run.responses.push(response));
         }
@@ -144,6 +162,7 @@ impl Tables {
         if !foreign.is_empty() {
             self.say(&Heard::Wake(foreign));
         }
+        writes.recalls.into_iter().for_each(|reminder| self.recall(reminder));
         if writes.news.is_empty() {
             return Ok(Vec::new());
         }

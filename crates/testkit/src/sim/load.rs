@@ -19,7 +19,7 @@ use punctual_core::user::{Except, QuietHours, User};
 use punctual_core::zone::Zone;
 use punctual_engine::Engine;
 
-use super::ledger::Ledger;
+use super::ledger::{Answer, Ledger, Sent};
 use crate::clock::ManualClock;
 use crate::random::SeededRandom;
 
@@ -67,8 +67,24 @@ impl Load {
                 let wish = Wish::Change(reminder.id, change);
                 self.last_moments.extend(due_at.map(|at| (at - before, wish)));
             }
+        } else if self.last_moment.one_in(2) {
+            self.last_moments.extend(self.last_answer(now));
         }
         wish
+    }
+
+    /// The answer to something that was just asked, in the last moment before it is asked again.
+    fn last_answer(&self, now: Timestamp) -> Option<(Timestamp, Wish)> {
+        let book = self.ledger.read();
+        let asked = |sent: &Sent| {
+            let timeout = sent.message.reminder.ack.as_ref()?.timeout;
+            let (answered, _) = sent.answered.filter(|(_, answer)| *answer == Answer::Taken)?;
+            Some((answered.at + timeout, sent.message.occurrence.reminder))
+        };
+        let (at, id) = book.sends.iter().rev().take(8).find_map(asked)?;
+        let at = at - SignedDuration::from_millis(self.last_moment.between(1, 45));
+        let answer = if self.last_moment.one_in(4) { Change::Dismiss } else { Change::Ack };
+        (at > now).then_some((at, Wish::Change(id, answer)))
     }
 
     fn new_wish(&self) -> Wish {
@@ -105,7 +121,8 @@ impl Load {
                 let index = ledger.command_begun(id, change.clone());
                 let by = By::new("user", now);
                 let answer = engine.change(id, change, by).await;
-                ledger.command_answered(index, answer.map(drop).map_err(|error| error.to_string()));
+                let about = answer.map(|changed| changed.occurrence.map(|run| run.id));
+                ledger.command_answered(index, about.map_err(|error| error.to_string()));
             }
         }
     }
@@ -187,6 +204,7 @@ impl Load {
             created_via: "sim".into(),
             original_text: None,
             metadata: Metadata::default(),
+            tags: Vec::new(),
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,

@@ -17,7 +17,9 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use self::column::Columns;
-use self::table::{ANSWERED, ATTEMPT, DEAD_ADDRESS, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
+use self::table::{
+    ANSWERED, ATTEMPT, DEAD_ADDRESS, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, SILENCE, Table, USER,
+};
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
@@ -31,8 +33,20 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 9] =
-    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &JOURNAL, &USER, &DEAD_ADDRESS, &KEY, &ANSWERED];
+const TABLES: [&Table; 12] = [
+    &REMINDER,
+    &OCCURRENCE,
+    &ATTEMPT,
+    &RESPONSE,
+    &JOURNAL,
+    &USER,
+    &GROUP,
+    &SILENCE,
+    &DEAD_ADDRESS,
+    &KEY,
+    &ANSWERED,
+    &SEEN,
+];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -60,11 +74,14 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 4] = [
+const PLAINS: [Plain; 7] = [
     Plain { table: USER.name, next: 1 },
-    Plain { table: DEAD_ADDRESS.name, next: 2 },
-    Plain { table: KEY.name, next: 3 },
-    Plain { table: ANSWERED.name, next: 4 },
+    Plain { table: GROUP.name, next: 2 },
+    Plain { table: SILENCE.name, next: 3 },
+    Plain { table: DEAD_ADDRESS.name, next: 4 },
+    Plain { table: KEY.name, next: 5 },
+    Plain { table: ANSWERED.name, next: 6 },
+    Plain { table: SEEN.name, next: 7 },
 ];
 
 /// How many rows a table has.
@@ -233,6 +250,15 @@ async fn copy_plain(
     let (columns, last) = read(file, table, after, ROWS)?;
     let n_read = columns.len();
     let n = insert(db, table, &columns).await?;
+    if *table == USER {
+        // Those of users who were there already are left as they are.
+        db.execute(
+            "insert into punctual.user_address (channel, address, user_id) select a ->> 'channel', coalesce(a ->> 'address', ''), u.id \
+             from punctual.app_user u, jsonb_array_elements(u.addresses::jsonb) a on conflict do nothing",
+            &[],
+        )
+        .await?;
+    }
     Ok(Page { n_read, copied: vec![(table.name, n)], last: last.filter(|_| n_read == ROWS) })
 }
 

@@ -4,6 +4,8 @@
 //! code with the engine, so that a mistake there cannot excuse itself here.
 
 mod after_cancel;
+mod answered;
+mod counted;
 mod disturbed;
 mod early;
 mod hold;
@@ -36,6 +38,10 @@ pub const NEVER_LOST: &str = "never lost";
 pub const SENT_ONCE: &str = "sent once";
 /// No message is sent after an acknowledged cancel.
 pub const CANCELLED: &str = "cancelled means cancelled";
+/// No message is sent after an answer.
+pub const ANSWERED: &str = "answered means answered";
+/// A press on a button counts once, and is not lost when it was acknowledged.
+pub const COUNTED_ONCE: &str = "counted once";
 /// No lease and no attempt stays open.
 pub const NO_LIMBO: &str = "no limbo";
 /// Every ending can be explained.
@@ -125,11 +131,13 @@ pub struct Violation {
 pub type Checker = fn(&Evidence) -> Vec<String>;
 
 /// Every checker, with its name.
-pub const CHECKERS: [(&str, Checker); 12] = [
+pub const CHECKERS: [(&str, Checker); 14] = [
     (NEVER_EARLY, early::check),
     (NEVER_LOST, lost::check),
     (SENT_ONCE, once::check),
     (CANCELLED, after_cancel::check),
+    (ANSWERED, answered::check),
+    (COUNTED_ONCE, counted::check),
     (NO_LIMBO, left_behind::check),
     (HOLD, hold::check),
     (TRAIL, trail::check),
