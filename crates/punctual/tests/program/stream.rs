@@ -1,12 +1,13 @@
 //! The journal live.
 
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use punctual_testkit::wait::until;
+use punctual_testkit::proxy::Proxy;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::common::{Home, Kept, Server, answer, soon, within};
 use crate::events::Events;
@@ -191,12 +192,12 @@ async fn a_stop_ends_streams_at_once_and_says_so() {
     let mut events = Events::open(&server, "", None).await;
     remind(&server, "ann").await;
     let last = events.entry().await.id.unwrap();
-    server.terminate();
+    let stopping = tokio::task::spawn_blocking(move || server.stop());
     let end = events.next().await.unwrap();
     assert_eq!((end.name.as_str(), &end.data["reason"]), ("end", &json!("stopping")));
     assert_eq!(end.data["resume_after"], last);
     assert!(events.next().await.is_none());
-    let (ended, lines) = server.stop();
+    let (ended, lines) = stopping.await.unwrap();
     assert!(ended.success());
     assert!(!lines.iter().any(|line| line.contains("did not end in time")), "{lines:#?}");
 }
@@ -246,29 +247,22 @@ async fn a_position_that_was_removed_is_said_to_be_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_command_line_follows_and_goes_on_after_a_restart() {
+async fn the_command_line_follows_and_goes_on_after_it_was_cut_off() {
     let home = Home::new();
-    let server = home.serve_with(&[("PUNCTUAL_API_KEY", "k-0123456789abcdef")]);
-    let url = server.url.clone();
+    let server = home.serve();
+    let proxy = Proxy::start(server.url.strip_prefix("http://").unwrap().parse().unwrap());
     let mut command = home.command(["audit", "--follow", "--json", "--after", "0"]);
-    command.env("PUNCTUAL_URL", &url).env("PUNCTUAL_API_KEY", "k-0123456789abcdef");
-    let mut follower = tokio::process::Command::from(command);
-    let mut child = follower
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(child.stdout.take().unwrap()));
-    let mut next =
-        async || -> Value { serde_json::from_str(&soon(lines.next_line()).await.unwrap().unwrap()).unwrap() };
+    command.env("PUNCTUAL_URL", format!("http://127.0.0.1:{}", proxy.port())).env("PUNCTUAL_API_KEY", &server.key);
+    let mut command = tokio::process::Command::from(command);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = async || -> Value { serde_json::from_str(&soon(lines.next_line()).await.unwrap().unwrap()).unwrap() };
     remind(&server, "ann").await;
     assert_eq!(next().await["user"], "ann");
-    server.stop();
-    let listen = url.strip_prefix("http://").unwrap();
-    let server = home.serve_with(&[("PUNCTUAL_API_KEY", "k-0123456789abcdef"), ("PUNCTUAL_LISTEN", listen)]);
-    until("the server is there", async || server.call(Method::GET, "/readyz", None).await.0 == 200).await;
-    remind(&server, "bob").await;
-    let again = next().await;
-    assert_eq!((&again["user"], &again["id"]), (&json!("bob"), &json!(2)));
+    for user in ["bob", "eve"] {
+        proxy.cut();
+        remind(&server, user).await;
+        assert_eq!(next().await["user"], user, "the next, and none twice");
+    }
 }
