@@ -50,6 +50,7 @@ pub(super) fn reminder(wanted: Wanted, random: [u8; 10], now: Timestamp) -> Remi
         created_via: "bench".into(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: now,
         updated_at: now,
@@ -94,6 +95,7 @@ pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Op
         runtime: Arc::new(TokioRuntime::current()),
         settings: Settings::default(),
         alarm: alarm.map(|alarm| Arc::new(alarm) as Arc<dyn Alarm>),
+        opinion: None,
     }))
 }
 

@@ -158,6 +158,7 @@ impl Builder {
             runtime: Arc::new(TokioRuntime::current()),
             settings: Settings { default_channel: DefaultChannel::chosen(default_channel), ..Settings::default() },
             alarm: None,
+            opinion: None,
         });
         let running = engine.start().await?;
         Ok(Punctual { engine, running, zone: self.zone })
@@ -281,6 +282,7 @@ impl Ask {
             created_via: "library".into(),
             original_text: None,
             metadata: Metadata::default(),
+            tags: Vec::new(),
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,

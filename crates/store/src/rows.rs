@@ -9,11 +9,14 @@ use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
 use punctual_core::decide::person::Difference;
 use punctual_core::decide::settle::Counted;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::decide::silence::SilencedRun;
+use punctual_core::group::Group;
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Course, NOT_COUNTED, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
+use punctual_core::silence::{Silence, Silent};
 use punctual_core::store::{ReminderView, Response, Said, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
 use punctual_core::zone::Zone;
@@ -161,6 +164,11 @@ impl<'r, F: Fields> Reader<'r, F> {
         self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
     }
 
+    /// Words, a JSON list; nothing is none.
+    pub(crate) fn list(&mut self) -> Result<Vec<String>, StoreError> {
+        self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
+    }
+
     fn missing(&self) -> StoreError {
         impossible(format!("column {} has no value", self.next))
     }
@@ -169,9 +177,9 @@ impl<'r, F: Fields> Reader<'r, F> {
 /// The columns that [`reminder`] reads, of a table called `r`.
 pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.tags";
 /// How many those are.
-pub(crate) const N_REMINDER: usize = 23;
+pub(crate) const N_REMINDER: usize = 24;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
 
@@ -187,7 +195,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let misfire = Misfire { policy: from.word()?, within: from.maybe_span()?.unwrap_or_default() };
     let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
     let metadata = Metadata::from_stored(from.owned()?);
-    let (status, created_at, updated_at) = (from.word()?, from.at()?, from.at()?);
+    let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.list()?);
     Ok(Reminder {
         id,
         user,
@@ -206,6 +214,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         created_via,
         original_text,
         metadata,
+        tags,
         status,
         created_at,
         updated_at,
@@ -376,6 +385,59 @@ pub(crate) fn person_of<F: Fields>(user: &str, row: &F, first: usize) -> Person 
         tracing::error!(user, %error, "a user cannot be read; they are reached as if they had no zone, quiet hours or pause");
         Person::default()
     })
+}
+
+/// The columns that [`group`] reads, of a table called `g`.
+pub(crate) const GROUP: &str = "g.name, g.mode, g.users, g.created_at, g.updated_at";
+
+/// Reads [`GROUP`].
+pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok(Group {
+        name: from.owned()?,
+        mode: from.word()?,
+        users: serde_json::from_str(from.text()?).map_err(impossible)?,
+        created_at: from.at()?,
+        updated_at: from.at()?,
+    })
+}
+
+/// The columns that [`silence`] reads, of a table called `s`.
+pub(crate) const SILENCE: &str =
+    "s.id, s.user_id, s.group_name, s.tag, s.from_at, s.until_at, s.created_at, s.created_by";
+/// How many those are.
+const N_SILENCE: usize = 8;
+
+/// Reads [`SILENCE`].
+pub(crate) fn silence<F: Fields>(row: &F) -> Result<Silence, StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok(Silence {
+        id: SilenceId::from_bytes(*from.id()?.as_bytes()),
+        user: from.maybe_owned()?,
+        group: from.maybe_owned()?,
+        tag: from.maybe_owned()?,
+        from: from.at()?,
+        until: from.at()?,
+        created_at: from.at()?,
+        created_by: from.owned()?,
+    })
+}
+
+/// Reads [`SILENCE`], and after it the users of its group.
+pub(crate) fn silent<F: Fields>(row: &F) -> Result<Silent, StoreError> {
+    Ok(Silent { silence: silence(row)?, people: Reader::new(row, N_SILENCE).list()? })
+}
+
+/// Reads [`OCCURRENCE`], and after it the user, the tags and the time to answer of its reminder. A run that cannot be read is left to
+/// the claim, which sets it aside.
+pub(crate) fn silenced<F: Fields>(row: &F) -> Result<(OccurrenceId, Option<SilencedRun>), StoreError> {
+    let id = Reader::new(row, 0).occurrence_id()?;
+    let read = || -> Result<SilencedRun, StoreError> {
+        let mut from = Reader::new(row, N_OCCURRENCE);
+        let (user, tags, ack_timeout) = (from.owned()?, from.list()?, from.maybe_span()?);
+        Ok(SilencedRun { occurrence: occurrence(&mut Reader::new(row, 0))?, user, tags, ack_timeout })
+    };
+    Ok((id, read().ok()))
 }
 
 /// The columns that [`user`] reads, of a table called `u`.

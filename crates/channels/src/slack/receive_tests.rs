@@ -233,7 +233,7 @@ async fn a_signed_request_is_read_and_no_other() {
     let [inbound] = read(&slack, &request, 1_000_300).unwrap().try_into().unwrap();
     let pressed = Pressed { verb: Verb::Dismiss, occurrence: message.occurrence };
     assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("{CHANNEL}/{}", shown.ts)) });
-    slack.receives().unwrap().react(&inbound, &no().unwrap()).await.unwrap();
+    slack.react(&inbound, &no().unwrap()).await.unwrap();
     assert_eq!(platform.told(payload["trigger_id"].as_str().unwrap()).len(), 1);
 
     assert_eq!(read(&slack, &request, 1_000_301), Err(NotRead::Stale));

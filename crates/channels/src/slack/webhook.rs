@@ -51,7 +51,7 @@ impl Receive for Slack {
         Ok(read.map_err(malformed)?.into_iter().collect())
     }
 
-    async fn tell(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
+    async fn react(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
         self.tell_one(inbound, reaction).await
     }
 }

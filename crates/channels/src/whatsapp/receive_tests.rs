@@ -164,21 +164,21 @@ async fn a_person_is_told_as_a_reply_to_their_message() {
     let text = notification(NUMBER, message(json!({"type": "text", "text": {"body": "done"}})));
     let [inbound] = read(&chatty, &text).unwrap().try_into().unwrap();
     let done = Reaction::Answered { verb: Verb::Ack, until: None, edit: None, language: Lang::De };
-    quiet.receives().unwrap().react(&inbound, &done).await.unwrap();
-    chatty.receives().unwrap().react(&inbound, &Reaction::Nothing).await.unwrap();
+    quiet.react(&inbound, &done).await.unwrap();
+    chatty.react(&inbound, &Reaction::Nothing).await.unwrap();
     assert!(platform.take().is_empty());
-    chatty.receives().unwrap().react(&inbound, &done).await.unwrap();
+    chatty.react(&inbound, &done).await.unwrap();
     let expect = json!({
         "messaging_product": "whatsapp", "recipient_type": "individual", "to": "+4915112345678", "type": "text",
         "context": {"message_id": "wamid.1"}, "text": {"preview_url": false, "body": "✓ Erledigt"},
     });
     assert_eq!(platform.take()[0].json(), expect);
-    quiet.receives().unwrap().react(&inbound, &Reaction::NotYours { language: Lang::De }).await.unwrap();
+    quiet.react(&inbound, &Reaction::NotYours { language: Lang::De }).await.unwrap();
     assert_eq!(platform.take().len(), 1, "a no is always told");
     let pressed = Pressed { verb: Verb::Ack, occurrence: sample::message("").occurrence };
     for (n, kind) in [(3, "button"), (4, "list")] {
         let choices = vec![Choice { label: "a label that is longer than a button".into(), pressed }; n];
-        quiet.receives().unwrap().react(&inbound, &Reaction::Say { text: "Which?".into(), choices }).await.unwrap();
+        quiet.react(&inbound, &Reaction::Say { text: "Which?".into(), choices }).await.unwrap();
         let body = platform.take()[0].json();
         assert_eq!(body["interactive"]["type"], kind, "{body}");
     }

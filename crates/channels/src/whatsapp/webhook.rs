@@ -46,7 +46,7 @@ impl Receive for Whatsapp {
     }
 
     /// The person has just written, so free text is taken.
-    async fn tell(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
+    async fn react(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
         let (Some(back), Some(said)) = (Back::of(&inbound.handle), said(reaction, self.clock.now())) else {
             return Ok(());
         };

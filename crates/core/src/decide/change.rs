@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::person::look_again;
 use crate::clock::later;
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind};
-use crate::occurrence::{Occurrence, State, Tries};
+use crate::occurrence::{Occurrence, State, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
@@ -21,9 +22,9 @@ use crate::writes::Writes;
 use crate::zone::Zone;
 
 /// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
-const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// The furthest a snooze reaches.
-const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+pub(crate) const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A command about one reminder.
 #[derive(Debug, Clone)]
@@ -109,6 +110,7 @@ pub struct Patch {
     pub misfire: Option<Misfire>,
     pub on_unknown: Option<OnUnknown>,
     pub metadata: Option<Metadata>,
+    pub tags: Option<Vec<String>>,
 }
 
 impl Patch {
@@ -129,6 +131,7 @@ impl Patch {
         note("misfire", set(&mut reminder.misfire, &self.misfire));
         note("on_unknown", set(&mut reminder.on_unknown, &self.on_unknown));
         note("metadata", set(&mut reminder.metadata, &self.metadata));
+        note("tags", set(&mut reminder.tags, &self.tags));
         fields
     }
 }
@@ -174,6 +177,7 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         last_ended,
         write: Vec::new(),
         readdressed: Vec::new(),
+        released: Vec::new(),
         insert: Vec::new(),
         response: None,
         fields: Vec::new(),
@@ -234,6 +238,8 @@ struct Work {
     write: Vec<Occurrence>,
     /// Runs that only have other addresses; the command is not about them.
     readdressed: Vec<Occurrence>,
+    /// Runs that wait for the end of a silence no more; the command is not about them either.
+    released: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
     /// The person's answer, if it was one.
@@ -431,6 +437,7 @@ impl Work {
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
+        let tags = self.reminder.tags.clone();
         self.fields = patch.apply(&mut self.reminder);
         self.reminder.validate()?;
         if replan {
@@ -438,6 +445,9 @@ impl Work {
         }
         if before != addresses(&self.reminder) {
             self.readdress();
+        }
+        if tags != self.reminder.tags {
+            self.unsilence();
         }
         Ok(())
     }
@@ -451,6 +461,16 @@ impl Work {
             if *occurrence != before {
                 self.readdressed.push(occurrence.clone());
             }
+        }
+    }
+
+    /// Looks again at every open run that waits because of a silence: that may not be for the new tags.
+    fn unsilence(&mut self) {
+        let ack_timeout = self.reminder.ack.as_ref().map(|ack| ack.timeout);
+        for occurrence in self.open.iter_mut().filter(|o| o.state.waits_for() == Some(Why::Silenced)) {
+            look_again(occurrence, ack_timeout, self.now);
+            self.readdressed.retain(|other| other.id != occurrence.id);
+            self.released.push(occurrence.clone());
         }
     }
 
@@ -527,6 +547,9 @@ impl Work {
             writes.plan(occurrence, &self.reminder);
         }
         writes.occurrences.append(&mut self.readdressed);
+        for occurrence in std::mem::take(&mut self.released) {
+            writes.change(occurrence, shard);
+        }
         writes.responses.extend(self.response.take());
         self.course.complete();
         self.reminder.status = self.course.status;

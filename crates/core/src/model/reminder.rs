@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use punctual_time::words;
 
 pub use super::address::Address;
+use super::tag;
 use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::schedule::Schedule;
@@ -57,6 +58,8 @@ pub struct Reminder {
     pub original_text: Option<String>,
     /// The application's own JSON, carried along and handed to the receiver.
     pub metadata: Metadata,
+    /// Words by which it is found and silenced together with others, as [`tag::kept`] makes them.
+    pub tags: Vec<String>,
     /// Where it stands.
     pub status: ReminderStatus,
     /// When it was asked for.
@@ -115,6 +118,7 @@ impl Reminder {
         {
             return Err(Invalid::new("max_ack_reminders", format!("is {}; at most 1000", ack.reminders_max)));
         }
+        tag::check("tags", &self.tags)?;
         self.schedule.validate().map_err(|invalid| invalid.within("schedule"))
     }
 }

@@ -181,6 +181,7 @@ fn plain(id: ReminderId, user: String, message: String, now: Timestamp) -> Remin
         created_via: VIA.to_owned(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: now,
         updated_at: now,
@@ -267,7 +268,7 @@ fn last_of_each(attempts: &[Attempt]) -> Vec<(Address, &Attempt)> {
 }
 
 /// One line, visibly shortened if it is long.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTED_MAX) {
         None => line,

@@ -28,6 +28,7 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod groups;
 mod import;
 mod keys;
 mod list;
@@ -36,6 +37,7 @@ mod next;
 mod parse;
 mod serve;
 mod show;
+mod silence;
 mod update;
 mod users;
 
@@ -125,6 +127,10 @@ enum Command {
     Fire(change::Args),
     /// The people reminders are for
     Users(users::Args),
+    /// People who belong together
+    Groups(groups::Args),
+    /// Send nothing for a while: of a tag, a group or a user
+    Silence(silence::Args),
     /// The ways to reach them
     Channels(channels::Args),
     /// What happened, and by whom
@@ -220,6 +226,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
+        Command::Groups(args) => groups::run(&args, &context).await,
+        Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,

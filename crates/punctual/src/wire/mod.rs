@@ -33,6 +33,12 @@ mod problem;
 /// The people reminders are for.
 mod user;
 
+/// People who belong together.
+mod group;
+
+/// Stretches of time in which some reminders are not sent.
+mod silence;
+
 /// Keys of the API.
 mod key;
 
@@ -45,6 +51,9 @@ mod import;
 /// The server itself.
 mod server;
 
+/// What a person wrote.
+mod said;
+
 /// What narrows a call down.
 mod query;
 
@@ -52,6 +61,7 @@ pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
 pub(crate) use either::{AddressInput, MisfireInput, Span};
+pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };
@@ -63,7 +73,9 @@ pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
+pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
 pub(crate) use word::Word;

@@ -17,7 +17,9 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use self::column::Columns;
-use self::table::{ANSWERED, ATTEMPT, DEAD_ADDRESS, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, Table, USER};
+use self::table::{
+    ANSWERED, ATTEMPT, DEAD_ADDRESS, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, SILENCE, Table, USER,
+};
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
@@ -31,8 +33,20 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 10] =
-    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &JOURNAL, &USER, &DEAD_ADDRESS, &KEY, &ANSWERED, &SEEN];
+const TABLES: [&Table; 12] = [
+    &REMINDER,
+    &OCCURRENCE,
+    &ATTEMPT,
+    &RESPONSE,
+    &JOURNAL,
+    &USER,
+    &GROUP,
+    &SILENCE,
+    &DEAD_ADDRESS,
+    &KEY,
+    &ANSWERED,
+    &SEEN,
+];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -60,12 +74,14 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 5] = [
+const PLAINS: [Plain; 7] = [
     Plain { table: USER.name, next: 1 },
-    Plain { table: DEAD_ADDRESS.name, next: 2 },
-    Plain { table: KEY.name, next: 3 },
-    Plain { table: ANSWERED.name, next: 4 },
-    Plain { table: SEEN.name, next: 5 },
+    Plain { table: GROUP.name, next: 2 },
+    Plain { table: SILENCE.name, next: 3 },
+    Plain { table: DEAD_ADDRESS.name, next: 4 },
+    Plain { table: KEY.name, next: 5 },
+    Plain { table: ANSWERED.name, next: 6 },
+    Plain { table: SEEN.name, next: 7 },
 ];
 
 /// How many rows a table has.

@@ -84,6 +84,7 @@ pub(super) const REMINDER: Table = Table {
         same("last_status", Text),
         same("total_runs", Int),
         same("consecutive_errors", Int),
+        same("tags", Text),
     ],
 };
 
@@ -201,6 +202,37 @@ pub(super) const USER: Table = Table {
     ],
 };
 
+pub(super) const GROUP: Table = Table {
+    name: "user_group",
+    into: "user_group",
+    from: "user_group",
+    key: "name",
+    columns: &[
+        same("name", Text),
+        same("mode", Text),
+        same("users", Text),
+        same("created_at", At),
+        same("updated_at", At),
+    ],
+};
+
+pub(super) const SILENCE: Table = Table {
+    name: "silence",
+    into: "silence",
+    from: "silence",
+    key: "id",
+    columns: &[
+        same("id", Uuid),
+        same("user_id", Text),
+        same("group_name", Text),
+        same("tag", Text),
+        same("from_at", At),
+        same("until_at", At),
+        same("created_at", At),
+        same("created_by", Text),
+    ],
+};
+
 pub(super) const DEAD_ADDRESS: Table = Table {
     name: "dead_address",
     into: "dead_address",
@@ -285,8 +317,9 @@ mod tests {
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
             .unwrap();
         let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        // Addresses are made from the users; connections to platforms are opened anew; a duty's position means nothing in another database.
-        let not_copied = ["probe", "commits", "user_address", "inbound", "duty"];
+        // Tags are made from the reminders and addresses from the users; connections to platforms are opened anew; a duty's position means
+        // nothing in another database.
+        let not_copied = ["probe", "commits", "reminder_tag", "user_address", "inbound", "duty"];
         for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str())) {
             let table = super::super::TABLES.into_iter().find(|table| table.name == name);
             let table = table.unwrap_or_else(|| panic!("{name} is not copied"));
