@@ -67,7 +67,7 @@ pub(super) async fn create(
         from: input.from.map_or(Ok(now), |text| instant("from", &text))?,
         until: instant("until", &input.until.ok_or_else(missing)?)?,
         created_at: now,
-        created_by: caller.actor().to_owned(),
+        created_by: caller.who().name().to_owned(),
     };
     silence.validate()?;
     if let Some(group) = &silence.group
