@@ -352,7 +352,7 @@ mod tests {
             now += lanes.again_in(now).unwrap();
             let asked = begin(&mut lanes, now);
             assert_eq!(asked.len(), 1, "the receiver is down");
-            assert_eq!(begin(&mut lanes, now + S), [], "and is asked by one");
+            assert!(begin(&mut lanes, now + S).is_empty(), "and is asked by one");
             assert_eq!(lanes.ended(key(asked[0] as u8), failed(), now), None);
         }
         assert!(now > 200 * 250 * S, "less and less often");

@@ -86,10 +86,20 @@ mod tests {
         check("reminder.failed", "engine", json!({ "error": "it cannot be read" }), Some("failed: it cannot be read"));
         let until = json!({ "why": "quiet", "until": "2026-03-02T07:00:00Z", "from": "2026-03-02T05:00:00Z" });
         check("reminder.waiting", "engine", until, Some("waits until Mon 2 Mar 08:00: quiet hours"));
-        check("reminder.alerted", "engine", json!({ "news": "trouble", "to": ["root", "eve"] }), Some("alert: made for root, eve"));
+        check(
+            "reminder.alerted",
+            "engine",
+            json!({ "news": "trouble", "to": ["root", "eve"] }),
+            Some("alert: made for root, eve"),
+        );
         check("reminder.missed", "engine", json!({ "runs": 3 }), Some("missed, with 2 more"));
         check("reminder.missed", "engine", json!({ "runs": 1 }), Some("missed"));
-        check("reminder.changed", "key app", json!({ "did": "update", "fields": ["message", "to"] }), Some("update by key app: message, to"));
+        check(
+            "reminder.changed",
+            "key app",
+            json!({ "did": "update", "fields": ["message", "to"] }),
+            Some("update by key app: message, to"),
+        );
         check("reminder.changed", "ann", json!({ "did": "skip" }), Some("skip by ann"));
         check("reminder.cancelled", "ann", json!({ "runs": [1] }), Some("cancelled by ann"));
         check("reminder.unanswered", "engine", Value::Null, Some("unanswered"));

@@ -155,7 +155,10 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
     socket.set_recv_buffer_size(4096).unwrap();
     let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut stream = soon(socket.connect(address)).await.unwrap();
-    let request = format!("GET /v1/stream HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\r\n", server.key);
+    let request = format!(
+        "GET /v1/stream HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\r\n",
+        server.key
+    );
     soon(stream.write_all(request.as_bytes())).await.unwrap();
     let dropped = async || {
         let metrics = soon(server.request(Method::GET, "/metrics").bearer_auth(&server.key).send()).await.unwrap();
@@ -257,7 +260,8 @@ async fn the_command_line_follows_and_goes_on_after_it_was_cut_off() {
     let command = command.stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = async || -> Value { serde_json::from_str(&soon(lines.next_line()).await.unwrap().unwrap()).unwrap() };
+    let mut next =
+        async || -> Value { serde_json::from_str(&soon(lines.next_line()).await.unwrap().unwrap()).unwrap() };
     remind(&server, "ann").await;
     assert_eq!(next().await["user"], "ann");
     for user in ["bob", "eve"] {
