@@ -19,11 +19,8 @@ const NOW: i64 = 600;
 
 /// A run that was said at second `said` on `channel` to `address`, as message `m<number>`.
 fn question(number: u8, said: i64, channel: &str, address: &str, state: State) -> Question {
-    let reminder = Reminder {
-        id: ReminderId::new(at(0), [number; 10]),
-        ack: Some(AckPolicy::default()),
-        ..reminder(once())
-    };
+    let reminder =
+        Reminder { id: ReminderId::new(at(0), [number; 10]), ack: Some(AckPolicy::default()), ..reminder(once()) };
     let attempt = Attempt {
         number: 1,
         channel: channel.into(),
@@ -112,8 +109,18 @@ fn the_run_that_is_meant() {
         ("the one on this channel", here(), vec![elsewhere(2, 500), waiting(1, 0)], "ack 1, Done"),
         ("none on this channel: any", here(), vec![elsewhere(2, 500)], "ack 2, Done"),
         ("the one in this chat", there.clone(), vec![other_chat(2, 500), waiting(1, 0)], "ack 1, Done"),
-        ("in a chat that is shared, none that was said elsewhere", shared.clone(), vec![other_chat(2, 500)], "look further"),
-        ("in a chat that is shared, the one said there", shared, vec![other_chat(2, 500), waiting(1, 0)], "ack 1, Done"),
+        (
+            "in a chat that is shared, none that was said elsewhere",
+            shared.clone(),
+            vec![other_chat(2, 500)],
+            "look further",
+        ),
+        (
+            "in a chat that is shared, the one said there",
+            shared,
+            vec![other_chat(2, 500), waiting(1, 0)],
+            "ack 1, Done",
+        ),
         ("no channel is known", Place::default(), vec![waiting(1, 0)], "ack 1, Done"),
         ("a reply, with the whole receipt", reply("11/m1"), vec![waiting(2, 590), waiting(1, 0)], "ack 1, Done"),
         ("a reply, with the message's own number", reply("m1"), vec![waiting(2, 590), waiting(1, 0)], "ack 1, Done"),
@@ -137,7 +144,12 @@ fn what_becomes_of_an_answer_to_a_run_that_waits() {
         ("until then", waiting(1, 0), until(900), "snooze 1 until 900"),
         ("until a time that is over", waiting(1, 0), until(500), "BadTime about 1"),
         ("for two years", waiting(1, 0), until(2 * 366 * 86_400), "BadTime about 1"),
-        ("it must not be put off", strict.clone(), LATER, "CannotSnooze { again_at: Some(2027-01-15T08:10:00Z) } about 1"),
+        (
+            "it must not be put off",
+            strict.clone(),
+            LATER,
+            "CannotSnooze { again_at: Some(2027-01-15T08:10:00Z) } about 1",
+        ),
         ("what must not be put off can be done", strict, Answer::Ack, "ack 1, Done"),
         ("what was put off is done sooner", snoozed.clone(), Answer::Ack, "ack 1, Done"),
         ("what was put off is put off again", snoozed, LATER, "snooze 1 until 1200"),
@@ -171,10 +183,28 @@ fn what_is_said_of_a_run_that_has_ended() {
     let day = 24 * 60;
     for (name, place, question, answer, expect) in [
         ("done twice", here(), completed(5), Answer::Ack, "WasDone { at: 2027-01-15T08:05:00Z, by: None } about 1"),
-        ("done by another", here(), by_bob, Answer::Ack, "WasDone { at: 2027-01-15T08:05:00Z, by: Some(\"bob\") } about 1"),
+        (
+            "done by another",
+            here(),
+            by_bob,
+            Answer::Ack,
+            "WasDone { at: 2027-01-15T08:05:00Z, by: Some(\"bob\") } about 1",
+        ),
         ("done long ago", here(), completed(11), Answer::Ack, "not mine"),
-        ("done long ago, and replied to", reply.clone(), completed(11), LATER, "WasDone { at: 2027-01-15T07:59:00Z, by: None } about 1"),
-        ("not needed before", here(), ended(1, State::Dismissed { at: minutes(1) }), Answer::Ack, "WasNotNeeded about 1"),
+        (
+            "done long ago, and replied to",
+            reply.clone(),
+            completed(11),
+            LATER,
+            "WasDone { at: 2027-01-15T07:59:00Z, by: None } about 1",
+        ),
+        (
+            "not needed before",
+            here(),
+            ended(1, State::Dismissed { at: minutes(1) }),
+            Answer::Ack,
+            "WasNotNeeded about 1",
+        ),
         ("cancelled before", here(), cancelled, Answer::Ack, "WasCancelled about 1"),
         ("done late", here(), unanswered(60), Answer::Ack, "ack 1, DoneLate"),
         ("not needed, late", here(), unanswered(60), Answer::Dismiss, "dismiss 1, Dismissed"),

@@ -10,8 +10,8 @@ use common::{asked, at, every, occurrence, once, processing, reminder, retrying}
 use jiff::Timestamp;
 use punctual_core::id::SilenceId;
 use punctual_core::occurrence::{Occurrence, State, StateKind, Why};
-use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, Priority, Reminder};
 use punctual_core::quiet::must_wait;
+use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, Priority, Reminder};
 use punctual_core::rules::course::Series;
 use punctual_core::silence::{Silence, Silences, Silent};
 use punctual_core::user::{Except, Person, QuietHours};
@@ -32,7 +32,16 @@ fn paused() -> Person {
 fn meaning(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: Timestamp) -> Wake {
     let series = Series::begun(reminder.schedule.is_recurring());
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
-    on_wake(&Moment { reminder, series: &series, occurrence, person, silences: &Silences::default(), route: &route, holding: &holding, now })
+    on_wake(&Moment {
+        reminder,
+        series: &series,
+        occurrence,
+        person,
+        silences: &Silences::default(),
+        route: &route,
+        holding: &holding,
+        now,
+    })
 }
 
 /// The state and the instant it is put off to; `None`: it is sent.

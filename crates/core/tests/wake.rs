@@ -27,7 +27,16 @@ fn meaning_of(
 ) -> Wake {
     let route: Vec<_> = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
     let (person, holding) = (Person::default(), BTreeSet::new());
-    on_wake(&Moment { reminder, series, occurrence, person: &person, silences: &Silences::default(), route: &route, holding: &holding, now })
+    on_wake(&Moment {
+        reminder,
+        series,
+        occurrence,
+        person: &person,
+        silences: &Silences::default(),
+        route: &route,
+        holding: &holding,
+        now,
+    })
 }
 
 /// A run due at second 60 of a series that runs every minute, looked at `late` seconds later.

@@ -16,8 +16,8 @@ use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tri
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Course, NOT_COUNTED, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
-use punctual_core::store::{ReminderView, Response, Said, StoreError};
 use punctual_core::silence::{Silence, Silent};
+use punctual_core::store::{ReminderView, Response, Said, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
 use punctual_core::zone::Zone;
 

@@ -15,13 +15,13 @@ use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
+use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView,
-    Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
+    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
     UpcomingQuery,
 };
-use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
 
 /// Stands between a caller and a store. Every call passes unless a method says otherwise.

@@ -220,12 +220,7 @@ impl Look<'_> {
 
     /// Decides the claim, when the reminders of [`Look::to_lock`] are `locked`, of its silences `silences` could be locked, and `left` is
     /// what can be read of unreadable runs.
-    pub fn decide(
-        self,
-        locked: &ByReminder<Locked>,
-        silences: &Silences,
-        left: Vec<Unreadable>,
-    ) -> (Claims, Writes) {
+    pub fn decide(self, locked: &ByReminder<Locked>, silences: &Silences, left: Vec<Unreadable>) -> (Claims, Writes) {
         let Look { claim, seen, mut unreadable, cut_off, known } = self;
         let mut work = Work::new(claim, locked, seen.len());
         for seen in seen {

@@ -52,7 +52,10 @@ impl Silence {
             tag::check_one("tag", tag)?;
         }
         if self.until <= self.from {
-            return Err(Invalid::new("until", format!("is {}; it must be after `from`, which is {}", self.until, self.from)));
+            return Err(Invalid::new(
+                "until",
+                format!("is {}; it must be after `from`, which is {}", self.until, self.from),
+            ));
         }
         if self.until <= self.created_at {
             return Err(Invalid::new("until", format!("is {}, which is not in the future", self.until)));
@@ -62,7 +65,6 @@ impl Silence {
         }
         Ok(())
     }
-
 }
 
 /// A silence, with the people of its group.
@@ -114,7 +116,9 @@ impl Silences {
         let of_user = self.by_user.get(&reminder.user).into_iter().flatten();
         let of_tags = reminder.tags.iter().filter_map(|tag| self.by_tag.get(tag)).flatten();
         let possible = of_user.chain(of_tags).chain(&self.of_groups).map(|index| &self.all[*index]);
-        let holding = possible.filter(move |silent| silent.is_about(&reminder.user, &reminder.tags)).map(|silent| &silent.silence);
+        let holding = possible
+            .filter(move |silent| silent.is_about(&reminder.user, &reminder.tags))
+            .map(|silent| &silent.silence);
         holding.filter(move |silence| silence.from <= at && at < silence.until)
     }
 

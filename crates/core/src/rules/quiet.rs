@@ -19,12 +19,7 @@ use crate::zone::Zone;
 ///
 /// Of a pause and of silences the one that ends last counts. Quiet hours are looked at when those are over. An alert always may be
 /// sent: it is for an admin who has asked for no silence, or there is none.
-pub fn must_wait(
-    person: &Person,
-    silences: &Silences,
-    reminder: &Reminder,
-    at: Timestamp,
-) -> Option<(Timestamp, Why)> {
+pub fn must_wait(person: &Person, silences: &Silences, reminder: &Reminder, at: Timestamp) -> Option<(Timestamp, Why)> {
     if reminder.created_via == alert::VIA {
         return None;
     }

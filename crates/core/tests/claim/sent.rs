@@ -91,7 +91,9 @@ fn what_must_not_change_meanwhile() {
         let id = given.reminder.id;
         let due = vec![Due { occurrence: given.due[0].clone(), lease: 0, wake_at: at(0) }];
         let known = if given.is_broken { broken() } else { Ok(given.known()) };
-        let lock = look(Found { due, unreadable: Vec::new() }, HashMap::from([(id, known)]), &Silences::default(), &claim).to_lock();
+        let lock =
+            look(Found { due, unreadable: Vec::new() }, HashMap::from([(id, known)]), &Silences::default(), &claim)
+                .to_lock();
         assert_eq!((lock.reminders.contains(&id), lock.users.contains("alice")), (reminder, person), "{name}");
     }
 }

@@ -359,14 +359,7 @@ fn by(written: &Written, who: &People, question: &Question, now: Timestamp) -> B
 }
 
 /// The reply that says `line` about a run.
-fn said(
-    ear: &Ear,
-    line: Line,
-    answer: Answer,
-    about: OccurrenceId,
-    question: Option<&Question>,
-    lang: Lang,
-) -> Reply {
+fn said(ear: &Ear, line: Line, answer: Answer, about: OccurrenceId, question: Option<&Question>, lang: Lang) -> Reply {
     let refused = match &line {
         Line::Done | Line::DoneLate | Line::Snoozed { .. } | Line::Dismissed => None,
         Line::WasDone { .. } | Line::WasNotNeeded => Some("already_answered"),

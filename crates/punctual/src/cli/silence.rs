@@ -136,7 +136,10 @@ async fn meant(text: &str, context: &Context) -> anyhow::Result<String> {
     let mut found = page.silences.into_iter().filter(|silence| silence.id.replace('-', "").ends_with(&end));
     match (found.next(), found.next()) {
         (Some(silence), None) => Ok(silence.id),
-        (None, _) => Err(Usage(format!("no silence has an id that ends with `{text}`; `punctual silence list` shows them")).into()),
+        (None, _) => {
+            Err(Usage(format!("no silence has an id that ends with `{text}`; `punctual silence list` shows them"))
+                .into())
+        }
         _ => Err(Usage(format!("several silences have an id that ends with `{text}`; write more of it")).into()),
     }
 }

@@ -18,10 +18,10 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key,
-    KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders,
-    Revive, Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Test, Tested,
-    User, UserInput, UserQuery, Users,
+    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput,
+    Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive,
+    Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Test, Tested, User,
+    UserInput, UserQuery, Users,
 };
 
 type Answered<T> = Result<T, Failure>;

@@ -128,7 +128,9 @@ fn channel(name: String, mut fields: BTreeMap<String, String>) -> Result<Channel
     let commands = match fields.remove("commands").as_deref() {
         None | Some("false") => false,
         Some("true") => true,
-        Some(other) => return Err(ConfigError(format!("channels.{name}.commands: `{other}` is neither true nor false"))),
+        Some(other) => {
+            return Err(ConfigError(format!("channels.{name}.commands: `{other}` is neither true nor false")));
+        }
     };
     match fields.remove("kind") {
         Some(kind) => Ok(ChannelConfig { name, kind, commands, fields }),

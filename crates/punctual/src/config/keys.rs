@@ -83,7 +83,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("opinion_model", &["PUNCTUAL_OPINION_MODEL"], "write the name of the model that is asked"),
     key("opinion_key", &["PUNCTUAL_OPINION_KEY"], "write the endpoint's key"),
     key("opinion_key_file", &["PUNCTUAL_OPINION_KEY_FILE"], "write a file that holds the endpoint's key"),
-    key("opinion_timeout", &["PUNCTUAL_OPINION_TIMEOUT"], "write seconds, such as 2, or a span, such as \"2s\", at most 10s"),
+    key(
+        "opinion_timeout",
+        &["PUNCTUAL_OPINION_TIMEOUT"],
+        "write seconds, such as 2, or a span, such as \"2s\", at most 10s",
+    ),
     key(
         "heartbeat_url",
         &["PUNCTUAL_HEARTBEAT_URL"],

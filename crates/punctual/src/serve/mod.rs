@@ -29,9 +29,9 @@ use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Machine, Random, within};
+use punctual_core::opinion::Opinion;
 use punctual_core::reminder::Address;
 use punctual_core::store::Store;
-use punctual_core::opinion::Opinion;
 use punctual_engine::{Engine, Parts, Settings, Subscription, TokioRuntime, machine};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
@@ -41,8 +41,8 @@ use tokio::sync::watch;
 use self::links::LocalLinks;
 use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, paths};
 use crate::connections;
-use crate::opinion::Endpoint;
 use crate::http::{self, ChannelLabel, ShadowSends};
+use crate::opinion::Endpoint;
 use crate::redis::Reminders;
 
 /// How long a request that is under way at a stop may still take.
@@ -338,7 +338,12 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         language: config.language,
         timezone: config.timezone.clone(),
         retries_max: config.retries_max,
-        commands: config.channels.iter().filter(|channel| channel.commands).map(|channel| channel.name.clone()).collect(),
+        commands: config
+            .channels
+            .iter()
+            .filter(|channel| channel.commands)
+            .map(|channel| channel.name.clone())
+            .collect(),
         ..defaults
     }
 }

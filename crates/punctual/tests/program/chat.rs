@@ -53,7 +53,11 @@ async fn what_comes_is_listed_and_cancelled_by_its_words() {
     ann(&server, &receiver, "hr").await;
     let here = receiver.url.as_str();
     assert_eq!(say(&server, here, "popis").await["say"], "Ništa ne slijedi.");
-    for text in ["podsjeti me za 2 sata da nazovem mamu", "remind me in 1 hour to call the bank", "podsjeti me sutra u 8 da nazovem tatu"] {
+    for text in [
+        "podsjeti me za 2 sata da nazovem mamu",
+        "remind me in 1 hour to call the bank",
+        "podsjeti me sutra u 8 da nazovem tatu",
+    ] {
         assert_eq!(say(&server, here, text).await["reminder"]["user"], "ann", "{text}");
     }
     let listed = say(&server, here, "moji podsjetnici").await;

@@ -355,7 +355,10 @@ async fn answers_are_what_the_description_says() {
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
 
-    assert_eq!(call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob"], "mode": "all" }))).0, 201);
+    assert_eq!(
+        call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob"], "mode": "all" }))).0,
+        201
+    );
     assert_eq!(call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob", "eve"] }))).0, 200);
     call!(GET "/v1/groups/{name}", name = "on-call"; "", None);
     call!(GET "/v1/groups"; "?limit=1", None);

@@ -121,13 +121,20 @@ async fn of_several_the_person_is_asked_which() {
         let pill = asked(&server, &mut receiver, "ann", json!({})).await;
         let plants = asked(&server, &mut receiver, "ann", json!({ "message": "water the plants" })).await;
         let heard = say(&server, json!({ "user": "ann", "text": "done" })).await;
-        assert_eq!((&heard["refused"], &heard["say"]), (&json!("ambiguous"), &json!("Which one do you mean?")), "{heard}");
+        assert_eq!(
+            (&heard["refused"], &heard["say"]),
+            (&json!("ambiguous"), &json!("Which one do you mean?")),
+            "{heard}"
+        );
         let choices = heard["choices"].as_array().unwrap();
         assert!(choices[0]["label"].as_str().unwrap().ends_with("water the plants"), "{heard}");
         assert!(choices[1]["label"].as_str().unwrap().ends_with("take the pill"), "{heard}");
         let run = choices[1]["occurrence_id"].as_str().unwrap();
         assert_eq!(choices[1]["data"], format!("punctual:ack:{run}"));
-        assert_eq!((state(&server, &pill).await, state(&server, &plants).await), ("awaiting_ack".into(), "awaiting_ack".into()));
+        assert_eq!(
+            (state(&server, &pill).await, state(&server, &plants).await),
+            ("awaiting_ack".into(), "awaiting_ack".into())
+        );
 
         let heard = say(&server, json!({ "user": "ann", "text": "not needed", "channel": "webhook" })).await;
         assert_eq!(heard["refused"], "ambiguous", "both were sent there: {heard}");
@@ -159,8 +166,7 @@ async fn an_address_finds_its_users_and_a_bound_key_answers_for_its_own_alone() 
         assert_eq!(last_run(&server, &anns).await["responses"][0]["user_id"], "ann", "it was hers");
 
         let bobs = asked(&server, &mut receiver, "bob", json!({})).await;
-        let (_, heard) =
-            server.call_with(bobs_key, Method::POST, "/v1/inbound", Some(json!({ "text": "done" }))).await;
+        let (_, heard) = server.call_with(bobs_key, Method::POST, "/v1/inbound", Some(json!({ "text": "done" }))).await;
         assert_eq!(heard["reminder_id"], json!(bobs), "{heard}");
     }
 }
@@ -173,11 +179,18 @@ async fn what_must_not_be_put_off_and_what_was_cancelled_is_said() {
     let strict = asked(&server, &mut receiver, "ann", json!({ "snooze_allowed": false })).await;
     let heard = say(&server, json!({ "user": "ann", "text": "an hour" })).await;
     assert_eq!((&heard["response"], &heard["refused"]), (&json!("snooze"), &json!("snooze_not_allowed")), "{heard}");
-    assert!(heard["say"].as_str().unwrap().starts_with("This one cannot be put off: “take the pill”. I will ask again at"), "{heard}");
+    assert!(
+        heard["say"].as_str().unwrap().starts_with("This one cannot be put off: “take the pill”. I will ask again at"),
+        "{heard}"
+    );
     assert_eq!(state(&server, &strict).await, "awaiting_ack");
     server.call(Method::DELETE, &format!("/v1/reminders/{strict}"), None).await;
     let heard = say(&server, json!({ "user": "ann", "text": "done" })).await;
-    assert_eq!((&heard["refused"], &heard["say"]), (&json!("cancelled"), &json!("That reminder was cancelled: “take the pill”")), "{heard}");
+    assert_eq!(
+        (&heard["refused"], &heard["say"]),
+        (&json!("cancelled"), &json!("That reminder was cancelled: “take the pill”")),
+        "{heard}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,12 +198,19 @@ async fn a_snooze_takes_the_phrases_that_people_say() {
     let home = Home::new();
     let server = home.serve();
     let mut receiver = Receiver::listen().await;
-    let entry = json!({ "timezone": "Europe/Zagreb", "addresses": [{ "channel": "webhook", "address": receiver.url }] });
+    let entry =
+        json!({ "timezone": "Europe/Zagreb", "addresses": [{ "channel": "webhook", "address": receiver.url }] });
     server.call(Method::PUT, "/v1/users/ana", Some(entry)).await;
     asked(&server, &mut receiver, "ana", json!({})).await;
-    for (text, minutes) in [("an hour", Some(60)), ("za sat vremena", Some(60)), ("noch 20 Minuten", Some(20)), ("later", Some(10))] {
+    for (text, minutes) in
+        [("an hour", Some(60)), ("za sat vremena", Some(60)), ("noch 20 Minuten", Some(20)), ("later", Some(10))]
+    {
         let heard = say(&server, json!({ "user": "ana", "text": text })).await;
-        assert_eq!((heard["response"].as_str(), heard["minutes"].as_u64()), (Some("snooze"), minutes), "{text}: {heard}");
+        assert_eq!(
+            (heard["response"].as_str(), heard["minutes"].as_u64()),
+            (Some("snooze"), minutes),
+            "{text}: {heard}"
+        );
     }
     let heard = say(&server, json!({ "user": "ana", "text": "until tomorrow at 9" })).await;
     let until: jiff::Timestamp = heard["until"].as_str().unwrap().parse().unwrap();
@@ -219,13 +239,21 @@ async fn endpoint(content: Option<&'static str>) -> (String, Arc<Mutex<Vec<Value
 async fn a_second_opinion_is_told_the_prompt_and_the_reply_and_nothing_else() {
     let home = Home::new();
     let (url, told) = endpoint(Some("{\"answer\":\"ack\"}")).await;
-    let env = [("PUNCTUAL_OPINION_URL", url.as_str()), ("PUNCTUAL_OPINION_MODEL", "small"), ("PUNCTUAL_OPINION_KEY", "s3cret")];
+    let env = [
+        ("PUNCTUAL_OPINION_URL", url.as_str()),
+        ("PUNCTUAL_OPINION_MODEL", "small"),
+        ("PUNCTUAL_OPINION_KEY", "s3cret"),
+    ];
     let server = home.serve_with(&env);
     let mut receiver = Receiver::listen().await;
     let id = asked(&server, &mut receiver, "ann", json!({ "ack_prompt": "Did you take it?" })).await;
     let words = "gulped it down with the last of the orange juice";
     let heard = say(&server, json!({ "user": "ann", "text": words })).await;
-    assert_eq!((&heard["handled"], &heard["response"], &heard["reminder_id"]), (&json!(true), &json!("ack"), &json!(id)), "{heard}");
+    assert_eq!(
+        (&heard["handled"], &heard["response"], &heard["reminder_id"]),
+        (&json!(true), &json!("ack"), &json!(id)),
+        "{heard}"
+    );
     assert_eq!(state(&server, &id).await, "completed");
     let body = told.lock().unwrap()[0].to_string();
     assert!(body.contains("Did you take it?") && body.contains(words), "{body}");
@@ -234,11 +262,15 @@ async fn a_second_opinion_is_told_the_prompt_and_the_reply_and_nothing_else() {
     let n_asked = || told.lock().unwrap().len();
     assert_eq!(say(&server, json!({ "user": "ann", "text": words })).await, not_handled(), "nothing waits any more");
     assert_eq!(say(&server, json!({ "user": "nobody", "text": words })).await, not_handled());
-    let (pill, plants) = (asked(&server, &mut receiver, "ann", json!({})).await, asked(&server, &mut receiver, "ann", json!({})).await);
+    let (pill, plants) =
+        (asked(&server, &mut receiver, "ann", json!({})).await, asked(&server, &mut receiver, "ann", json!({})).await);
     assert_eq!(say(&server, json!({ "user": "ann", "text": words })).await, not_handled(), "two may be meant");
     assert_eq!(say(&server, json!({ "user": "ann", "text": "x".repeat(201) })).await, not_handled());
     assert_eq!(n_asked(), 1, "nobody was asked about these");
-    assert_eq!((state(&server, &pill).await, state(&server, &plants).await), ("awaiting_ack".into(), "awaiting_ack".into()));
+    assert_eq!(
+        (state(&server, &pill).await, state(&server, &plants).await),
+        ("awaiting_ack".into(), "awaiting_ack".into())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,7 +286,11 @@ async fn an_opinion_that_lies_or_never_comes_changes_nothing() {
         let server = home.serve_with(&env);
         let mut receiver = Receiver::listen().await;
         let id = asked(&server, &mut receiver, "ann", json!({})).await;
-        assert_eq!(say(&server, json!({ "user": "ann", "text": "gulped it down" })).await, not_handled(), "{content:?}");
+        assert_eq!(
+            say(&server, json!({ "user": "ann", "text": "gulped it down" })).await,
+            not_handled(),
+            "{content:?}"
+        );
         assert_eq!(state(&server, &id).await, "awaiting_ack");
         assert_eq!(told.lock().unwrap().len(), 1);
         let heard = say(&server, json!({ "user": "ann", "text": "done" })).await;

@@ -38,10 +38,7 @@ pub(super) async fn asked(
     let mut sql = select("o.wake_at is not null");
     if ended_since.is_some() {
         // Only the last few runs of a series: nobody talks about older ones.
-        sql = format!(
-            "{sql} union all {}",
-            select("o.wake_at is null and o.at >= $3 and o.run > r.last_run - 8")
-        );
+        sql = format!("{sql} union all {}", select("o.wake_at is null and o.at >= $3 and o.run > r.last_run - 8"));
     }
     let sql = format!("{sql} order by said_at desc limit $2");
     let users: Vec<_> = users.iter().map(|user| clean(user)).collect();

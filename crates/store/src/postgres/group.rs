@@ -19,12 +19,7 @@ use super::{keep, person};
 use crate::rows;
 
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
-pub(super) async fn put(
-    db: &Connection<'_>,
-    own: Shards,
-    group: &Group,
-    who: Who,
-) -> Result<Vec<Timestamp>, Fault> {
+pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Who) -> Result<Vec<Timestamp>, Fault> {
     let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, &group.name)).await?;
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.execute(

@@ -45,12 +45,12 @@ use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
+use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
     ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, Released, ReminderQuery, ReminderView, Report,
     Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
-use punctual_core::silence::Silence;
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
 use rusqlite::Connection;

@@ -79,7 +79,10 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
     let (mut source, mut of) = ("reminder r", ["r.user_id", "r.id"]);
     if let Some(tag) = &query.tag {
         // One stretch of an index, in the order of the page.
-        (source, of) = ("reminder_tag tagged CROSS JOIN reminder r ON r.id = tagged.reminder_id", ["tagged.user_id", "tagged.reminder_id"]);
+        (source, of) = (
+            "reminder_tag tagged CROSS JOIN reminder r ON r.id = tagged.reminder_id",
+            ["tagged.user_id", "tagged.reminder_id"],
+        );
         add("tagged.tag = {}", Box::new(tag.clone()));
     }
     let [user_id, id] = of;

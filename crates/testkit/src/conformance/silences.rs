@@ -289,6 +289,11 @@ async fn silences_and_groups_are_in_the_journal(desk: Desk) {
     let page = desk.journal(JournalQuery::new(Start::OLDEST, 100)).await;
     let kinds: Vec<(&str, Option<&str>)> =
         page.entries.iter().map(|entry| (entry.kind.as_str(), entry.user.as_deref())).collect();
-    let expected = [("group.changed", None), ("silence.created", Some("zoe")), ("silence.deleted", Some("zoe")), ("group.changed", None)];
+    let expected = [
+        ("group.changed", None),
+        ("silence.created", Some("zoe")),
+        ("silence.deleted", Some("zoe")),
+        ("group.changed", None),
+    ];
     assert_eq!(kinds, expected);
 }

@@ -32,9 +32,11 @@ impl Tables {
     }
 
     pub(super) fn asked(&self, users: &[String], ended_since: Option<Timestamp>) -> Vec<Question> {
-        let is_recent = |run: &Run| ended_since.is_some_and(|since| run.occurrence.state.at().is_some_and(|at| at >= since));
+        let is_recent =
+            |run: &Run| ended_since.is_some_and(|since| run.occurrence.state.at().is_some_and(|at| at >= since));
         let is_wanted = |run: &&Run| {
-            run.occurrence.tries.reached > 0 && (run.moment().is_some() || run.occurrence.state.is_final() && is_recent(run))
+            run.occurrence.tries.reached > 0
+                && (run.moment().is_some() || run.occurrence.state.is_final() && is_recent(run))
         };
         let of_user = |run: &&Run| users.contains(&self.reminders[&run.occurrence.id.reminder].0.user);
         let mut runs: Vec<&Run> = self.runs.values().filter(of_user).filter(is_wanted).collect();

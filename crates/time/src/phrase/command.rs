@@ -22,35 +22,119 @@ pub const COMMAND_MAX: usize = 500;
 
 /// Words before a command that say nothing.
 const POLITE: &[&str] = &[
-    "please", "hey", "hi", "hello", "can you", "could you", "will you", "would you", "bitte", "hallo", "molim te", "molim",
-    "hej", "ej", "можеш ли", "молим те", "молим", "хеј",
+    "please",
+    "hey",
+    "hi",
+    "hello",
+    "can you",
+    "could you",
+    "will you",
+    "would you",
+    "bitte",
+    "hallo",
+    "molim te",
+    "molim",
+    "hej",
+    "ej",
+    "можеш ли",
+    "молим те",
+    "молим",
+    "хеј",
 ];
 
 /// Words with which people ask for a reminder.
 const REMIND: &[&str] = &[
-    "/remind", "remind me", "don't let me forget", "dont let me forget", "do not let me forget", "set a reminder",
-    "create a reminder", "add a reminder", "make a reminder", "wake me up", "erinnere mich", "erinner mich", "weck mich",
-    "wecke mich", "podsjeti me", "podsjetite me", "podseti me", "podsetite me", "probudi me", "подсети ме", "подсетите ме",
+    "/remind",
+    "remind me",
+    "don't let me forget",
+    "dont let me forget",
+    "do not let me forget",
+    "set a reminder",
+    "create a reminder",
+    "add a reminder",
+    "make a reminder",
+    "wake me up",
+    "erinnere mich",
+    "erinner mich",
+    "weck mich",
+    "wecke mich",
+    "podsjeti me",
+    "podsjetite me",
+    "podseti me",
+    "podsetite me",
+    "probudi me",
+    "подсети ме",
+    "подсетите ме",
     "пробуди ме",
 ];
 
 /// Whole texts that ask what comes next.
 const LIST: &[&str] = &[
-    "/list", "list", "reminders", "my reminders", "list reminders", "list my reminders", "show my reminders", "what's next",
-    "whats next", "liste", "erinnerungen", "meine erinnerungen", "zeig meine erinnerungen", "zeige meine erinnerungen", "popis",
-    "lista", "spisak", "podsjetnici", "moji podsjetnici", "podsetnici", "moji podsetnici", "листа", "списак", "подсетници",
+    "/list",
+    "list",
+    "reminders",
+    "my reminders",
+    "list reminders",
+    "list my reminders",
+    "show my reminders",
+    "what's next",
+    "whats next",
+    "liste",
+    "erinnerungen",
+    "meine erinnerungen",
+    "zeig meine erinnerungen",
+    "zeige meine erinnerungen",
+    "popis",
+    "lista",
+    "spisak",
+    "podsjetnici",
+    "moji podsjetnici",
+    "podsetnici",
+    "moji podsetnici",
+    "листа",
+    "списак",
+    "подсетници",
     "моји подсетници",
 ];
 
 /// Words with which people cancel.
 const CANCEL: &[&str] = &[
-    "/cancel", "cancel", "delete", "lösche", "storniere", "absagen", "otkaži", "otkazi", "obriši", "obrisi", "откажи", "обриши",
+    "/cancel",
+    "cancel",
+    "delete",
+    "lösche",
+    "storniere",
+    "absagen",
+    "otkaži",
+    "otkazi",
+    "obriši",
+    "obrisi",
+    "откажи",
+    "обриши",
 ];
 
 /// Words between these and what is meant.
 const FILLER: &[&str] = &[
-    "the", "my", "reminder", "to", "about", "for", "die", "meine", "erinnerung", "an", "zu", "podsjetnik", "podsetnik", "za",
-    "na", "da", "подсетник", "за", "на", "да",
+    "the",
+    "my",
+    "reminder",
+    "to",
+    "about",
+    "for",
+    "die",
+    "meine",
+    "erinnerung",
+    "an",
+    "zu",
+    "podsjetnik",
+    "podsetnik",
+    "za",
+    "na",
+    "da",
+    "подсетник",
+    "за",
+    "на",
+    "да",
 ];
 
 /// What `text` asks a bot to do, if it asks for anything.
@@ -109,7 +193,16 @@ mod tests {
         ] {
             assert_eq!(command(text), Some(Command::Remind), "{text}");
         }
-        for text in ["list", "/list", "My reminders?", "what's next?", "meine Erinnerungen", "popis", "moji podsjetnici", "подсетници"] {
+        for text in [
+            "list",
+            "/list",
+            "My reminders?",
+            "what's next?",
+            "meine Erinnerungen",
+            "popis",
+            "moji podsjetnici",
+            "подсетници",
+        ] {
             assert_eq!(command(text), Some(Command::List), "{text}");
         }
         for (text, what) in [

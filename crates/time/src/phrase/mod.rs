@@ -10,8 +10,8 @@
 
 mod action;
 mod answer;
-mod command;
 mod atom;
+mod command;
 mod feast;
 mod find;
 mod grammar;
