@@ -114,6 +114,14 @@ impl OccurrenceId {
         key
     }
 
+    /// The occurrence that a key was made for.
+    pub fn of_key(key: &str) -> Option<Self> {
+        // A UUID has 36 characters; the run ends at the hash of the address.
+        let run_at = 37;
+        let end = key.get(run_at..)?.find('-').map_or(key.len(), |end| run_at + end);
+        key.get(..end)?.parse().ok()
+    }
+
     /// The key of one attempt: for a platform that is told each try apart, such as a phone call that may be made again.
     pub fn attempt_key(&self, address: &Address, attempt: u32) -> String {
         format!("{self}-{attempt}-{}", short_hash(address))
@@ -207,6 +215,12 @@ mod tests {
         assert_ne!(first.idempotency_key(&home, 0), second.idempotency_key(&home, 0));
         assert_ne!(first.idempotency_key(&home, 0), first.idempotency_key(&home, 1));
         assert!(!first.idempotency_key(&home, 0).contains('.'));
+        for key in [first.idempotency_key(&home, 0), first.idempotency_key(&home, 3), first.attempt_key(&home, 2)] {
+            assert_eq!(OccurrenceId::of_key(&key), Some(first), "{key}");
+        }
+        for other in ["", "x", "0190163d-8694-739b-aea5-966c26f8ad91", "0190163d-8694-739b-aea5-966c26f8ad9é-1-x"] {
+            assert_eq!(OccurrenceId::of_key(other), None, "{other}");
+        }
     }
 
     #[test]

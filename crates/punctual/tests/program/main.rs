@@ -30,6 +30,7 @@ mod newer_server;
 mod openapi;
 mod people;
 mod phrases;
+mod platforms;
 mod postgres;
 mod reach;
 mod readme;

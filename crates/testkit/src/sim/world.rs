@@ -16,6 +16,7 @@ use super::check::{Evidence, Row};
 use super::ledger::{FaultKind, Ledger};
 use super::load::Load;
 use super::options::Options;
+use super::presses::Presses;
 use super::process::{Process, Surroundings};
 use super::reader::Reader;
 use crate::clock::ManualClock;
@@ -122,6 +123,9 @@ impl World {
             store_failing: Arc::new(options.store_fails.into()),
             deaf: Arc::new(options.deaf.into()),
             receiver_faults: Arc::default(),
+            presses: options
+                .presses
+                .then(|| Presses::new(clock.clone(), SeededRandom::stream(seed, "presses"), ledger.clone())),
         };
         around.receiver_faults.certain.store(options.receivers_fail, Ordering::Relaxed);
         around.receiver_faults.uncertain.store(options.receivers_hang, Ordering::Relaxed);

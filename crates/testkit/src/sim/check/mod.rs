@@ -5,6 +5,7 @@
 
 mod after_cancel;
 mod answered;
+mod counted;
 mod disturbed;
 mod early;
 mod hold;
@@ -39,6 +40,8 @@ pub const SENT_ONCE: &str = "sent once";
 pub const CANCELLED: &str = "cancelled means cancelled";
 /// No message is sent after an answer.
 pub const ANSWERED: &str = "answered means answered";
+/// A press on a button counts once, and is not lost when it was acknowledged.
+pub const COUNTED_ONCE: &str = "counted once";
 /// No lease and no attempt stays open.
 pub const NO_LIMBO: &str = "no limbo";
 /// Every ending can be explained.
@@ -128,12 +131,13 @@ pub struct Violation {
 pub type Checker = fn(&Evidence) -> Vec<String>;
 
 /// Every checker, with its name.
-pub const CHECKERS: [(&str, Checker); 13] = [
+pub const CHECKERS: [(&str, Checker); 14] = [
     (NEVER_EARLY, early::check),
     (NEVER_LOST, lost::check),
     (SENT_ONCE, once::check),
     (CANCELLED, after_cancel::check),
     (ANSWERED, answered::check),
+    (COUNTED_ONCE, counted::check),
     (NO_LIMBO, left_behind::check),
     (HOLD, hold::check),
     (TRAIL, trail::check),
