@@ -13,7 +13,7 @@ use crate::common::{Home, Kept, Receiver, Server};
 
 /// Sends a reminder of `user`'s that asks for an answer; returns its id.
 async fn asked(server: &Server, receiver: &mut Receiver, user: &str, more: Value) -> String {
-    let mut body = json!({ "user": user, "message": "take the pill", "schedule": { "type": "once", "at": "1s" },
+    let mut body = json!({ "user": user, "message": "take the pill", "schedule": { "type": "once", "at": "1h" },
         "to": [{ "channel": "webhook", "address": receiver.url }], "require_ack": true });
     for (field, value) in more.as_object().unwrap() {
         body[field] = value.clone();

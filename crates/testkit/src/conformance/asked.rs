@@ -73,14 +73,14 @@ async fn asked_leaves_out_what_has_ended(desk: Desk) {
     desk.deliver(200).await;
     let open = ("series".to_owned(), 2, StateKind::AwaitingAck);
     assert_eq!(asked(&desk, &["ann"], None).await, std::slice::from_ref(&open));
-    let (done, told) =
-        (("series".to_owned(), 1, StateKind::Completed), ("plain".to_owned(), 1, StateKind::Delivered));
+    let (done, told) = (("series".to_owned(), 1, StateKind::Completed), ("plain".to_owned(), 1, StateKind::Delivered));
     assert_eq!(asked(&desk, &["ann"], Some(110)).await, [open.clone(), done.clone(), told]);
     assert_eq!(asked(&desk, &["ann"], Some(125)).await, [open, done], "ended before");
 }
 
 async fn asked_is_bounded_and_the_last_comes_first(desk: Desk) {
-    let all: Vec<Reminder> = (0..40).map(|n| named(&n.to_string(), "ann", asking(once(n, 10 + i64::from(n)), 3))).collect();
+    let all: Vec<Reminder> =
+        (0..40).map(|n| named(&n.to_string(), "ann", asking(once(n, 10 + i64::from(n)), 3))).collect();
     desk.create(&all.iter().collect::<Vec<_>>()).await;
     for n in 0..40 {
         desk.deliver(10 + n).await;

@@ -283,13 +283,19 @@ async fn a_reminder_that_was_over_goes_on_when_its_message_did_not_arrive(desk: 
     assert_eq!(report(&desk, &reminder, 20, refused()).await, Reported::Changed);
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Active);
     assert_eq!(desk.deliver(20).await.to(), &reminder.to[1]);
-    assert_eq!((desk.status(reminder.id).await, desk.view(reminder.id).await.total_runs), (ReminderStatus::Completed, 1));
+    assert_eq!(
+        (desk.status(reminder.id).await, desk.view(reminder.id).await.total_runs),
+        (ReminderStatus::Completed, 1)
+    );
     // A day later nobody tries to mend it.
     let late = to_two(once(2, 30));
     desk.create(&[&late]).await;
     desk.deliver(30).await;
     assert_eq!(report(&desk, &late, 30 + 86_401, refused()).await, Reported::Changed);
-    assert_eq!((desk.states(late.id).await, statuses(&desk, &late).await), (vec![(StateKind::Delivered, 30)], vec![AttemptStatus::Refused]));
+    assert_eq!(
+        (desk.states(late.id).await, statuses(&desk, &late).await),
+        (vec![(StateKind::Delivered, 30)], vec![AttemptStatus::Refused])
+    );
 }
 
 async fn a_message_that_did_not_arrive_anywhere_fails_its_run(desk: Desk) {
