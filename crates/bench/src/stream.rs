@@ -113,7 +113,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
 
 /// Writes one entry: a reminder for another century.
 async fn write(writer: &mut Connection, key: &str) -> anyhow::Result<()> {
-    let body = json!({ "user": "bench", "message": "m", "schedule": { "type": "once", "at": "2099-01-01T00:00:00Z" } });
+    let body = json!({ "user": "me", "message": "m", "schedule": { "type": "once", "at": "2099-01-01T00:00:00Z" } });
     let body = serde_json::to_vec(&body)?;
     writer.exchange(&request("POST", "/v1/reminders", Some(key), &body)).await?.text()?;
     Ok(())
