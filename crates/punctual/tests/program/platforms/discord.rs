@@ -112,3 +112,16 @@ async fn a_session_outlives_the_program() {
     assert_eq!(answers(&server, &first).await.len(), 1);
     assert_eq!((discord.sessions().1, discord.sessions().2), (1, 1), "one session, resumed once");
 }
+
+#[tokio::test]
+async fn words_in_a_direct_message_answer_too() {
+    let (home, discord) = (Home::new(), Discord::start(TOKEN));
+    let server = serve(&home, &discord, "connection");
+    connected(&server).await;
+    let address = format!("dm:{}", ANA.id);
+    known(&server, "ann", &address).await;
+    let id = asked(&server, "medicine", &address).await;
+    discord.write(discord.dm(ANA.id).unwrap(), ANA, "done", None);
+    let [answer] = answers(&server, &id).await.try_into().unwrap();
+    assert_eq!((&answer["response"], &answer["response_text"]), (&json!("ack"), &json!("done")), "{answer}");
+}

@@ -4,6 +4,7 @@ mod cuts;
 mod discord;
 mod links;
 mod slack;
+mod telegram;
 mod twilio;
 mod whatsapp;
 

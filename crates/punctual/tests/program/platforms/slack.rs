@@ -86,3 +86,16 @@ async fn a_signed_request_is_taken_once_and_a_forged_one_never() {
     assert_eq!(answers(&server, &id).await.len(), 1);
     assert_eq!(receives(&server).await["forged"], 3);
 }
+
+#[tokio::test]
+async fn words_in_a_direct_message_answer_too() {
+    let (home, slack) = (Home::new(), Slack::start());
+    let server = serve(&home, &slack, "connection");
+    connected(&server).await;
+    known(&server, "ann", ANA.id).await;
+    let id = asked(&server, "medicine", ANA.id).await;
+    slack.write("D0123456789", ANA, "done", None);
+    let [answer] = answers(&server, &id).await.try_into().unwrap();
+    assert_eq!((&answer["response"], &answer["response_text"]), (&"ack".into(), &"done".into()), "{answer}");
+    until("the event is acknowledged", async || slack.unconfirmed() == 0).await;
+}

@@ -8,7 +8,7 @@ use axum::routing::any;
 use punctual_testkit::platforms::signed;
 use serde_json::json;
 
-use super::{asked, post, receives, run};
+use super::{answers, asked, known, post, receives, run};
 use crate::common::{Home, Server};
 
 const ACCOUNT: &str = "ACaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -82,4 +82,18 @@ async fn a_signed_request_is_taken_and_a_forged_one_never() {
     }
     let receives = receives(&server).await;
     assert_eq!((&receives["way"], &receives["forged"]), (&"webhook".into(), &2.into()), "{receives}");
+}
+
+#[tokio::test]
+async fn an_sms_answers_once() {
+    let (home, (url, _)) = (Home::new(), api().await);
+    let server = serve(&home, &url);
+    known(&server, "ann", "+4915112345678").await;
+    let id = asked(&server, "medicine", "+4915112345678").await;
+    let fields = [("MessageSid", "SM1"), ("AccountSid", ACCOUNT), ("From", "+4915112345678"), ("Body", "popio sam")];
+    for _ in 0..2 {
+        let (status, _) = post(&server, "", &signed::twilio(TOKEN, URL, &fields)).await;
+        assert_eq!(status, 200);
+        assert_eq!(answers(&server, &id).await.len(), 1, "a copy is recognised");
+    }
 }

@@ -165,3 +165,19 @@ async fn a_message_that_was_not_delivered_goes_to_the_next_address() {
     assert_eq!(first["status"], "refused", "{first}");
     assert!(first["error"].as_str().unwrap().contains("131026"), "{first}");
 }
+
+#[tokio::test]
+async fn words_answer_too() {
+    let (home, (url, _)) = (Home::new(), meta().await);
+    let server = serve(&home, &url);
+    known(&server, "ann", ANA).await;
+    let id = asked(&server, "medicine", ANA).await;
+    let message = json!({"from": &ANA[1..], "id": "wamid.in.1", "timestamp": second().to_string(), "type": "text",
+        "text": {"body": "popio sam"}});
+    let value = json!({"metadata": {"phone_number_id": NUMBER}, "messages": [message]});
+    let notification = json!({"entry": [{"changes": [{"field": "messages", "value": value}]}]});
+    for _ in 0..2 {
+        assert_eq!(post(&server, "", &signed::whatsapp(SECRET, &notification)).await.0, 200);
+        assert_eq!(answers(&server, &id).await.len(), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! Telegram: buttons and words by polling, and by its webhook.
+
+use punctual_testkit::platforms::signed;
+use punctual_testkit::platforms::telegram::{Person, Telegram};
+use punctual_testkit::wait::{until, until_some};
+
+use super::{answers, asked, connected, known, post, receives, run};
+use crate::common::{Home, Server};
+
+const TOKEN: &str = "123456789:AAE-token_of_tests";
+const ANA: Person = Person { id: 5, name: "Ana" };
+const BOB: Person = Person { id: 6, name: "Bob" };
+
+fn serve(home: &Home, telegram: &Telegram, way: &str) -> Server {
+    home.serve_with(&[
+        ("PUNCTUAL_CHANNEL_CHAT_KIND", "telegram"),
+        ("PUNCTUAL_CHANNEL_CHAT_TOKEN", TOKEN),
+        ("PUNCTUAL_CHANNEL_CHAT_API_URL", &telegram.url()),
+        ("PUNCTUAL_CHANNEL_CHAT_RECEIVE", way),
+    ])
+}
+
+#[tokio::test]
+async fn a_press_is_recorded_and_the_message_shows_it() {
+    let (home, telegram) = (Home::new(), Telegram::start(TOKEN));
+    let server = serve(&home, &telegram, "connection");
+    connected(&server).await;
+    let id = asked(&server, "medicine", "5").await;
+    let shown = telegram.messages(5).pop().unwrap();
+    let query = telegram.press(&shown, "Done", ANA);
+    let notice = until_some("the press is answered", async || telegram.answered(&query)).await;
+    assert_eq!(notice["text"], "✓ Done");
+    let [answer] = answers(&server, &id).await.try_into().unwrap();
+    assert_eq!((&answer["response"], &answer["channel"]), (&"ack".into(), &"chat".into()), "{answer}");
+    until("the message shows it", async || telegram.message(5, shown.id).n_edits == 1).await;
+    let now = telegram.message(5, shown.id);
+    assert!(now.text.contains("✓ Done") && now.buttons.is_empty(), "{now:?}");
+    until("the update is confirmed", async || telegram.unconfirmed() == 0).await;
+}
+
+#[tokio::test]
+async fn words_answer_too() {
+    let (home, telegram) = (Home::new(), Telegram::start(TOKEN));
+    let server = serve(&home, &telegram, "connection");
+    connected(&server).await;
+    known(&server, "ann", "5").await;
+    let id = asked(&server, "medicine", "5").await;
+    telegram.write(5, ANA, "popio sam", None);
+    let [answer] = answers(&server, &id).await.try_into().unwrap();
+    assert_eq!((&answer["response"], &answer["response_text"]), (&"ack".into(), &"popio sam".into()), "{answer}");
+}
+
+#[tokio::test]
+async fn a_stranger_is_told_no() {
+    let (home, telegram) = (Home::new(), Telegram::start(TOKEN));
+    let server = serve(&home, &telegram, "connection");
+    connected(&server).await;
+    known(&server, "bob", "6").await;
+    let id = asked(&server, "medicine", "5").await;
+    let shown = telegram.messages(5).pop().unwrap();
+    let query = telegram.press(&shown, "Done", BOB);
+    let notice = until_some("bob is told", async || telegram.answered(&query)).await;
+    assert_eq!((&notice["text"], &notice["show_alert"]), (&"This reminder is for somebody else.".into(), &true.into()));
+    assert_eq!(run(&server, &id).await["state"], "awaiting_ack");
+}
+
+#[tokio::test]
+async fn an_update_that_comes_twice_is_taken_once_and_a_forged_one_never() {
+    let (home, telegram) = (Home::new(), Telegram::start(TOKEN));
+    let server = serve(&home, &telegram, "webhook");
+    let webhook = until_some("the webhook is set", async || telegram.webhook()).await;
+    assert!(webhook.url.ends_with("/v1/inbound/chat"), "{webhook:?}");
+    let id = asked(&server, "medicine", "5").await;
+    let shown = telegram.messages(5).pop().unwrap();
+    telegram.press(&shown, "In 10 minutes", ANA);
+    let update = telegram.updates().remove(0);
+    assert_eq!(post(&server, "", &signed::telegram("guess", &update)).await, (401, String::new()));
+    assert_eq!(run(&server, &id).await["state"], "awaiting_ack");
+    for _ in 0..2 {
+        let (status, body) = post(&server, "", &signed::telegram(&webhook.secret, &update)).await;
+        assert_eq!(status, 200);
+        assert!(body.contains(r#""method":"answerCallbackQuery""#), "the reply answers the press: {body}");
+        assert_eq!(answers(&server, &id).await.len(), 1);
+    }
+    assert_eq!(receives(&server).await["forged"], 1);
+}
