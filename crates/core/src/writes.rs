@@ -157,7 +157,7 @@ impl Writes {
                 run: None,
                 detail: None,
             });
-            let wake_at = new.first_run().state.wake_at(new.first_due_at);
+            let wake_at = new.first_run().wake_at();
             self.moments.extend(wake_at.map(|at| (shard_of(&new.reminder.user), at)));
         }
         self.created.extend(new);
@@ -175,7 +175,7 @@ impl Writes {
 
     /// Writes a changed run of a user's in `shard` over the old one; returns when to look at it.
     pub(crate) fn change(&mut self, occurrence: Occurrence, shard: u8) -> Option<Timestamp> {
-        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        let wake_at = occurrence.wake_at();
         self.moments.extend(wake_at.map(|at| (shard, at)));
         self.occurrences.push(occurrence);
         wake_at
@@ -184,7 +184,7 @@ impl Writes {
     /// Adds a run of `reminder`; returns when to look at it.
     pub(crate) fn plan(&mut self, occurrence: Occurrence, reminder: &Reminder) -> Option<Timestamp> {
         let shard = shard_of(&reminder.user);
-        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        let wake_at = occurrence.wake_at();
         self.moments.extend(wake_at.map(|at| (shard, at)));
         self.planned.push(Planned { occurrence, priority: reminder.priority, shard });
         wake_at

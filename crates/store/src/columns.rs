@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use punctual_core::occurrence::Occurrence;
+use punctual_core::occurrence::{Escalation, Occurrence};
 use punctual_core::reminder::Reminder;
 use punctual_core::rules::course::Series;
 use punctual_core::store::{DeadAddress, Response};
@@ -248,7 +248,10 @@ pub(crate) static OCCURRENCE: Table<Occurrence> = Table {
         "due_at" At: o => o.due_at,
         "made_for" At: o => o.moved_from(),
         "state" Text: o => o.state.kind().as_str(),
-        "wake_at" At: o => o.state.wake_at(o.due_at),
+        "wake_at" At: o => o.wake_at(),
+        "own_at" At: o => o.own_at(),
+        "escalation" Text: o => o.escalation.map(|escalation| escalation.kind()).as_ref().map(|kind| kind.as_str()),
+        "escalate_at" At: o => o.escalation.map(Escalation::kept_at),
         "at" At: o => o.state.kept_at(),
         "error" Text: o => o.state.error(),
         "waits_for" Text: o => o.state.waits_for().as_ref().map(|why| why.as_str()),
@@ -277,7 +280,7 @@ pub(crate) static PLANNED: Table<Planned> = Table {
         "run" Int: p => p.occurrence.id.run,
         "due_at" At: p => p.occurrence.due_at,
         "state" Text: p => p.occurrence.state.kind().as_str(),
-        "wake_at" At: p => p.occurrence.state.wake_at(p.occurrence.due_at),
+        "wake_at" At: p => p.occurrence.wake_at(),
         "at" At: p => p.occurrence.state.kept_at(),
         "at_once" Flag: p => p.occurrence.at_once,
         "priority" Small: p => p.priority.rank(),

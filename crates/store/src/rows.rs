@@ -8,7 +8,7 @@ use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
 use punctual_core::decide::person::Difference;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tries};
+use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
@@ -235,11 +235,11 @@ pub(crate) fn view<F: Fields>(from: &mut Reader<'_, F>) -> Result<ReminderView, 
 }
 
 /// The columns that [`due`] reads, of a table called `o`.
-pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for, o.state, o.wake_at, o.at, o.error, o.waits_for, \
+pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for, o.state, o.wake_at, o.own_at, o.at, o.error, o.waits_for, \
     o.lease, o.node, o.channel, o.address, o.message_id, o.readdressed, o.asked, o.attempts, o.rounds, o.position, o.refused, o.asks, \
-    o.reached, o.at_once";
+    o.reached, o.at_once, o.escalation, o.escalate_at";
 /// How many those are.
-pub(crate) const N_OCCURRENCE: usize = 23;
+pub(crate) const N_OCCURRENCE: usize = 26;
 
 /// The open runs `o` that a change of their person may concern, as core judges them too: a store locks and loads no others.
 pub(crate) fn concerned(difference: Difference) -> &'static str {
@@ -253,11 +253,12 @@ pub(crate) fn concerned(difference: Difference) -> &'static str {
 /// Reads [`OCCURRENCE`], with its moment and the number of its last lease.
 pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError> {
     let (id, due_at, made_for, kind) = (from.occurrence_id()?, from.at()?, from.maybe_at()?, from.word::<StateKind>()?);
-    let (wake_at, at, error, waits_for) = (from.maybe_at()?, from.maybe_at()?, from.maybe_owned()?, from.maybe_word()?);
+    let (wake_at, own_at) = (from.maybe_at()?, from.maybe_at()?);
+    let (at, error, waits_for) = (from.maybe_at()?, from.maybe_owned()?, from.maybe_word()?);
     let (lease, node) = (u64::try_from(from.number()?).map_err(impossible)?, from.maybe_owned()?);
     let to = from.maybe_owned()?.zip(from.maybe_owned()?);
     let (message_id, readdressed, asked) = (from.maybe_owned()?, from.flag()?, from.maybe_owned()?);
-    let kept = Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed, asked };
+    let kept = Kept { lease, node, wake_at, own_at, at, error, waits_for, to, message_id, readdressed, asked };
     let state = State::from_kept(kind, kept, due_at)
         .ok_or_else(|| impossible(format!("a run that is {kind} lacks what it must have")))?;
     let tries = Tries {
@@ -268,8 +269,9 @@ pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError
         asks: from.count()?,
         reached: from.count()?,
     };
-    let made_for = made_for.unwrap_or(due_at);
-    let occurrence = Occurrence { id, due_at, made_for, state, tries, at_once: from.flag()? };
+    let (made_for, at_once) = (made_for.unwrap_or(due_at), from.flag()?);
+    let escalation = from.maybe_word()?.zip(from.maybe_at()?).map(|(kind, at)| Escalation::from_kept(kind, at));
+    let occurrence = Occurrence { id, due_at, made_for, state, tries, at_once, escalation };
     Ok(Due { wake_at: wake_at.unwrap_or(due_at), occurrence, lease })
 }
 

@@ -88,7 +88,7 @@ pub fn person_changed(open: Vec<OpenRun>, user: &str, difference: Difference, no
         }
         if occurrence == before {
             // A claim may have stepped around it just now, because it was locked. It is looked at again when its moment comes.
-            let wake_at = occurrence.state.wake_at(occurrence.due_at);
+            let wake_at = occurrence.wake_at();
             writes.moments.extend(wake_at.filter(|_| occurrence.state.sending().is_none()).map(|at| (shard, at)));
         } else if occurrence.state.sending().is_some() {
             writes.occurrences.push(occurrence);

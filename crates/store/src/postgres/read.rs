@@ -19,7 +19,7 @@ use super::row::{self, get, impossible, instant, int, micros, optional_instant, 
 use crate::rows::{self, Reader};
 
 /// When a reminder is due next, and until when a run of it is snoozed, for a join to `reminder r`.
-const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then o.wake_at else o.due_at end) \
+const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then coalesce(o.own_at, o.wake_at) else o.due_at end) \
     as at, min(o.due_at) filter (where o.state = 'snoozed') as snoozed_until \
     from punctual.occurrence o where o.reminder_id = r.id \
     and o.state in ('scheduled', 'snoozed', 'waiting', 'pending_retry')) as next_run on true";

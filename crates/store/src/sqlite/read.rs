@@ -16,7 +16,7 @@ use super::values::for_rows;
 use crate::rows::{self, Reader};
 
 /// When a reminder is due next, for SELECTs over `reminder r`.
-const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN o.wake_at ELSE o.due_at END) FROM occurrence o \
+const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN coalesce(o.own_at, o.wake_at) ELSE o.due_at END) FROM occurrence o \
     WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL \
     AND o.state IN ('scheduled', 'snoozed', 'waiting', 'pending_retry'))";
 

@@ -43,7 +43,8 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     for (id, error) in &writes.set_aside {
         db.prepare_cached(
             "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ?, waits_for = NULL, \
-             channel = NULL, address = NULL, message_id = NULL, readdressed = 0 WHERE reminder_id = ? AND run = ?",
+             channel = NULL, address = NULL, message_id = NULL, readdressed = 0, own_at = NULL, escalation = NULL, \
+             escalate_at = NULL WHERE reminder_id = ? AND run = ?",
         )
         .map_err(broken)?
         .execute(params![micros(writes.now), error, id.reminder.as_bytes(), id.run])

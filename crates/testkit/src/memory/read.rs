@@ -9,7 +9,7 @@ impl Tables {
     pub(super) fn view(&self, id: ReminderId) -> Option<ReminderView> {
         let (reminder, progress) = self.reminders.get(&id)?.clone();
         let next = |run: &Run| match run.occurrence.state.kind() {
-            StateKind::PendingRetry => run.moment().map(|(at, _)| at),
+            StateKind::PendingRetry => run.occurrence.state.wake_at(run.occurrence.due_at),
             StateKind::Scheduled | StateKind::Snoozed | StateKind::Waiting => Some(run.occurrence.due_at),
             _ => None,
         };

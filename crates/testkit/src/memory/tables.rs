@@ -42,8 +42,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn moment(&self) -> Option<(Timestamp, OccurrenceId)> {
-        let Occurrence { id, due_at, state, .. } = &self.occurrence;
-        state.wake_at(*due_at).map(|at| (at, *id))
+        self.occurrence.wake_at().map(|at| (at, self.occurrence.id))
     }
 
     /// Whether nothing happens to it before its moment.
