@@ -33,9 +33,9 @@ pub mod terminal;
 
 // What other crates name often is found without its room.
 pub use decide::change;
-pub use model::{id, occurrence, reminder, shard, user};
+pub use model::{group, id, occurrence, reminder, shard, step, user};
 pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
-pub use rules::{alert, digest, quiet, reach, retry, wake};
+pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 
 // A table of tests beside private rules uses what the tests outside use.
 #[cfg(test)]

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
-use crate::occurrence::{Attempt, Occurrence};
+use crate::occurrence::{Attempt, Escalation, Occurrence, State};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
@@ -170,6 +170,15 @@ impl Writes {
         self.moved.push(moved);
         if course.is_over_unless_open() {
             self.uncounted.push(moved);
+        }
+    }
+
+    /// Ends what was planned in case nobody answers a run, which has ended. If it failed, further people are asked now.
+    pub(crate) fn end_escalation(&mut self, run: &mut Occurrence, planned: Option<Escalation>) {
+        let Some(Escalation::Planned { .. }) = planned else { return };
+        run.escalation = None;
+        if matches!(run.state, State::Failed { .. }) {
+            self.news.push((run.id, News::Escalated { at: self.now }));
         }
     }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use punctual_core::occurrence::{Escalation, Occurrence};
 use punctual_core::reminder::Reminder;
 use punctual_core::rules::course::Series;
+use punctual_core::step;
 use punctual_core::store::{DeadAddress, Response};
 use punctual_core::writes::{Deed, EndedAttempt, Moved, Planned};
 
@@ -193,6 +194,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "ack_timeout" Big: r => r.ack.as_ref().map(|ack| millis(ack.timeout)),
     "ack_prompt" Text: r => r.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
     "ack_reminders_max" Int: r => r.ack.as_ref().map_or(0, |ack| ack.reminders_max),
+    "escalate" Text: r => step::to_stored(&r.escalate),
     "snooze_allowed" Flag: r => r.snooze_allowed,
     "retries_max" Int: r => r.retries_max,
     "misfire" Text: r => r.misfire.policy.as_str(),
@@ -202,6 +204,8 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "user_id" Text: r => r.user.as_str(),
     "created_via" Text: r => r.created_via.as_str(),
     "original_text" Text: r => r.original_text.as_deref(),
+    "escalates_run" Int: r => r.escalates.map(|run| run.run),
+    "escalates_id" Id: r => r.escalates.as_ref().map(|run| run.reminder.as_bytes()),
     "status" Text: r => r.status.as_str(),
     "created_at" At: r => r.created_at,
     "updated_at" At: r => r.updated_at,
@@ -211,7 +215,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
 };
 
 /// How many of them, the id among them, are fields that a command can change.
-const N_FIELDS: usize = 17;
+const N_FIELDS: usize = 18;
 
 /// All that a new reminder has.
 pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_keys: 1, columns: REMINDER };

@@ -12,6 +12,7 @@ use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, St
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
+use punctual_core::step::{self, Step};
 use punctual_core::store::{ReminderView, Response, Said, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
 use punctual_core::zone::Zone;
@@ -148,6 +149,18 @@ impl<'r, F: Fields> Reader<'r, F> {
         self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
     }
 
+    /// Who is asked next, a JSON list; nothing is none.
+    pub(crate) fn steps(&mut self) -> Result<Vec<Step>, StoreError> {
+        step::from_stored(self.maybe_text()?).map_err(impossible)
+    }
+
+    /// A run that may be missing: its number and its reminder's id.
+    pub(crate) fn maybe_run(&mut self) -> Result<Option<OccurrenceId>, StoreError> {
+        let run = self.maybe_count()?;
+        let index = self.index();
+        run.map(|run| Ok(OccurrenceId { reminder: self.row.id(index)?, run })).transpose()
+    }
+
     fn missing(&self) -> StoreError {
         impossible(format!("column {} has no value", self.next))
     }
@@ -156,9 +169,10 @@ impl<'r, F: Fields> Reader<'r, F> {
 /// The columns that [`reminder`] reads, of a table called `r`.
 pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, \
+    r.escalate, r.escalates_run, r.escalates_id";
 /// How many those are.
-pub(crate) const N_REMINDER: usize = 23;
+pub(crate) const N_REMINDER: usize = 26;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
 /// Which of them is the priority.
@@ -179,6 +193,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
     let metadata = Metadata::from_stored(from.owned()?);
     let (status, created_at, updated_at) = (from.word()?, from.at()?, from.at()?);
+    let (escalate, escalates) = (from.steps()?, from.maybe_run()?);
     Ok(Reminder {
         id,
         user,
@@ -190,6 +205,8 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         to,
         only,
         ack,
+        escalate,
+        escalates,
         snooze_allowed,
         retries_max,
         misfire,
@@ -324,9 +341,9 @@ pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, 
 
 /// The columns that [`person`] reads, of a table called `u`.
 pub(crate) const PERSON: &str =
-    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until";
+    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until, u.escalate";
 /// How many those are.
-pub(crate) const N_PERSON: usize = 7;
+pub(crate) const N_PERSON: usize = 8;
 
 /// Reads [`PERSON`]; one who is not known has nothing.
 pub(crate) fn person<F: Fields>(from: &mut Reader<'_, F>) -> Result<Person, StoreError> {
@@ -336,7 +353,7 @@ pub(crate) fn person<F: Fields>(from: &mut Reader<'_, F>) -> Result<Person, Stor
     let (quiet_from, quiet_to) = (time(from.maybe_text()?)?, time(from.maybe_text()?)?);
     let (except, digest) = (from.maybe_word()?.unwrap_or_default(), from.flag()?);
     let quiet = quiet_from.zip(quiet_to).map(|(from, to)| QuietHours { from, to, except, digest });
-    Ok(Person { language, timezone, quiet, paused_until: from.maybe_at()? })
+    Ok(Person { language, timezone, quiet, paused_until: from.maybe_at()?, escalate: from.steps()? })
 }
 
 /// Reads [`PERSON`] of `user` from column `first` on. A person who cannot be read is taken to have no zone, quiet hours or pause: that
@@ -350,7 +367,7 @@ pub(crate) fn person_of<F: Fields>(user: &str, row: &F, first: usize) -> Person 
 
 /// The columns that [`user`] reads, of a table called `u`.
 pub(crate) const USER: &str = "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until, \
-    u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at";
+    u.escalate, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at";
 
 /// Reads [`USER`].
 pub(crate) fn user<F: Fields>(row: &F) -> Result<User, StoreError> {
@@ -377,6 +394,7 @@ fn user_of<F: Fields>(row: &F, person: Person, addresses: Vec<Address>) -> Resul
         addresses,
         quiet_hours: person.quiet,
         paused_until: person.paused_until,
+        escalate: person.escalate,
         admin: from.flag()?,
         created_at: from.at()?,
         updated_at: from.at()?,

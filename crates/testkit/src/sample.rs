@@ -39,6 +39,8 @@ pub fn reminder(number: u8, schedule: Schedule, now: Timestamp) -> Reminder {
         to: vec![Address::new("phone", "ann")],
         only: false,
         ack: None,
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

@@ -9,12 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::later;
 use crate::invalid::Invalid;
-use crate::occurrence::{Occurrence, State, Tries};
+use crate::occurrence::{Escalation, Occurrence, State, Tries};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
+use crate::rules::escalate;
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
+use crate::step::Step;
 use crate::store::{By, Response};
 use crate::writes::{Deed, Writes};
 use crate::zone::Zone;
@@ -103,6 +105,7 @@ pub struct Patch {
     pub to: Option<Vec<Address>>,
     pub only: Option<bool>,
     pub ack: Option<Option<AckPolicy>>,
+    pub escalate: Option<Vec<Step>>,
     pub snooze_allowed: Option<bool>,
     pub retries_max: Option<u32>,
     pub misfire: Option<Misfire>,
@@ -121,6 +124,7 @@ impl Patch {
         set(&mut reminder.to, &self.to);
         set(&mut reminder.only, &self.only);
         set(&mut reminder.ack, &self.ack);
+        set(&mut reminder.escalate, &self.escalate);
         set(&mut reminder.snooze_allowed, &self.snooze_allowed);
         set(&mut reminder.retries_max, &self.retries_max);
         set(&mut reminder.misfire, &self.misfire);
@@ -169,7 +173,6 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         open,
         last_ended,
         write: Vec::new(),
-        readdressed: Vec::new(),
         insert: Vec::new(),
         response: None,
         only_run: None,
@@ -226,13 +229,11 @@ struct Work {
     course: Course,
     /// The open runs as they were.
     before: Vec<Occurrence>,
-    /// The open runs that nothing has changed so far.
+    /// The open runs that the command is not about. They may get other addresses, or another plan of who is asked next.
     open: Vec<Occurrence>,
     last_ended: Option<Occurrence>,
     /// Existing runs, changed.
     write: Vec<Occurrence>,
-    /// Runs that only have other addresses; the command is not about them.
-    readdressed: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
     /// The person's answer, if it was one.
@@ -276,6 +277,7 @@ impl Work {
                 State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
             ) {
                 occurrence.state = State::Paused;
+                occurrence.escalation = None;
                 self.write.push(occurrence);
             } else {
                 self.open.push(occurrence);
@@ -402,6 +404,8 @@ impl Work {
         }
         occurrence.due_at = until;
         occurrence.state = State::Snoozed;
+        // The plan begins anew when it comes again.
+        occurrence.escalation = None;
         occurrence.at_once = false;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
         self.respond(&occurrence, "snooze", by, Some(until));
@@ -427,8 +431,12 @@ impl Work {
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
+        let escalated = self.reminder.escalate.clone();
         patch.apply(&mut self.reminder);
         self.reminder.validate()?;
+        if escalated != self.reminder.escalate {
+            self.plan_escalations();
+        }
         if replan {
             self.replan()?;
         }
@@ -441,11 +449,18 @@ impl Work {
     /// Lets every open run forget what it knows of the old addresses.
     fn readdress(&mut self) {
         self.write.iter_mut().for_each(Occurrence::readdress);
+        self.open.iter_mut().for_each(Occurrence::readdress);
+    }
+
+    /// Lets the runs that wait for an answer follow a changed plan, unless others have been asked already. A run that is just being sent
+    /// goes on with the old one.
+    fn plan_escalations(&mut self) {
+        let first = escalate::steps(&self.reminder, &[]).first().map(|step| step.after);
         for occurrence in &mut self.open {
-            let before = occurrence.clone();
-            occurrence.readdress();
-            if *occurrence != before {
-                self.readdressed.push(occurrence.clone());
+            let waits = matches!(occurrence.state, State::AwaitingAck { .. } | State::PendingRetry { .. });
+            if waits && !matches!(occurrence.escalation, Some(Escalation::Asked { .. })) {
+                let at = first.map(|after| later(occurrence.due_at, after).max(self.now));
+                occurrence.escalation = at.map(|at| Escalation::Planned { at });
             }
         }
     }
@@ -500,7 +515,10 @@ impl Work {
         if let Some(sent) = self.write.iter().rfind(|occurrence| occurrence.tries.reached > 0) {
             self.course.progress.tally.last_status = Some(sent.state.kind());
         }
-        for occurrence in std::mem::take(&mut self.write) {
+        for mut occurrence in std::mem::take(&mut self.write) {
+            if occurrence.state.is_final() {
+                occurrence.escalation.take_if(|escalation| matches!(escalation, Escalation::Planned { .. }));
+            }
             if occurrence.state.sending().is_some() {
                 // Its node goes on with it.
                 writes.occurrences.push(occurrence);
@@ -517,7 +535,14 @@ impl Work {
         for occurrence in std::mem::take(&mut self.insert) {
             writes.plan(occurrence, &self.reminder);
         }
-        writes.occurrences.append(&mut self.readdressed);
+        for occurrence in &self.open {
+            let before = self.before.iter().find(|before| before.id == occurrence.id);
+            match before.filter(|before| *before != occurrence) {
+                Some(before) if before.wake_at() == occurrence.wake_at() => writes.occurrences.push(occurrence.clone()),
+                Some(_) => drop(writes.change(occurrence.clone(), shard)),
+                None => {}
+            }
+        }
         writes.responses.extend(self.response.take());
         self.course.complete();
         self.reminder.status = self.course.status;

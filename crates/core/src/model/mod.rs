@@ -23,6 +23,12 @@ pub mod attempt;
 /// How an occurrence got where it is.
 pub mod trail;
 
+/// People who belong together.
+pub mod group;
+
+/// Who is asked next when a person does not answer.
+pub mod step;
+
 /// The people reminders are for, and the keys that may act for them.
 pub mod user;
 

@@ -53,6 +53,12 @@ pub(super) fn reminder(db: &Connection, id: ReminderId) -> Result<Option<Reminde
     Ok(collect(db, &sql, [id.as_bytes()], view)?.pop())
 }
 
+/// The users who have an open reminder about a run that nobody has answered.
+pub(super) fn asked_about(db: &Connection, run: OccurrenceId) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT user_id FROM reminder WHERE escalates_id = ? AND escalates_run = ? AND status = 'active'";
+    collect(db, sql, params![run.reminder.as_bytes(), run.run], |found| get(found, 0))
+}
+
 pub(super) fn existing(db: &Connection, ids: &[ReminderId]) -> Result<Vec<ReminderView>, StoreError> {
     let sql = format!("SELECT {} FROM reminder r WHERE r.id IN (VALUES {{values}})", view_columns());
     let mut found = Vec::new();

@@ -37,6 +37,7 @@ impl Tables {
             timezone: user.timezone.clone(),
             quiet: user.quiet_hours,
             paused_until: user.paused_until,
+            escalate: user.escalate.clone(),
         });
         let addresses = user.map(|user| user.addresses.clone()).unwrap_or_default();
         Known { reminder: Arc::new(reminder), progress, addresses: Ok(addresses), person: Arc::new(person) }

@@ -23,7 +23,7 @@ use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
 use punctual_core::decide::settle::{Counted, Leased, settled};
-use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, people_of, told};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};

@@ -107,6 +107,8 @@ impl Asked {
             to: addresses(input.to.unwrap_or_default(), "to")?,
             only: input.only.unwrap_or(false),
             ack: ack.policy(None)?,
+            escalate: Vec::new(),
+            escalates: None,
             snooze_allowed: input.snooze_allowed.unwrap_or(true),
             retries_max: input.max_retries.unwrap_or(retries_max),
             misfire: input.misfire.map(misfire).transpose()?.unwrap_or_default(),

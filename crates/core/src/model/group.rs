@@ -1,0 +1,105 @@
+//! People who belong together: whom an escalation asks, and whom a silence is for.
+
+use jiff::Timestamp;
+use punctual_time::words;
+
+use crate::invalid::Invalid;
+
+/// The longest name of a group.
+pub const NAME_BYTES_MAX: usize = 64;
+/// The most users of one group.
+pub const USERS_MAX: usize = 100;
+
+/// Users under one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name, such as `on-call`.
+    pub name: String,
+    /// Whether its users are asked one after the other or all at once.
+    pub mode: Mode,
+    /// The users, in the order in which they are asked, each once.
+    pub users: Vec<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// How the users of a group are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// One after the other.
+    #[default]
+    InOrder,
+    /// All at once.
+    All,
+}
+
+words!(Mode as "mode" { "in_order" => InOrder, "all" => All });
+
+impl Group {
+    /// Who belongs to it at an instant.
+    pub fn people_at(&self, _at: Timestamp) -> &[String] {
+        &self.users
+    }
+
+    /// Checks what the types cannot: its name, and that there are users, each once.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        check_name("name", &self.name)?;
+        if self.users.is_empty() {
+            return Err(Invalid::new("users", "is empty; name at least one user, or delete the group"));
+        }
+        if self.users.len() > USERS_MAX {
+            return Err(Invalid::new("users", format!("has {} entries; at most {USERS_MAX}", self.users.len())));
+        }
+        for (index, user) in self.users.iter().enumerate() {
+            let field = || format!("users[{index}]");
+            if user.is_empty() || user.len() > 256 {
+                return Err(Invalid::new(field(), "must be 1 to 256 bytes long"));
+            }
+            if self.users[..index].contains(user) {
+                return Err(Invalid::new(field(), format!("`{user}` is there already; name each user once")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks the name of a group in `field`.
+pub fn check_name(field: &str, name: &str) -> Result<(), Invalid> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(is_plain) {
+        let problem = format!("`{name}` is no name of a group; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
+        return Err(Invalid::new(field, problem));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_group_is_told_what_is_wrong() {
+        let group = |name: &str, users: &[&str]| Group {
+            name: name.into(),
+            mode: Mode::InOrder,
+            users: users.iter().map(|user| (*user).to_owned()).collect(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+        };
+        assert_eq!(group("on-call_2.b", &["bob", "eve"]).validate(), Ok(()));
+        for (group, field, words) in [
+            (group("", &["bob"]), "name", "no name of a group"),
+            (group("On call", &["bob"]), "name", "`On call` is no name of a group"),
+            (group(&"x".repeat(65), &["bob"]), "name", "1 to 64"),
+            (group("oc", &[]), "users", "is empty"),
+            (group("oc", &["bob", ""]), "users[1]", "1 to 256 bytes"),
+            (group("oc", &["bob", "eve", "bob"]), "users[2]", "`bob` is there already"),
+        ] {
+            let invalid = group.validate().unwrap_err();
+            assert_eq!(invalid.field, field);
+            assert!(invalid.problem.contains(words), "{invalid}");
+        }
+    }
+}
