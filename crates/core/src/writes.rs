@@ -146,6 +146,47 @@ impl Writes {
         self.moments.iter().map(|(_, at)| *at)
     }
 
+    /// Adds what another decision of the same transaction writes.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self {
+            now: _,
+            answered,
+            created,
+            reminders,
+            moved,
+            uncounted,
+            occurrences,
+            planned,
+            set_aside,
+            priorities,
+            attempts,
+            dead,
+            responses,
+            audit,
+            news,
+            unreadable,
+            moments,
+            recalls,
+        } = other;
+        self.answered.extend(answered);
+        self.created.extend(created);
+        self.reminders.extend(reminders);
+        self.moved.extend(moved);
+        self.uncounted.extend(uncounted);
+        self.occurrences.extend(occurrences);
+        self.planned.extend(planned);
+        self.set_aside.extend(set_aside);
+        self.priorities.extend(priorities);
+        self.attempts.extend(attempts);
+        self.dead.extend(dead);
+        self.responses.extend(responses);
+        self.audit.extend(audit);
+        self.news.extend(news);
+        self.unreadable.extend(unreadable);
+        self.moments.extend(moments);
+        self.recalls.extend(recalls);
+    }
+
     /// Creates reminders, as `actor` asked.
     pub fn create(&mut self, new: Vec<NewReminder>, actor: &Arc<str>) {
         for new in &new {

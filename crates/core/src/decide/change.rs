@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::family::{self, Kin};
 use crate::clock::later;
+use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::occurrence::{Escalation, Occurrence, State, Tries};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
@@ -144,6 +146,8 @@ pub struct Loaded {
     pub open: Vec<Occurrence>,
     /// The last occurrence that has ended; for a command that names a run ([`Change::run`]), that run if it has ended.
     pub last_ended: Option<Occurrence>,
+    /// The other reminders about the same run, if others were asked ([`family::family_of`]).
+    pub family: Vec<Kin>,
 }
 
 /// Why a command was refused. Nothing was changed.
@@ -152,6 +156,9 @@ pub enum Refused {
     /// It comes too late: the send has begun.
     #[error("the send has begun; try again when it has ended")]
     SendBegun,
+    /// The same of these reminders, of people who were asked in its person's place.
+    #[error("the send has begun; try again when it has ended")]
+    OtherBegun(Vec<ReminderId>),
     /// The reminder's state does not allow it.
     #[error("{0}")]
     NotNow(String),
@@ -164,20 +171,8 @@ pub enum Refused {
 /// and what is written.
 pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occurrence>, Writes), Refused> {
     let now = by.now;
-    let Loaded { reminder, progress, open, last_ended } = loaded;
-    let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
-    let mut work = Work {
-        course: Course { status: reminder.status, progress, n_open },
-        reminder,
-        before: open.clone(),
-        open,
-        last_ended,
-        write: Vec::new(),
-        insert: Vec::new(),
-        response: None,
-        only_run: None,
-        now,
-    };
+    let Loaded { reminder, progress, open, last_ended, family } = loaded;
+    let mut work = Work::new(reminder, progress, open, last_ended, now);
     if let Change::AnswerRun { run, answer } = change {
         if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
             return Err(Invalid::new("answer", "is none: ack, snooze and dismiss are").into());
@@ -190,7 +185,10 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let priority = work.reminder.priority;
     match change.plain() {
-        Change::Cancel => work.cancel()?,
+        Change::Cancel => {
+            work.cancel(family.iter().any(|kin| !kin.open.is_empty()))?;
+            family::may_cancel(&family)?;
+        }
         Change::Pause => work.pause()?,
         Change::Resume => work.resume()?,
         Change::Skip => work.skip()?,
@@ -221,11 +219,16 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         run: about.as_ref().map(|occurrence| occurrence.id.run),
         detail: None,
     });
+    if !family.is_empty() {
+        let run = about.as_ref().map(|run| run.id);
+        writes.add(family::spread(family, &work.reminder, run, change, by));
+    }
     Ok((about, writes))
 }
 
-struct Work {
-    reminder: Reminder,
+/// A reminder while a command changes it.
+pub(super) struct Work {
+    pub(super) reminder: Reminder,
     course: Course,
     /// The open runs as they were.
     before: Vec<Occurrence>,
@@ -239,15 +242,38 @@ struct Work {
     /// The person's answer, if it was one.
     response: Option<Response>,
     /// The run that an answer is meant for; none other is touched.
-    only_run: Option<u32>,
+    pub(super) only_run: Option<u32>,
     now: Timestamp,
 }
 
 impl Work {
-    fn cancel(&mut self) -> Result<(), Refused> {
+    pub(super) fn new(
+        reminder: Reminder,
+        progress: Progress,
+        open: Vec<Occurrence>,
+        last_ended: Option<Occurrence>,
+        now: Timestamp,
+    ) -> Self {
+        let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        Self {
+            course: Course { status: reminder.status, progress, n_open },
+            reminder,
+            before: open.clone(),
+            open,
+            last_ended,
+            write: Vec::new(),
+            insert: Vec::new(),
+            response: None,
+            only_run: None,
+            now,
+        }
+    }
+
+    /// Cancels it. Others may still be asked about a run of it that has ended.
+    fn cancel(&mut self, others_are_asked: bool) -> Result<(), Refused> {
         match self.course.status {
             ReminderStatus::Cancelled => return Err(not_now("it is already cancelled")),
-            ReminderStatus::Completed if self.open.is_empty() => {
+            ReminderStatus::Completed if self.open.is_empty() && !others_are_asked => {
                 return Err(not_now("it is over; nothing is left to cancel"));
             }
             _ => {}
@@ -348,7 +374,60 @@ impl Work {
         Ok(())
     }
 
-    fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
+    /// Takes the answer of somebody else who was asked. A run that has not reached its person is cancelled, unless it is the one that all of
+    /// them were asked about (`is_own`).
+    pub(super) fn answer_as(&mut self, kind: &'static str, state: &State, is_own: bool, by: &By) {
+        for mut occurrence in std::mem::take(&mut self.open) {
+            if self.only_run.is_some_and(|run| run != occurrence.id.run) {
+                self.open.push(occurrence);
+                continue;
+            }
+            if is_own || occurrence.tries.reached > 0 {
+                occurrence.state = state.clone();
+                self.respond(&occurrence, kind, by, None);
+                self.go_on(&occurrence);
+            } else {
+                occurrence.state = State::Cancelled { at: self.now };
+            }
+            self.write.push(occurrence);
+        }
+        if self.write.is_empty()
+            && let Some(mut late) = self.take_unanswered()
+        {
+            late.state = state.clone();
+            self.respond(&late, kind, by, None);
+            self.write.push(late);
+        }
+    }
+
+    /// Ends the open runs because nobody has to be asked any more: those that have not reached their person, and the others if
+    /// `also_reached`.
+    pub(super) fn withdraw(&mut self, also_reached: bool) {
+        let at = self.now;
+        for mut occurrence in std::mem::take(&mut self.open) {
+            occurrence.state = match occurrence.tries.reached {
+                0 => State::Cancelled { at },
+                _ if also_reached => State::Dismissed { at },
+                _ => {
+                    self.open.push(occurrence);
+                    continue;
+                }
+            };
+            self.write.push(occurrence);
+        }
+    }
+
+    /// The first run that was changed.
+    pub(super) fn written(&self) -> Option<Occurrence> {
+        self.write.first().cloned()
+    }
+
+    /// Whether a person's answer was taken.
+    pub(super) fn has_response(&self) -> bool {
+        self.response.is_some()
+    }
+
+    pub(super) fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
         if !self.reminder.snooze_allowed {
             return Err(not_now("it cannot be put off: snooze_allowed is false"));
         }
@@ -504,7 +583,7 @@ impl Work {
     }
 
     /// The writes: the runs that changed, and the reminder, which is over when no run of it is open.
-    fn writes(&mut self) -> Writes {
+    pub(super) fn writes(&mut self) -> Writes {
         let mut writes = Writes::new(self.now);
         let shard = shard_of(&self.reminder.user);
         self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);

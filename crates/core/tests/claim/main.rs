@@ -9,6 +9,7 @@ mod common;
 
 mod cut_off;
 mod ends;
+mod escalated;
 mod missed;
 mod sent;
 mod unplanned;

@@ -75,8 +75,10 @@ impl Tables {
         let is_meant = |run: &Occurrence| change.run().is_none_or(|meant| run.id.run == meant);
         let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
         let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
-        let open = self.open(id).cloned().collect();
-        let (occurrence, mut writes) = changed(change::Loaded { reminder, progress, open, last_ended }, change, by)?;
+        let open: Vec<Occurrence> = self.open(id).cloned().collect();
+        let family = self.family(&reminder, &open, last_ended.as_ref(), change);
+        let loaded = change::Loaded { reminder, progress, open, last_ended, family };
+        let (occurrence, mut writes) = changed(loaded, change, by)?;
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
         writes.answered.extend(by.repeat.as_ref().map(begun));
@@ -86,6 +88,32 @@ impl Tables {
         let answered = by.repeat.as_ref().map(|repeat| (repeat.key.clone(), (by.now, repeat.answered(&view))));
         self.answered.extend(answered);
         Ok(Changed { view, occurrence, wakes, recalled })
+    }
+
+    /// The other reminders about the same run that a command concerns.
+    fn family(
+        &self,
+        reminder: &Reminder,
+        open: &[Occurrence],
+        last_ended: Option<&Occurrence>,
+        change: &Change,
+    ) -> Vec<Kin> {
+        let Some(family) = family_of(reminder, open, last_ended, change) else { return Vec::new() };
+        let is_kin = |other: &Reminder| match (&family.runs, other.escalates) {
+            _ if other.id == family.root => true,
+            (Some(runs), Some(about)) => about.reminder == family.root && runs.contains(&about.run),
+            (None, Some(about)) => about.reminder == family.root && other.status == ReminderStatus::Active,
+            (_, None) => false,
+        };
+        let kin = self.reminders.values().filter(|(other, _)| other.id != reminder.id && is_kin(other));
+        let load = |(reminder, progress): &(Reminder, Progress)| {
+            let run = OccurrenceId { reminder: reminder.id, run: family.run_of(reminder.id) };
+            let last_ended = self.runs.get(&run).map(|run| run.occurrence.clone()).filter(|run| run.state.is_final());
+            let open = self.open(reminder.id).cloned().collect();
+            let person = (*self.known(reminder.id).person).clone();
+            Kin { reminder: reminder.clone(), progress: *progress, open, last_ended, person }
+        };
+        kin.map(load).collect()
     }
 
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.

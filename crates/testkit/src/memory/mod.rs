@@ -20,6 +20,7 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::{self, Change, changed};
 use punctual_core::channel::Rate;
 use punctual_core::clock::{Clock, kept_micros};
+use punctual_core::decide::family::{Kin, family_of};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
 use punctual_core::decide::settle::{Counted, Leased, settled};

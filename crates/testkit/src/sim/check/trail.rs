@@ -39,10 +39,11 @@ fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
     let audited = |actions: &[&str]| row.audit.iter().any(|entry| actions.contains(&entry.action.as_str()));
     match &trail.occurrence.state {
         State::Delivered { .. } | State::Unanswered { .. } => (!reached).then_some("and no attempt was sent"),
-        State::Completed { .. } if !reached => Some("and no attempt was sent"),
+        // Somebody who was asked in their place may have answered.
+        State::Completed { .. } if !reached && !audited(&["escalated"]) => Some("and no attempt was sent"),
         State::Completed { .. } => (!answered("ack")).then_some("and nobody said so"),
-        State::Dismissed { .. } => (!answered("dismiss") && !audited(&["cancel"])).then_some("and nobody said so"),
-        State::Cancelled { .. } => (!audited(&["cancel", "skip"])).then_some("and nobody said so"),
+        State::Dismissed { .. } => (!answered("dismiss") && !audited(&["cancel", "withdrawn"])).then_some("and nobody said so"),
+        State::Cancelled { .. } => (!audited(&["cancel", "skip", "withdrawn"])).then_some("and nobody said so"),
         State::Failed { error, .. } if error.is_empty() => Some("and nobody knows why"),
         State::Failed { .. } => trail.attempts.is_empty().then_some("and nothing was tried"),
         // A run missed along with others is counted in the entry of the first of them.
