@@ -52,6 +52,7 @@ pub(super) fn reminder(wanted: Wanted, random: [u8; 10], now: Timestamp) -> Remi
         created_via: "bench".into(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: now,
         updated_at: now,

@@ -42,6 +42,7 @@ pub(crate) fn message(address: &str) -> Message {
         created_via: "api".into(),
         original_text: None,
         metadata: Metadata::from_stored(r#"{"room":7}"#.into()),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: due_at,
         updated_at: due_at,

@@ -40,6 +40,7 @@ pub use crate::model::trail::{Response, Said, Trail};
 use crate::alarm::NextRun;
 use crate::change::Change;
 use crate::channel::Rate;
+use crate::group::Group;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::reminder::Address;
 use crate::user::{ApiKey, User};
@@ -163,6 +164,15 @@ pub trait Store: Send + Sync + 'static {
     /// Removes a user's entry; their reminders stay, and what waits for them is looked at again: returns when. `None`: there
     /// was none.
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
+
+    /// Writes or replaces a group.
+    async fn put_group(&self, group: Group) -> Result<(), StoreError>;
+    /// Those of `names` that there are, in no order.
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError>;
+    /// Groups by name, after `after`.
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError>;
+    /// Removes a group; returns whether there was one.
+    async fn delete_group(&self, name: &str) -> Result<bool, StoreError>;
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;

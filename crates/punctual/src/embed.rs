@@ -282,6 +282,7 @@ impl Ask {
             created_via: "library".into(),
             original_text: None,
             metadata: Metadata::default(),
+            tags: Vec::new(),
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,

@@ -181,6 +181,12 @@ fn route(reminder: &Reminder) -> Option<String> {
     (!reminder.to.is_empty()).then(|| serde_json::to_string(&reminder.to).unwrap_or_default())
 }
 
+/// A reminder's tags as JSON; none is nothing.
+fn tags(reminder: &Reminder) -> Option<String> {
+    // A list of texts always is JSON.
+    (!reminder.tags.is_empty()).then(|| serde_json::to_string(&reminder.tags).unwrap_or_default())
+}
+
 /// A new reminder's columns: its id, what a command can change, and what stays or moves by itself.
 const REMINDER: &[Column<Reminder>] = columns! {
     "id" Id: r => r.id.as_bytes(),
@@ -201,6 +207,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "misfire_within" Big: r => millis(r.misfire.within),
     "on_unknown" Text: r => r.on_unknown.as_str(),
     "metadata" Text: r => r.metadata.as_str(),
+    "tags" Text: r => tags(r),
     "user_id" Text: r => r.user.as_str(),
     "created_via" Text: r => r.created_via.as_str(),
     "original_text" Text: r => r.original_text.as_deref(),
@@ -215,7 +222,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
 };
 
 /// How many of them, the id among them, are fields that a command can change.
-const N_FIELDS: usize = 18;
+const N_FIELDS: usize = 19;
 
 /// All that a new reminder has.
 pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_keys: 1, columns: REMINDER };

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
 use punctual_core::decide::person::Difference;
+use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
@@ -161,6 +162,11 @@ impl<'r, F: Fields> Reader<'r, F> {
         run.map(|run| Ok(OccurrenceId { reminder: self.row.id(index)?, run })).transpose()
     }
 
+    /// Tags, a JSON list; nothing is none.
+    pub(crate) fn tags(&mut self) -> Result<Vec<String>, StoreError> {
+        self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
+    }
+
     fn missing(&self) -> StoreError {
         impossible(format!("column {} has no value", self.next))
     }
@@ -169,10 +175,10 @@ impl<'r, F: Fields> Reader<'r, F> {
 /// The columns that [`reminder`] reads, of a table called `r`.
 pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, \
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.tags, \
     r.escalate, r.escalates_run, r.escalates_id";
 /// How many those are.
-pub(crate) const N_REMINDER: usize = 26;
+pub(crate) const N_REMINDER: usize = 27;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
 /// Which of them is the priority.
@@ -192,7 +198,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let misfire = Misfire { policy: from.word()?, within: from.maybe_span()?.unwrap_or_default() };
     let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
     let metadata = Metadata::from_stored(from.owned()?);
-    let (status, created_at, updated_at) = (from.word()?, from.at()?, from.at()?);
+    let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.tags()?);
     let (escalate, escalates) = (from.steps()?, from.maybe_run()?);
     Ok(Reminder {
         id,
@@ -214,6 +220,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         created_via,
         original_text,
         metadata,
+        tags,
         status,
         created_at,
         updated_at,
@@ -362,6 +369,21 @@ pub(crate) fn person_of<F: Fields>(user: &str, row: &F, first: usize) -> Person 
     person(&mut Reader::new(row, first)).unwrap_or_else(|error| {
         tracing::error!(user, %error, "a user cannot be read; they are reached as if they had no zone, quiet hours or pause");
         Person::default()
+    })
+}
+
+/// The columns that [`group`] reads, of a table called `g`.
+pub(crate) const GROUP: &str = "g.name, g.mode, g.users, g.created_at, g.updated_at";
+
+/// Reads [`GROUP`].
+pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok(Group {
+        name: from.owned()?,
+        mode: from.word()?,
+        users: serde_json::from_str(from.text()?).map_err(impossible)?,
+        created_at: from.at()?,
+        updated_at: from.at()?,
     })
 }
 

@@ -48,6 +48,7 @@ pub fn reminder(number: u8, schedule: Schedule, now: Timestamp) -> Reminder {
         created_via: "test".into(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: now,
         updated_at: now,

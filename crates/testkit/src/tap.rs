@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
+use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
@@ -253,6 +254,22 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         pass!(self, "delete_user", self.store.delete_user(id, now))
+    }
+
+    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
+        pass!(self, "put_group", self.store.put_group(group))
+    }
+
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
+        pass!(self, "groups_of", self.store.groups_of(names))
+    }
+
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
+        pass!(self, "groups", self.store.groups(after, limit))
+    }
+
+    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
+        pass!(self, "delete_group", self.store.delete_group(name))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

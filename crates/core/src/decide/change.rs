@@ -113,6 +113,7 @@ pub struct Patch {
     pub misfire: Option<Misfire>,
     pub on_unknown: Option<OnUnknown>,
     pub metadata: Option<Metadata>,
+    pub tags: Option<Vec<String>>,
 }
 
 impl Patch {
@@ -132,6 +133,7 @@ impl Patch {
         set(&mut reminder.misfire, &self.misfire);
         set(&mut reminder.on_unknown, &self.on_unknown);
         set(&mut reminder.metadata, &self.metadata);
+        set(&mut reminder.tags, &self.tags);
     }
 }
 

@@ -201,6 +201,7 @@ fn notice(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Answere
         created_via: VIA.to_owned(),
         original_text: None,
         metadata: Metadata::new(&metadata),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: by.now,
         updated_at: by.now,

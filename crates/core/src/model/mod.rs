@@ -8,6 +8,9 @@ pub mod id;
 /// What a user asked for.
 pub mod reminder;
 
+/// Words by which reminders are found and silenced together.
+pub mod tag;
+
 /// Where people can be reached.
 pub mod address;
 
@@ -31,6 +34,9 @@ pub mod step;
 
 /// The people reminders are for, and the keys that may act for them.
 pub mod user;
+
+/// People who belong together.
+pub mod group;
 
 /// Which part of the work an occurrence belongs to, where many nodes divide it.
 pub mod shard;

@@ -7,6 +7,7 @@ use punctual_time::words;
 
 pub use super::address::Address;
 use super::step::{self, Step};
+use super::tag;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
 use crate::schedule::Schedule;
@@ -62,6 +63,8 @@ pub struct Reminder {
     pub original_text: Option<String>,
     /// The application's own JSON, carried along and handed to the receiver.
     pub metadata: Metadata,
+    /// Words by which it is found and silenced together with others, as [`tag::kept`] makes them.
+    pub tags: Vec<String>,
     /// Where it stands.
     pub status: ReminderStatus,
     /// When it was asked for.
@@ -124,6 +127,7 @@ impl Reminder {
             return Err(Invalid::new("escalate", "needs an answer to wait for; leave out require_ack: false"));
         }
         step::check("escalate", &self.escalate)?;
+        tag::check("tags", &self.tags)?;
         self.schedule.validate().map_err(|invalid| invalid.within("schedule"))
     }
 }

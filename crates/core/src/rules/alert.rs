@@ -184,6 +184,7 @@ fn plain(id: ReminderId, user: String, message: String, now: Timestamp) -> Remin
         created_via: VIA.to_owned(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: now,
         updated_at: now,

@@ -55,6 +55,8 @@ pub struct ReminderQuery {
     pub from: Option<Timestamp>,
     /// Only those due next before this.
     pub to: Option<Timestamp>,
+    /// Only those with this tag.
+    pub tag: Option<String>,
     /// Only those of this name or message, or whose id ends with this.
     pub matching: Option<String>,
     /// Only older than this one.

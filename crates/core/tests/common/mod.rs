@@ -55,6 +55,7 @@ pub(crate) fn reminder(schedule: Schedule) -> Reminder {
         created_via: "api".into(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: at(-60),
         updated_at: at(-60),

@@ -114,6 +114,7 @@ fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
         created_via: "test".into(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: now,
         updated_at: now,

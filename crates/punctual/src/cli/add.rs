@@ -62,6 +62,9 @@ pub(super) struct Details {
     /// How long to wait for an answer before asking again
     #[arg(long, value_name = "SPAN")]
     ack_timeout: Option<String>,
+    /// A word by which it is found and silenced together with others; may be given several times. Empty: none
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
     /// A name to refer to it by
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -92,6 +95,7 @@ impl Details {
             require_ack: self.ack.as_ref().map(|_| true),
             ack_prompt: prompt.map(Some),
             max_retries: self.retries,
+            tags: (!self.tags.is_empty()).then(|| self.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect()),
             ..ReminderInput::default()
         })
     }

@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// Only those due next until then: a day, to its end, or a time
     #[arg(long, value_name = "WHEN")]
     to: Option<String>,
+    /// Only those with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
     /// How many at most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: u16,
@@ -51,6 +54,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         status: args.status.clone(),
         from: args.from.clone(),
         to: args.to.clone(),
+        tag: args.tag.clone(),
         ..ReminderQuery::default()
     };
 
@@ -92,7 +96,7 @@ async fn read(context: &Context, query: ReminderQuery) -> anyhow::Result<Reminde
 fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
     let Reminders { mut reminders, next_cursor } = page;
     if reminders.is_empty() {
-        return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() {
+        return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() || args.tag.is_some() {
             true => "No such reminders.\n".into(),
             false => "Nothing to come. Ask for something:  punctual add \"drink a glass of water\" --in 1m\n".into(),
         };

@@ -27,6 +27,7 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod groups;
 mod import;
 mod keys;
 mod list;
@@ -124,6 +125,8 @@ enum Command {
     Fire(change::Args),
     /// The people reminders are for
     Users(users::Args),
+    /// People who belong together
+    Groups(groups::Args),
     /// The ways to reach them
     Channels(channels::Args),
     /// Keys that may use the API
@@ -217,6 +220,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
+        Command::Groups(args) => groups::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,

@@ -83,6 +83,7 @@ fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: 
         ("status", Some(neutral(&shown_status))),
         ("priority", (reminder.priority != Priority::Normal).then(|| neutral(reminder.priority.as_str()))),
         ("to", (!to.is_empty()).then(|| to.join(", "))),
+        ("tags", (!reminder.tags.is_empty()).then(|| neutral(&reminder.tags.join(", ")))),
         ("answer", ack),
         ("last run", time(reminder.last_run_at).map(|at| format!("{at}  {}", neutral(last_status)))),
         ("runs", (reminder.total_runs > 0).then(|| reminder.total_runs.to_string())),

@@ -15,7 +15,7 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, Channels, DeadAddresses, Import, Imported, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
+    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
     Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Stats, Test,
     Tested, User, UserInput, UserQuery, Users,
 };
@@ -102,6 +102,26 @@ impl Client {
         self.delete(&user(id)).await
     }
 
+    /// A page of groups.
+    pub(crate) async fn groups(&self, query: &PageQuery) -> Answered<Groups> {
+        self.get("/v1/groups", query).await
+    }
+
+    /// One group.
+    pub(crate) async fn group(&self, name: &str) -> Answered<Group> {
+        self.get(&group(name), &()).await
+    }
+
+    /// Writes or replaces a group.
+    pub(crate) async fn put_group(&self, name: &str, input: &GroupInput) -> Answered<Group> {
+        self.call(Method::PUT, &group(name), NONE, Some(input)).await
+    }
+
+    /// Removes a group.
+    pub(crate) async fn delete_group(&self, name: &str) -> Answered<()> {
+        self.delete(&group(name)).await
+    }
+
     /// All keys.
     pub(crate) async fn keys(&self) -> Answered<Keys> {
         self.get("/v1/keys", &()).await
@@ -173,6 +193,10 @@ fn reminder(id: &str) -> String {
 
 fn user(id: &str) -> String {
     format!("/v1/users/{}", escaped(id))
+}
+
+fn group(name: &str) -> String {
+    format!("/v1/groups/{}", escaped(name))
 }
 
 /// `text` as one segment of a path.

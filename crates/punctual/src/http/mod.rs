@@ -40,6 +40,7 @@ mod answer_link;
 mod audit;
 mod batch;
 mod channels;
+mod groups;
 mod health;
 mod import;
 mod keys;
@@ -309,6 +310,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(groups::list))
+        .routes(routes!(groups::show, groups::put, groups::delete))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::delete))
         .routes(routes!(channels::list))

@@ -11,6 +11,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
+use punctual_core::tag;
 use punctual_core::store::{self, By, ReminderView, Said};
 use serde_json::Value;
 
@@ -95,7 +96,7 @@ pub(super) async fn made_from(
     responses((status = 200, description = "A page", body = Reminders<'static>)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "mine", "status", "from", "to", "match", "limit", "cursor"])?;
+    let params = params.only(&["user", "mine", "status", "from", "to", "tag", "match", "limit", "cursor"])?;
     let user = match (params.get("user"), params.get("mine")) {
         (Some(user), _) => {
             caller.must_be(user)?;
@@ -119,6 +120,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         status: params.get("status").map(str::parse).transpose()?,
         from: bound("from", End::From)?,
         to: bound("to", End::To)?,
+        tag: params.get("tag").map(tag::one),
         matching: params.get("match").map(str::to_owned),
         ..store::ReminderQuery::default()
     };

@@ -30,6 +30,9 @@ mod problem;
 /// The people reminders are for.
 mod user;
 
+/// People who belong together.
+mod group;
+
 /// Keys of the API.
 mod key;
 
@@ -47,6 +50,7 @@ mod query;
 
 pub(crate) use channel::{Channel, Channels, DeadAddress, DeadAddresses, Gate, Revive, Revived, Test, Tested};
 pub(crate) use either::{AddressInput, MisfireInput, Span};
+pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };

@@ -17,6 +17,8 @@ pub(crate) struct ReminderQuery {
     pub(crate) from: Option<String>,
     /// Only those due next until then: a day, to its end, or a time.
     pub(crate) to: Option<String>,
+    /// Only those with this tag.
+    pub(crate) tag: Option<String>,
     /// Only those of exactly this name or message, or whose id ends so.
     #[serde(rename = "match")]
     pub(crate) matching: Option<String>,

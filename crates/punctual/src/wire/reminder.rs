@@ -89,6 +89,9 @@ pub(crate) struct ReminderInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub(crate) metadata: Option<Map<String, Value>>,
+    /// Words by which it is found and silenced together with others, such as `chores`: up to 16. A change replaces all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tags: Option<Vec<String>>,
 }
 
 impl ReminderInput {
@@ -155,6 +158,9 @@ pub(crate) struct Reminder<'a> {
     pub(crate) original_text: Option<Cow<'a, str>>,
     #[schema(value_type = Object)]
     pub(crate) metadata: Cow<'a, RawValue>,
+    /// In lower case and in order.
+    #[serde(default)]
+    pub(crate) tags: Cow<'a, [String]>,
     pub(crate) status: ReminderStatus,
     /// When its next run is due, if there is one.
     pub(crate) next_run_at: Option<Timestamp>,

@@ -9,6 +9,7 @@ use std::any::type_name;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use punctual_core::group::Mode;
 use punctual_core::reminder;
 use punctual_core::user::Except;
 use punctual_core::words::Words;
@@ -55,6 +56,7 @@ pub(super) struct Choice<T>(PhantomData<T>);
 pub(super) type PriorityInput = Choice<reminder::Priority>;
 pub(super) type OnUnknownInput = Choice<reminder::OnUnknown>;
 pub(super) type QuietExceptInput = Choice<Except>;
+pub(super) type GroupModeInput = Choice<Mode>;
 type MisfirePolicyInput = Choice<reminder::MisfirePolicy>;
 
 impl<T: Words> PartialSchema for Choice<T> {

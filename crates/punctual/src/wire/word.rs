@@ -1,5 +1,6 @@
 //! Words of a fixed list, as they go over the wire.
 
+use punctual_core::group::Mode;
 use punctual_core::invalid::Invalid;
 use punctual_core::occurrence::{self, StateKind, Why};
 use punctual_core::reminder;
@@ -25,6 +26,7 @@ pub(crate) type OccurrenceState = Word<StateKind>;
 pub(crate) type WaitingFor = Word<Why>;
 pub(crate) type AttemptStatus = Word<occurrence::AttemptStatus>;
 pub(crate) type QuietExcept = Word<Except>;
+pub(crate) type GroupMode = Word<Mode>;
 
 impl<T: Words> Word<T> {
     pub(crate) fn new(word: &str) -> Self {

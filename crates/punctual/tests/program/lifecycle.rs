@@ -113,6 +113,7 @@ fn missed(due_at: Timestamp, url: &str) -> Reminder {
         created_via: "api".into(),
         original_text: None,
         metadata: Metadata::default(),
+        tags: Vec::new(),
         status: ReminderStatus::Active,
         created_at: due_at,
         updated_at: due_at,

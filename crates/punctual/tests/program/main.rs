@@ -15,6 +15,7 @@ mod command_line;
 mod connections;
 mod embed;
 mod first_reminder;
+mod groups;
 mod headers;
 mod health;
 mod idempotency;

@@ -355,10 +355,18 @@ async fn answers_are_what_the_description_says() {
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
 
+    assert_eq!(call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob"], "mode": "all" }))).0, 201);
+    assert_eq!(call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob", "eve"] }))).0, 200);
+    call!(GET "/v1/groups/{name}", name = "on-call"; "", None);
+    call!(GET "/v1/groups"; "?limit=1", None);
+    call!(DELETE "/v1/groups/{name}", name = "on-call"; "", None);
+    call!(DELETE "/v1/groups/{name}", name = "on-call"; "", None);
+
     let full = json!({
         "user": "alice", "message": "take your medicine", "name": "medicine", "schedule": { "type": "daily", "time": "08:00", "except": ["sat"], "count": 9 },
         "require_ack": true, "ack_prompt": "done?", "ack_timeout": "10m", "max_ack_reminders": 2, "misfire": { "policy": "all", "within": "2h" },
         "on_unknown": "hold", "priority": "critical", "only": true, "to": [{ "channel": "webhook", "address": receiver.url }], "metadata": { "a": [1] },
+        "tags": ["health"],
     });
     let (status, made) = call!(POST "/v1/reminders"; "", Some(full));
     assert_eq!(status, 201, "{made}");

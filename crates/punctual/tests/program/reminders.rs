@@ -17,7 +17,7 @@ async fn a_reminder_is_shown_as_it_was_asked_for_with_what_the_server_adds() {
         "to": [{ "channel": "webhook", "address": "http://127.0.0.1:9000/hook" }],
         "require_ack": true, "ack_prompt": "Did you take it?", "ack_timeout": "10m", "max_ack_reminders": 3,
         "snooze_allowed": true, "max_retries": 3, "misfire": { "policy": "latest", "within": "1d" },
-        "on_unknown": "resend", "created_via": "api", "original_text": "remind me …", "metadata": { "room": 7 },
+        "on_unknown": "resend", "created_via": "api", "original_text": "remind me …", "metadata": { "room": 7 }, "tags": ["health"],
     });
     let made = server.create(asked.clone()).await;
     for (field, value) in asked.as_object().unwrap() {

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use punctual_core::alarm::NextRun;
 use punctual_core::alert::News;
-use punctual_core::decide::tell::{Newsworthy, People, alerts_about, people_of, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::Attempt;
 use punctual_core::writes::Writes;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
-use super::keep;
+use super::{group, keep};
 use super::pipeline::all3;
 use super::pool::{Connection, Param};
 use super::read::each;
@@ -61,7 +61,10 @@ pub(super) async fn tell(db: &Connection<'_>, writes: &Writes) -> Result<(Writes
         let news = writes.news.iter().filter(|(about, _)| *about == id);
         newsworthy.extend(news.map(|(_, news)| Newsworthy { news: *news, ..run.clone() }));
     }
-    let groups = Vec::new();
+    let groups = match groups_of(&newsworthy) {
+        none if none.is_empty() => Vec::new(),
+        names => group::of_names(db, &names).await?,
+    };
     let users = match people_of(&newsworthy, &groups) {
         nobody if nobody.is_empty() => Vec::new(),
         people => keep::users_of(db, &people).await?,

@@ -19,6 +19,7 @@ mod dead;
 mod fault;
 mod foreign;
 mod functions;
+mod group;
 mod imported;
 mod keep;
 mod lease;
@@ -55,6 +56,7 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::clock::Machine;
+use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
@@ -350,6 +352,23 @@ impl Store for PostgresStore {
 
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         write!(self, Normal, db => person::delete_user(&db, self.own(), id, now))
+    }
+
+    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
+        // The same twice is the same once.
+        on!(self, Normal, reads: true, db => group::put(&db, &group))
+    }
+
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
+        read!(self, db => group::of_names(&db, &names))
+    }
+
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
+        read!(self, db => group::groups(&db, after.as_deref(), limit))
+    }
+
+    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
+        write!(self, Normal, db => keep::delete(&db, "delete from punctual.user_group where name = $1", name))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

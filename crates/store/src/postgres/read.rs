@@ -62,8 +62,15 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
         values.push((value, kind));
         wheres.push(sql.replace("{}", &format!("${}", values.len())));
     };
+    let mut of = ["r.user_id", "r.id"];
+    if let Some(tag) = &query.tag {
+        // One stretch of an index, in the order of the page.
+        of = ["tagged.user_id", "tagged.reminder_id"];
+        add("tagged.tag = {}", Box::new(row::clean(tag).into_owned()), Type::TEXT);
+    }
+    let [user_id, id] = of;
     if let Some(user) = &query.user {
-        add("r.user_id = {}", Box::new(user.clone()), Type::TEXT);
+        add(&format!("{user_id} = {{}}"), Box::new(user.clone()), Type::TEXT);
     }
     if let Some(status) = query.status {
         match status {
@@ -88,11 +95,12 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
         );
     }
     if let Some(before) = query.before {
-        add("r.id < {}", Box::new(uuid(before)), Type::UUID);
+        add(&format!("{id} < {{}}"), Box::new(uuid(before)), Type::UUID);
     }
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    add("true order by r.id desc limit {}", Box::new(limit), Type::INT8);
-    let sql = format!("{} where {}", views(), wheres.join(" and "));
+    add(&format!("true order by {id} desc limit {{}}"), Box::new(limit), Type::INT8);
+    let tagged = if query.tag.is_some() { "join punctual.reminder_tag tagged on tagged.reminder_id = r.id" } else { "" };
+    let sql = format!("{} {tagged} where {}", views(), wheres.join(" and "));
     let params: Vec<Param<'_>> =
         values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
     each(&db.rows(&sql, &params).await?, view)

@@ -15,6 +15,7 @@ mod commits;
 mod dead;
 mod export;
 mod foreign;
+mod group;
 mod imported;
 mod keep;
 mod migrate;
@@ -34,6 +35,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
+use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
@@ -250,6 +252,23 @@ impl Store for SqliteStore {
     async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         let id = id.to_owned();
         self.write(Urgency::Normal, move |db| person::delete_user(db, &id, now)).await
+    }
+
+    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| group::put(db, &group)).await
+    }
+
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
+        self.read(move |db| group::of_names(db, &names)).await
+    }
+
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
+        self.read(move |db| group::groups(db, after.as_deref(), limit)).await
+    }
+
+    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
+        let name = name.to_owned();
+        self.write(Urgency::Normal, move |db| keep::delete(db, "DELETE FROM user_group WHERE name = ?1", &name)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

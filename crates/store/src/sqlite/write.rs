@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use punctual_core::alarm::NextRun;
-use punctual_core::decide::tell::{Newsworthy, People, alerts_about, people_of, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::store::{NewReminder, StoreError};
 use punctual_core::user::User;
 use punctual_core::writes::{Planned, Writes, completed};
@@ -14,7 +14,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, read};
+use super::{answered, group, read};
 use crate::columns::{
     ATTEMPT, AUDIT, DEAD_ADDRESS, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
 };
@@ -92,7 +92,7 @@ fn tell(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, StoreError> {
         let waiting = read::asked_about(db, *id)?;
         runs.push(Newsworthy { news: *news, reminder, occurrence, attempts, escalate, waiting });
     }
-    let groups = Vec::new();
+    let groups = group::of_names(db, &groups_of(&runs))?;
     let users = people_of(&runs, &groups).iter().map(|id| known(read::user(db, id))).collect::<Result<Vec<_>, _>>()?;
     let people = People { admins, groups, users: users.into_iter().flatten().collect() };
     let alerts = alerts_about(&runs, &writes.unreadable, &people, writes.now);

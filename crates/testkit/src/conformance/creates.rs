@@ -36,6 +36,7 @@ async fn a_created_reminder_reads_back_whole(desk: Desk) {
         on_unknown: OnUnknown::Auto,
         original_text: Some("every two minutes".into()),
         metadata,
+        tags: vec!["chores".into(), "čišćenje".into()],
         ..every(1, 120)
     };
     desk.create(&[&full]).await;

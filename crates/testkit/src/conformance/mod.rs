@@ -71,7 +71,9 @@ macro_rules! files {
         const FILES: &[(&str, &[Rule])] = &[$((stringify!($file), $file::RULES)),+];
     };
 }
-files!(creates, reads, claims, leases, settles, misfires, answers, commands, keeping, addresses, quiet, alerts, escalations);
+files!(
+    creates, reads, claims, leases, settles, misfires, answers, commands, keeping, groups, addresses, quiet, alerts, escalations
+);
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.
 pub fn every_rule() -> impl Iterator<Item = (String, Rule)> {

@@ -1,7 +1,7 @@
 //! Finding what is there.
 
 use punctual_core::alarm::NextRun;
-use punctual_core::change::Change;
+use punctual_core::change::{Change, Patch};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{Address, Metadata, Priority, Reminder, ReminderStatus};
@@ -15,6 +15,7 @@ use super::desk::{Desk, LEASE, at, every, failed, once};
 rules!(
     a_list_is_newest_first_and_comes_in_pages,
     a_list_can_be_narrowed,
+    tags_are_found_in_order_and_follow_a_change,
     a_list_can_be_narrowed_to_those_whose_last_run_failed,
     a_view_counts_what_its_runs_led_to,
     a_view_says_until_when_a_run_is_snoozed,
@@ -62,6 +63,39 @@ async fn a_list_can_be_narrowed(desk: Desk) {
     ] {
         assert_eq!(ids(&desk, query.clone()).await, expected, "{query:?}");
     }
+}
+
+async fn tags_are_found_in_order_and_follow_a_change(desk: Desk) {
+    let tagged = |tags: &[&str], reminder: Reminder| Reminder {
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..reminder
+    };
+    let (first, second) = (tagged(&["chores"], once(1, 10)), tagged(&["chores", "home"], once(2, 10)));
+    let bobs = Reminder { user: "bob".into(), ..tagged(&["chores"], once(4, 10)) };
+    desk.create(&[&first, &second, &once(3, 10), &bobs]).await;
+    let of = |tag: &str| ReminderQuery { tag: Some(tag.into()), ..ReminderQuery::default() };
+    assert_eq!(ids(&desk, of("chores")).await, [bobs.id, second.id, first.id]);
+    assert_eq!(ids(&desk, of("chore")).await, []);
+    assert_eq!(ids(&desk, ReminderQuery { user: Some("ann".into()), ..of("chores") }).await, [second.id, first.id]);
+    let page = ReminderQuery { limit: 1, before: Some(bobs.id), ..of("chores") };
+    assert_eq!(ids(&desk, page.clone()).await, [second.id]);
+    let next = ReminderQuery { before: Some(second.id), user: Some("ann".into()), ..page };
+    assert_eq!(ids(&desk, next).await, [first.id]);
+
+    let retag = |tags: &[&str]| {
+        let tags = Some(tags.iter().map(|tag| (*tag).to_owned()).collect());
+        Change::Update(Box::new(Patch { tags, ..Patch::default() }))
+    };
+    desk.change(second.id, retag(&["garden", "home"]), 1).await;
+    assert_eq!(desk.view(second.id).await.reminder.tags, ["garden", "home"]);
+    assert_eq!(ids(&desk, of("chores")).await, [bobs.id, first.id]);
+    assert_eq!((ids(&desk, of("home")).await, ids(&desk, of("garden")).await), (vec![second.id], vec![second.id]));
+    desk.change(first.id, retag(&[]), 2).await;
+    assert_eq!(ids(&desk, of("chores")).await, [bobs.id]);
+    desk.change(bobs.id, Change::Cancel, 3).await;
+    assert_eq!(ids(&desk, of("chores")).await, [bobs.id]);
+    desk.store.prune(at(100), 100).await.expect("the store works");
+    assert_eq!(ids(&desk, of("chores")).await, []);
 }
 
 async fn a_list_can_be_narrowed_to_those_whose_last_run_failed(desk: Desk) {

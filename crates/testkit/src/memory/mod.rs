@@ -24,7 +24,8 @@ use punctual_core::decide::family::{Kin, family_of};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
 use punctual_core::decide::settle::{Counted, Leased, settled};
-use punctual_core::decide::tell::{Newsworthy, People, alerts_about, people_of, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
+use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
@@ -137,6 +138,10 @@ store! {
     fn delete_user(id: &str, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
         |t| t.users.contains_key(id).then(|| t.put_user(id, now, None)).transpose()?
     }
+    fn put_group(group: Group) -> Done<()> { |t| drop(t.groups.insert(group.name.clone(), group)) }
+    fn groups_of(names: Vec<String>) -> Done<Vec<Group>> { |t| names.iter().filter_map(|name| t.groups.get(name).cloned()).collect() }
+    fn groups(after: Option<String>, limit: usize) -> Done<Vec<Group>> { |t| page(&t.groups, after, limit) }
+    fn delete_group(name: &str) -> Done<bool> { |t| t.groups.remove(name).is_some() }
     fn dead_addresses(after: Option<Address>, limit: usize) -> Done<Vec<DeadAddress>> { |t| page(&t.dead, after, limit) }
     fn mark_dead(dead: DeadAddress) -> Done<()> { |t| {
         t.dead.entry(dead.address.clone()).or_insert(dead);

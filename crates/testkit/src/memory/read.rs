@@ -116,6 +116,7 @@ fn is_wanted(view: &ReminderView, query: &ReminderQuery) -> bool {
         StatusFilter::LastRun(end) => *last_status == Some(end),
     };
     query.user.as_ref().is_none_or(|user| *user == reminder.user)
+        && query.tag.as_ref().is_none_or(|tag| reminder.tags.contains(tag))
         && query.status.is_none_or(has_status)
         && query.from.is_none_or(|from| next_run_at.is_some_and(|at| at >= from))
         && query.to.is_none_or(|to| next_run_at.is_some_and(|at| at < to))

@@ -18,6 +18,7 @@ pub(super) struct Tables {
     pub(super) moments: BTreeSet<(Timestamp, OccurrenceId)>,
     pub(super) audit: Vec<AuditEntry>,
     pub(super) users: BTreeMap<String, User>,
+    pub(super) groups: BTreeMap<String, Group>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
@@ -156,7 +157,7 @@ impl Tables {
         };
         let runs: Vec<Newsworthy> = writes.news.into_iter().filter_map(news).collect();
         let admins: Vec<User> = self.users.values().filter(|user| user.admin).cloned().collect();
-        let groups = Vec::new();
+        let groups = groups_of(&runs).iter().filter_map(|name| self.groups.get(name).cloned()).collect::<Vec<_>>();
         let users = people_of(&runs, &groups).iter().filter_map(|id| self.users.get(id).cloned()).collect();
         let alerts = alerts_about(&runs, &[], &People { admins, groups, users }, writes.now);
         let there = alerts.looked_for().into_iter().filter(|id| self.reminders.contains_key(id));

@@ -207,6 +207,7 @@ impl Load {
             created_via: "sim".into(),
             original_text: None,
             metadata: Metadata::default(),
+            tags: Vec::new(),
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,

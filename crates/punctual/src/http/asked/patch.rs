@@ -7,7 +7,7 @@ use punctual_core::reminder::{Metadata, Reminder};
 use punctual_core::steps::Steps;
 use serde_json::Value;
 
-use super::reminder::{Ack, misfire, schedule};
+use super::reminder::{Ack, misfire, schedule, tags};
 use super::{addresses, zone};
 use crate::wire::ReminderInput;
 use crate::wire::read::{self, WHOLE};
@@ -57,5 +57,6 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, st
         misfire: input.misfire.map(misfire).transpose()?,
         on_unknown: input.on_unknown.map(|word| word.known("on_unknown")).transpose()?,
         metadata: input.metadata.map(|map| Metadata::new(&map)),
+        tags: input.tags.map(tags).transpose()?,
     })
 }

@@ -10,6 +10,7 @@ use punctual_core::reminder::{AckPolicy, Metadata, Misfire, Reminder, ReminderSt
 use punctual_core::schedule::Schedule;
 use punctual_core::span;
 use punctual_core::steps::Steps;
+use punctual_core::tag;
 use punctual_core::zone::Zone;
 use serde_json::Value;
 
@@ -116,6 +117,7 @@ impl Asked {
             created_via: input.created_via.unwrap_or_else(|| "api".into()),
             original_text: input.original_text,
             metadata: input.metadata.map(|map| Metadata::new(&map)).unwrap_or_default(),
+            tags: tags(input.tags.unwrap_or_default())?,
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,
@@ -143,6 +145,13 @@ pub(in crate::http) fn is_heavy(schedule: &Value) -> bool {
     let fields = || schedule.as_object().into_iter().flatten();
     matches!(kind, "smart" | "rrule")
         || fields().any(|(name, value)| name == "except" && !value.is_null() || !is_light(value))
+}
+
+/// Tags as they are kept.
+pub(super) fn tags(given: Vec<String>) -> Result<Vec<String>, Invalid> {
+    // Before doubles are gone and places have changed: the wrong one is named by its own place.
+    tag::check("tags", &given)?;
+    Ok(tag::kept(given))
 }
 
 /// How an answer is asked for, as far as it is said.

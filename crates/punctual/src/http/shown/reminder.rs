@@ -37,6 +37,7 @@ pub(in crate::http) fn reminder(view: &ReminderView, lang: Lang, warnings: Vec<I
         original_text: reminder.original_text.as_deref().map(Cow::Borrowed),
         // Stored text that is no JSON must not make the whole reminder unreadable.
         metadata: Cow::Borrowed(serde_json::from_str(reminder.metadata.as_str()).unwrap_or(RawValue::NULL)),
+        tags: Cow::Borrowed(&reminder.tags),
         status: reminder.status.into(),
         next_run_at: view.next_run_at,
         snoozed_until: view.snoozed_until,

@@ -147,6 +147,23 @@ fn numbers(cases: &mut Vec<Case>) {
 }
 
 fn structures(cases: &mut Vec<Case>) {
+    for tags in [
+        json!(["chores"]),
+        json!([" Home ", "chores", "HOME", "two words"]),
+        json!([]),
+        json!([""]),
+        json!(["a", " \t"]),
+        json!(["a,b"]),
+        json!(["a\nb"]),
+        json!(["a\u{85}b"]),
+        json!(["x".repeat(64), "ä".repeat(32)]),
+        json!(["x".repeat(65)]),
+        json!((0..16).map(|n| n.to_string()).collect::<Vec<_>>()),
+        json!((0..17).map(|n| n.to_string()).collect::<Vec<_>>()),
+    ] {
+        let words = tags.as_array().unwrap().iter().map(|tag| text(tag.as_str().unwrap())).collect::<Vec<_>>().join(", ");
+        cases.push(Case::new(json!({ "tags": tags }), &[("tags", format!("array[{words}]::text[]"))]));
+    }
     let mut add = |field: &str, value: Value| {
         cases.push(Case::new(json!({ field: value }), &[(field, text(&value.to_string()))]));
     };

@@ -17,7 +17,7 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use self::column::Columns;
-use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
+use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, GROUP, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
@@ -31,8 +31,8 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 9] =
-    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &DEAD_ADDRESS, &KEY, &ANSWERED];
+const TABLES: [&Table; 10] =
+    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &GROUP, &DEAD_ADDRESS, &KEY, &ANSWERED];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -60,11 +60,12 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 4] = [
+const PLAINS: [Plain; 5] = [
     Plain { table: USER.name, next: 1 },
-    Plain { table: DEAD_ADDRESS.name, next: 2 },
-    Plain { table: KEY.name, next: 3 },
-    Plain { table: ANSWERED.name, next: 4 },
+    Plain { table: GROUP.name, next: 2 },
+    Plain { table: DEAD_ADDRESS.name, next: 3 },
+    Plain { table: KEY.name, next: 4 },
+    Plain { table: ANSWERED.name, next: 5 },
 ];
 
 /// How many rows a table has.

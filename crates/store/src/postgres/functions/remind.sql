@@ -11,7 +11,8 @@ create or replace function punctual.remind(
   original_text text default null, created_via text default null,
   every interval default null, anchor text default null, daily time default null, weekly text[] default null,
   at_time time default null, starts_at timestamptz default null, ends_at timestamptz default null, count integer default null,
-  "only" boolean default null, cron text default null, rrule text default null, phrase text default null
+  "only" boolean default null, cron text default null, rrule text default null, phrase text default null,
+  tags text[] default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -70,6 +71,7 @@ begin
       'expr', cron, 'ical', rrule, 'text', phrase,
       'starts_at', punctual.instant_text(starts_at), 'ends_at', punctual.instant_text(ends_at), 'count', count));
   end if;
+  r.tags := punctual.check_tags('tags', tags);
   r.only_to := coalesce("only", false);
   perform punctual.check_reach('to', array[user_id], r.route, r.only_to);
   r.id := punctual.new_id(now);

@@ -1,5 +1,35 @@
--- Version 3: people who are asked when another does not answer.
+-- Schema version 3: people who belong together, and what they are left in peace of.
 
+alter table punctual.reminder add column tags text;  -- JSON list; null: none
+alter table punctual.event add column tags text;     -- as in punctual.reminder
+
+-- Reminders by their tags, for lists and silences. The triggers keep it in step with `reminder.tags`, whoever writes that.
+create table punctual.reminder_tag (
+  tag         text collate "C" not null,
+  reminder_id uuid not null,
+  user_id     text collate "C" not null,   -- the reminder's
+  primary key (tag, reminder_id)
+);
+create index reminder_tag_user on punctual.reminder_tag (user_id, tag, reminder_id);
+
+create function punctual.reminder_tagged() returns trigger language plpgsql as 'begin return null; end';
+create trigger reminder_tagged after insert on punctual.reminder for each row
+  when (new.tags is not null) execute function punctual.reminder_tagged();
+create trigger reminder_retagged after update of tags on punctual.reminder for each row
+  when (new.tags is distinct from old.tags) execute function punctual.reminder_tagged();
+create trigger reminder_untagged after delete on punctual.reminder for each row
+  when (old.tags is not null) execute function punctual.reminder_tagged();
+
+-- People who belong together. Not `group`, which is a word of SQL.
+create table punctual.user_group (
+  name       text collate "C" primary key,
+  mode       text not null,                -- `in_order` or `all`
+  users      text not null,                -- JSON list, in order
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+
+-- Who is asked when another does not answer.
 alter table punctual.occurrence
   add column own_at timestamptz,           -- the state's own moment, where `wake_at` comes before it
   add column escalation text,              -- `planned`: further people are asked at `escalate_at`; `asked`: they were,

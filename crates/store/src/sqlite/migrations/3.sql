@@ -1,5 +1,38 @@
--- Version 3: people who are asked when another does not answer.
+-- Schema version 3: people who belong together, and what they are left in peace of.
 
+ALTER TABLE reminder ADD COLUMN tags TEXT;  -- JSON list; NULL: none
+
+-- Reminders by their tags, for lists and silences. The triggers keep it in step with `reminder.tags`.
+CREATE TABLE reminder_tag (
+  tag         TEXT NOT NULL,
+  reminder_id BLOB NOT NULL,
+  user_id     TEXT NOT NULL,              -- the reminder's
+  PRIMARY KEY (tag, reminder_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reminder_tag_user ON reminder_tag (user_id, tag, reminder_id);
+
+CREATE TRIGGER reminder_tagged AFTER INSERT ON reminder WHEN new.tags IS NOT NULL BEGIN
+  INSERT INTO reminder_tag (tag, reminder_id, user_id) SELECT value, new.id, new.user_id FROM json_each(new.tags);
+END;
+CREATE TRIGGER reminder_retagged AFTER UPDATE OF tags ON reminder WHEN new.tags IS NOT old.tags BEGIN
+  DELETE FROM reminder_tag WHERE reminder_id = old.id AND tag IN (SELECT value FROM json_each(coalesce(old.tags, '[]')));
+  INSERT INTO reminder_tag (tag, reminder_id, user_id)
+    SELECT value, new.id, new.user_id FROM json_each(coalesce(new.tags, '[]'));
+END;
+CREATE TRIGGER reminder_untagged AFTER DELETE ON reminder WHEN old.tags IS NOT NULL BEGIN
+  DELETE FROM reminder_tag WHERE reminder_id = old.id AND tag IN (SELECT value FROM json_each(old.tags));
+END;
+
+-- People who belong together. Not `group`, which is a word of SQL.
+CREATE TABLE user_group (
+  name       TEXT PRIMARY KEY,
+  mode       TEXT NOT NULL,               -- `in_order` or `all`
+  users      TEXT NOT NULL,               -- JSON list, in order
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Who is asked when another does not answer.
 ALTER TABLE occurrence ADD COLUMN own_at INTEGER;        -- the state's own moment, where `wake_at` comes before it
 ALTER TABLE occurrence ADD COLUMN escalation TEXT;       -- `planned`: further people are asked at `escalate_at`; `asked`: they were
 ALTER TABLE occurrence ADD COLUMN escalate_at INTEGER;   -- and the run is not called unanswered before `escalate_at`

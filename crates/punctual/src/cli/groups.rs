@@ -1,0 +1,105 @@
+//! People who belong together.
+
+use reqwest::StatusCode;
+use serde_json::json;
+
+use super::style::Style;
+use super::table::{Cell, Table};
+use super::{Context, print, print_json};
+use crate::wire::{Group, GroupInput, PageQuery, Word};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  punctual groups set on-call bob eve\n  punctual groups set family --mode all ann zoe")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List groups
+    List,
+    /// Show one group
+    Show {
+        /// Which
+        group: String,
+    },
+    /// Make or change a group; what is not given stays as it is
+    Set {
+        /// Its name, such as on-call
+        group: String,
+        /// The users, in the order in which they are asked
+        users: Vec<String>,
+        /// Whether they are asked one after the other or all at once: in_order or all
+        #[arg(long, value_name = "MODE")]
+        mode: Option<String>,
+    },
+    /// Remove a group; its users stay
+    Delete {
+        /// Which
+        group: String,
+    },
+}
+
+pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
+    match args.command.as_ref().unwrap_or(&Command::List) {
+        Command::List => list(context).await,
+        Command::Show { group } => shown(context.client.group(group).await?, context),
+        Command::Set { group, users, mode } => {
+            let before = known(group, context).await?;
+            let input = GroupInput {
+                users: (!users.is_empty()).then(|| users.clone()).or(before.users),
+                mode: mode.as_deref().map(Word::new).or(before.mode),
+            };
+            shown(context.client.put_group(group, &input).await?, context)
+        }
+        Command::Delete { group } => {
+            context.client.delete_group(group).await?;
+            match context.json {
+                true => print_json(&json!({ "deleted": group })),
+                false => print(&format!("removed the group {group}; its users stay\n")),
+            }
+        }
+    }
+}
+
+/// A group as the API takes it; empty for one that there is not.
+async fn known(group: &str, context: &Context) -> anyhow::Result<GroupInput> {
+    match context.client.group(group).await {
+        Ok(group) => Ok(GroupInput { users: Some(group.users), mode: Some(group.mode) }),
+        Err(failure) if failure.refused().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND) => {
+            Ok(GroupInput::default())
+        }
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+async fn list(context: &Context) -> anyhow::Result<()> {
+    let page = context.client.groups(&PageQuery { limit: Some(500), cursor: None }).await?;
+    if context.json {
+        return print_json(&page);
+    }
+    match page.groups.is_empty() {
+        true => print("No groups yet. Make one:  punctual groups set on-call bob eve\n"),
+        false => print(&table(&page.groups).render(context.paint)),
+    }
+}
+
+fn shown(group: Group, context: &Context) -> anyhow::Result<()> {
+    match context.json {
+        true => print_json(&group),
+        false => print(&table(&[group]).render(context.paint)),
+    }
+}
+
+fn table(groups: &[Group]) -> Table {
+    let mut table = Table::new(&["GROUP", "MODE", "USERS"]);
+    for group in groups {
+        table.push(vec![
+            Cell::new(&group.name, Style::Cyan),
+            Cell::plain(group.mode.as_str()),
+            Cell::plain(&group.users.join(", ")),
+        ]);
+    }
+    table
+}

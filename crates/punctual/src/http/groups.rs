@@ -1,0 +1,117 @@
+//! People who belong together. They concern everybody, so a key that is bound to one user sees none.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use punctual_core::group;
+use punctual_core::invalid::Invalid;
+
+use super::App;
+use super::auth::{Caller, Writer};
+use super::input::{InPath, Input, Params};
+use super::pages;
+use super::problem::Problem;
+use super::shown;
+use crate::wire::{Group, GroupInput, Groups, PageQuery};
+
+/// Lists groups, by name.
+#[utoipa::path(
+    get, path = "/v1/groups", operation_id = "list_groups", tag = "groups", params(PageQuery),
+    responses((status = 200, description = "A page", body = Groups)),
+)]
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let params = params.only(&["limit", "cursor"])?;
+    let limit = params.limit()?;
+    let (groups, next_cursor) = match caller.bound_to() {
+        Some(_) => (Vec::new(), None),
+        None => {
+            let after = params.get("cursor").map(str::to_owned);
+            let read = |after, limit| app.engine.store().groups(after, limit);
+            let bytes_of = |group: &group::Group| group.users.iter().map(String::len).sum();
+            pages::read_page(limit, after, read, bytes_of, |group| group.name.clone()).await?
+        }
+    };
+    let groups = groups.into_iter().map(Group::from).collect();
+    Ok(shown::answer(StatusCode::OK, &Groups { groups, next_cursor }))
+}
+
+/// Shows one group.
+#[utoipa::path(
+    get, path = "/v1/groups/{name}", operation_id = "show_group", tag = "groups", params(("name" = String, Path, description = "The group")),
+    responses((status = 200, description = "The group", body = Group)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(name): InPath<String>,
+) -> Result<Response, Problem> {
+    must_see(&caller)?;
+    match found(&app, name).await? {
+        Some(group) => Ok(shown::answer(StatusCode::OK, &Group::from(group))),
+        None => Err(no_such_group()),
+    }
+}
+
+/// Writes or replaces a group.
+#[utoipa::path(
+    put, path = "/v1/groups/{name}", operation_id = "put_group", tag = "groups", params(("name" = String, Path, description = "The group")),
+    request_body = GroupInput,
+    responses((status = 200, description = "The group was replaced", body = Group), (status = 201, description = "The group is new", body = Group)),
+)]
+pub(super) async fn put(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(name): InPath<String>,
+    body: Input,
+) -> Result<Response, Problem> {
+    must_see(&caller)?;
+    let input = body.read::<GroupInput>(GroupInput::MADE_HERE)?;
+    let now = app.now();
+    let missing = || Invalid::new("users", "is missing; name the users, such as [\"bob\",\"eve\"]");
+    let mut group = group::Group {
+        name,
+        mode: input.mode.map(|word| word.known("mode")).transpose()?.unwrap_or_default(),
+        users: input.users.ok_or_else(missing)?,
+        created_at: now,
+        updated_at: now,
+    };
+    group.validate()?;
+    let before = found(&app, group.name.clone()).await?;
+    if let Some(before) = &before {
+        group.created_at = before.created_at;
+    }
+    app.engine.store().put_group(group.clone()).await?;
+    let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(shown::answer(status, &Group::from(group)))
+}
+
+/// Removes a group; its users stay.
+#[utoipa::path(
+    delete, path = "/v1/groups/{name}", operation_id = "delete_group", tag = "groups", params(("name" = String, Path, description = "The group")),
+    responses((status = 204, description = "The group is gone")),
+)]
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(name): InPath<String>,
+) -> Result<Response, Problem> {
+    must_see(&caller)?;
+    match app.engine.store().delete_group(&name).await? {
+        true => Ok(StatusCode::NO_CONTENT.into_response()),
+        false => Err(no_such_group()),
+    }
+}
+
+async fn found(app: &App, name: String) -> Result<Option<group::Group>, Problem> {
+    Ok(app.engine.store().groups_of(vec![name]).await?.pop())
+}
+
+fn must_see(caller: &Caller) -> Result<(), Problem> {
+    if caller.bound_to().is_none() { Ok(()) } else { Err(no_such_group()) }
+}
+
+fn no_such_group() -> Problem {
+    Problem::not_found("no such group")
+}
