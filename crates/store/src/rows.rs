@@ -14,7 +14,7 @@ use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, R
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
 use punctual_core::step::{self, Step};
-use punctual_core::store::{ReminderView, Response, Said, StoreError};
+use punctual_core::store::{Escalated, ReminderView, Response, Said, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
 use punctual_core::zone::Zone;
 
@@ -322,6 +322,22 @@ pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, St
         key: from.maybe_owned()?,
         attempt_key: from.maybe_owned()?,
     })
+}
+
+/// The runs, of `r.escalates_run`, whose person was asked in vain, with the columns that [`escalated`] reads: of tables called `r` and `o`.
+pub(crate) fn escalated_columns(schema: &str) -> String {
+    format!(
+        "r.escalates_run, r.user_id, r.id, o.due_at, o.state, (select min(a.ended_at) from {schema}attempt a \
+         where a.reminder_id = r.id and a.run = 1 and a.status in ('sent', 'delivered')) from {schema}reminder r \
+         join {schema}occurrence o on o.reminder_id = r.id and o.run = 1"
+    )
+}
+
+/// Reads [`escalated_columns`].
+pub(crate) fn escalated<F: Fields>(from: &mut Reader<'_, F>) -> Result<(u32, Escalated), StoreError> {
+    let run = from.count()?;
+    let (user, reminder, due_at) = (from.owned()?, from.id()?, from.at()?);
+    Ok((run, Escalated { user, reminder, due_at, state: from.word()?, reached_at: from.maybe_at()? }))
 }
 
 /// The columns that [`response`] reads, of a table called `s`.

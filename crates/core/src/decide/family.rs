@@ -108,6 +108,9 @@ pub(super) fn spread(family: Vec<Kin>, named: &Reminder, run: Option<OccurrenceI
         _ => return writes,
     };
     let who = by.user.clone().unwrap_or_else(|| named.user.clone());
+    // Those who were asked read what it was about, and not how they were asked.
+    let root = family.iter().find(|kin| kin.reminder.escalates.is_none());
+    let quoted = root.filter(|_| named.escalates.is_some()).map_or(&named.message, |root| &root.reminder.message).clone();
     // The words were the answerer's.
     let by = &By { user: Some(who), said: Said::default(), repeat: None, ..by.clone() };
     for kin in family {
@@ -118,7 +121,7 @@ pub(super) fn spread(family: Vec<Kin>, named: &Reminder, run: Option<OccurrenceI
             }
         };
         if is_meant {
-            writes.add(kin.follow(about, &did, change, by));
+            writes.add(kin.follow(about, &did, &quoted, change, by));
         }
     }
     writes
@@ -139,7 +142,7 @@ impl Kin {
     }
 
     /// Lets this reminder follow what another of its family did.
-    fn follow(self, about: Option<OccurrenceId>, did: &Did, change: &Change, by: &By) -> Writes {
+    fn follow(self, about: Option<OccurrenceId>, did: &Did, quoted: &str, change: &Change, by: &By) -> Writes {
         let Self { reminder, progress, open, last_ended, person } = self;
         let is_root = about.is_some_and(|run| run.reminder == reminder.id);
         let mut work = Work::new(reminder, progress, open, last_ended, by.now);
@@ -169,13 +172,14 @@ impl Kin {
             Did::Cancelled => Some(Answered::Cancelled),
             Did::Paused => None,
         };
-        let notice = said.filter(|_| is_told).and_then(|said| notice(&work.reminder, &person, first.id, said, by));
+        let asked = Reminder { message: quoted.to_owned(), ..work.reminder.clone() };
+        let notice = said.filter(|_| is_told).and_then(|said| notice(&asked, &person, first.id, said, by));
         writes.create(notice.into_iter().collect(), &"engine".into());
         writes
     }
 }
 
-/// The reminder that tells the person of `reminder`, who was asked about `run`, what another has answered; none for the answerer.
+/// The reminder that tells the person of `reminder`, who was asked in `run`, what another has answered; none for the answerer.
 fn notice(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Answered, by: &By) -> Option<NewReminder> {
     let who = by.user.as_ref().filter(|who| **who != reminder.user)?;
     let key = format!("{run} {}", by.now.as_microsecond());

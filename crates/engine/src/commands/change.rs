@@ -39,6 +39,11 @@ impl Engine {
                 self.check_reach(&reminder, &addresses).map_err(Refused::Invalid)?;
             }
         }
+        if let Change::Update(patch) = &change
+            && let Some(steps) = &patch.escalate
+        {
+            self.check_plan(steps).await?.map_err(Refused::Invalid)?;
+        }
         let parts = self.parts.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
         self.finish(async move { parts.changer.change(id, change, by).await }).await

@@ -21,6 +21,9 @@ mod reminder;
 /// Runs of reminders, and what was done.
 mod occurrence;
 
+/// Who is asked next when a person does not answer.
+mod step;
+
 /// What a text says about time.
 mod understood;
 
@@ -62,6 +65,7 @@ pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
+pub(crate) use step::{Escalated, Escalation, Step};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
 pub(crate) use word::Word;

@@ -1,7 +1,7 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::Occurrence;
+use punctual_core::occurrence::{Escalation, Occurrence};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
@@ -152,7 +152,16 @@ fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
     let sql =
         format!("SELECT {} FROM response s WHERE s.reminder_id = ? AND s.run = ? ORDER BY s.number", rows::RESPONSE);
     let responses = collect(db, &sql, id, |found| rows::response(&mut Reader::new(found, 0)))?;
-    Ok(Trail::new(occurrence, attempts, responses))
+    let mut trail = Trail::new(occurrence, attempts, responses);
+    if let Some(Escalation::Asked { .. }) = trail.occurrence.escalation {
+        let sql = format!(
+            "SELECT {} WHERE r.escalates_id = ? AND r.escalates_run = ? ORDER BY o.due_at, r.user_id",
+            rows::escalated_columns("")
+        );
+        let others = collect(db, &sql, id, |found| rows::escalated(&mut Reader::new(found, 0)))?;
+        trail.escalated = others.into_iter().map(|(_, other)| other).collect();
+    }
+    Ok(trail)
 }
 
 pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {

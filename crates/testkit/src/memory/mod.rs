@@ -109,9 +109,9 @@ store! {
     fn reminders(query: ReminderQuery) -> Done<Vec<ReminderView>> { |t| t.views(&query) }
     fn occurrences(id: ReminderId, before: Option<u32>, limit: usize) -> Done<Vec<Trail>> { |t| {
         let older = t.runs_of(id).rev().filter(|run| before.is_none_or(|before| run.occurrence.id.run < before));
-        older.take(limit).map(Run::trail).collect()
+        older.take(limit).map(|run| t.trail(run)).collect()
     } }
-    fn occurrence(id: OccurrenceId) -> Done<Option<Trail>> { |t| t.runs.get(&id).map(Run::trail) }
+    fn occurrence(id: OccurrenceId) -> Done<Option<Trail>> { |t| t.runs.get(&id).map(|run| t.trail(run)) }
     fn audit(query: AuditQuery) -> Done<Vec<AuditEntry>> { |t| {
         let older = t.audit.iter().rev().filter(|entry| query.before.is_none_or(|before| entry.number < before));
         older.filter(|entry| query.reminder.is_none_or(|id| id == entry.reminder)).take(query.limit).cloned().collect()

@@ -19,6 +19,22 @@ impl Tables {
         Some(progress.tally.view(reminder, next_run_at, snoozed_until))
     }
 
+    /// A run with all that is kept beside it, and with those who were asked in its person's place.
+    pub(super) fn trail(&self, run: &Run) -> Trail {
+        let about = self.reminders.values().map(|(other, _)| other);
+        let about = about.filter(|other| other.escalates == Some(run.occurrence.id));
+        let escalated = |other: &Reminder| {
+            let run = self.runs_of(other.id).next()?;
+            let sent = run.attempts.values().filter(|attempt| attempt.status == AttemptStatus::Sent);
+            let reached_at = sent.filter_map(|attempt| attempt.ended_at).min();
+            let (due_at, state) = (run.occurrence.due_at, run.occurrence.state.kind());
+            Some(Escalated { user: other.user.clone(), reminder: other.id, due_at, state, reached_at })
+        };
+        let mut escalated: Vec<Escalated> = about.filter_map(escalated).collect();
+        escalated.sort_by_key(|other| (other.due_at, other.user.clone()));
+        Trail { escalated, ..run.trail() }
+    }
+
     pub(super) fn views(&self, query: &ReminderQuery) -> Vec<ReminderView> {
         let older = self.reminders.keys().rev().filter(|id| query.before.is_none_or(|before| **id < before));
         let views = older.filter_map(|id| self.view(*id)).filter(|view| is_wanted(view, query));
