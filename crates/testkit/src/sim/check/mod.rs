@@ -7,6 +7,7 @@ mod after_cancel;
 mod answered;
 mod disturbed;
 mod early;
+mod escalated;
 mod hold;
 mod late;
 mod left_behind;
@@ -37,6 +38,8 @@ pub const SENT_ONCE: &str = "sent once";
 pub const CANCELLED: &str = "cancelled means cancelled";
 /// No message is sent after an answer.
 pub const ANSWERED: &str = "answered means answered";
+/// Who does not answer is followed by the next.
+pub const ESCALATED: &str = "the next is asked";
 /// No lease and no attempt stays open.
 pub const NO_LIMBO: &str = "no limbo";
 /// Every ending can be explained.
@@ -106,12 +109,13 @@ pub struct Violation {
 pub type Checker = fn(&Evidence) -> Vec<String>;
 
 /// Every checker, with its name.
-pub const CHECKERS: [(&str, Checker); 12] = [
+pub const CHECKERS: [(&str, Checker); 13] = [
     (NEVER_EARLY, early::check),
     (NEVER_LOST, lost::check),
     (SENT_ONCE, once::check),
     (CANCELLED, after_cancel::check),
     (ANSWERED, answered::check),
+    (ESCALATED, escalated::check),
     (NO_LIMBO, left_behind::check),
     (HOLD, hold::check),
     (TRAIL, trail::check),
