@@ -14,6 +14,7 @@ mod channels;
 mod command_line;
 mod connections;
 mod embed;
+mod escalation;
 mod first_reminder;
 mod groups;
 mod headers;
