@@ -241,8 +241,8 @@ pub(super) struct Work {
     write: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
-    /// The person's answer, if it was one.
-    response: Option<Response>,
+    /// The person's answer, if it was one, to each run that it ended.
+    responses: Vec<Response>,
     /// The run that an answer is meant for; none other is touched.
     pub(super) only_run: Option<u32>,
     now: Timestamp,
@@ -265,7 +265,7 @@ impl Work {
             last_ended,
             write: Vec::new(),
             insert: Vec::new(),
-            response: None,
+            responses: Vec::new(),
             only_run: None,
             now,
         }
@@ -426,7 +426,7 @@ impl Work {
 
     /// Whether a person's answer was taken.
     pub(super) fn has_response(&self) -> bool {
-        self.response.is_some()
+        !self.responses.is_empty()
     }
 
     pub(super) fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
@@ -624,7 +624,7 @@ impl Work {
                 None => {}
             }
         }
-        writes.responses.extend(self.response.take());
+        writes.responses.append(&mut self.responses);
         self.course.complete();
         self.reminder.status = self.course.status;
         self.reminder.updated_at = self.now;
@@ -643,7 +643,7 @@ impl Work {
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
         let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
-        self.response = Some(Response {
+        self.responses.push(Response {
             occurrence: occurrence.id,
             kind,
             at: self.now,
