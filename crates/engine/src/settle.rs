@@ -11,7 +11,7 @@ use punctual_core::clock::BoxFuture;
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::State;
 use punctual_core::store::{Settlement, StoreError};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::alarm::Alarms;
 use crate::flight::{Flight, Flights};
@@ -33,21 +33,36 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 pub(crate) struct Settlements {
     sender: mpsc::UnboundedSender<Settlement>,
     n_handed: AtomicU64,
+    n_taken: AtomicU64,
     n_written: watch::Sender<u64>,
+    /// Ends the settler's wait for more to write.
+    enough: Notify,
     node: Node,
 }
 
 impl Settlements {
     pub(crate) fn new(node: Node) -> (Self, mpsc::UnboundedReceiver<Settlement>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { sender, n_handed: AtomicU64::new(0), n_written: watch::Sender::new(0), node }, receiver)
+        let (n_handed, n_taken, n_written) = (AtomicU64::new(0), AtomicU64::new(0), watch::Sender::new(0));
+        (Self { sender, n_handed, n_taken, n_written, enough: Notify::new(), node }, receiver)
     }
 
     /// Hands over the end of a lease.
     pub(crate) fn hand(&self, settlement: Settlement) {
-        self.n_handed.fetch_add(1, Ordering::AcqRel);
+        let is_pressing = self.is_pressing(&settlement);
+        let n_handed = self.n_handed.fetch_add(1, Ordering::AcqRel) + 1;
         // The settler outlives every sender; if it is gone, so is the process, and the lease will tell.
         let _ = self.sender.send(settlement);
+        // Waking the settler for each result of a burst costs more than writing the result.
+        let n_waiting = n_handed.saturating_sub(self.n_taken.load(Ordering::Acquire));
+        if is_pressing || n_waiting >= BATCH_GOOD as u64 {
+            self.enough.notify_one();
+        }
+    }
+
+    /// Whether its run is to go another way at once: then it waits for no others.
+    fn is_pressing(&self, settlement: &Settlement) -> bool {
+        settlement.wake_at().is_some_and(|at| at < plus(self.node.now(), signed(BATCH_EVERY)))
     }
 
     /// Hands over what became of a flight that has begun, and counts it.
@@ -107,6 +122,7 @@ impl Settler {
             self.fill(&mut batch, &mut next).await;
             next = self.node.clock.pause(BATCH_EVERY);
             let n_batch = batch.len() as u64;
+            self.settlements.n_taken.fetch_add(n_batch, Ordering::AcqRel);
             self.write(std::mem::take(&mut batch)).await;
             self.settlements.n_written.send_modify(|n_written| *n_written += n_batch);
         }
@@ -115,19 +131,23 @@ impl Settler {
     /// Waits for more to write, until `next`; not when a run is to go another way at once.
     async fn fill(&mut self, batch: &mut Vec<Settlement>, next: &mut BoxFuture<()>) {
         let mut n_seen = 0;
-        while batch.len() < BATCH_GOOD {
-            let soon = plus(self.node.now(), signed(BATCH_EVERY));
-            let is_pressing = |settlement: &Settlement| settlement.wake_at().is_some_and(|at| at < soon);
-            if batch[n_seen..].iter().any(is_pressing) {
+        let mut is_over = false;
+        loop {
+            while batch.len() < BATCH_MAX
+                && let Ok(settlement) = self.receiver.try_recv()
+            {
+                batch.push(settlement);
+            }
+            let is_pressing = |settlement: &Settlement| self.settlements.is_pressing(settlement);
+            if is_over || batch.len() >= BATCH_GOOD || batch[n_seen..].iter().any(is_pressing) {
                 return;
             }
             n_seen = batch.len();
-            let room = BATCH_MAX - n_seen;
-            tokio::select! { biased;
-                () = &mut *next => return,
-                () = self.node.stopped() => return,
-                n = self.receiver.recv_many(batch, room) => if n == 0 { return },
-            }
+            is_over = tokio::select! { biased;
+                () = &mut *next => true,
+                () = self.node.stopped() => true,
+                () = self.settlements.enough.notified() => false,
+            };
         }
     }
 

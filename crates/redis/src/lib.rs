@@ -66,6 +66,7 @@ use std::time::Duration;
 pub use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::clock::{Clock, Random};
+use punctual_core::id::hex;
 use punctual_engine::{SystemClock, SystemRandom};
 use redis::aio::MultiplexedConnection;
 use tokio::sync::{Notify, watch};
@@ -140,7 +141,7 @@ impl Builder {
             client: self.client,
             clock: self.clock,
             random: self.random,
-            name: name.map(|byte| format!("{byte:02x}")).concat(),
+            name: hex(&name),
             handlers,
             health,
             queue: Queue::default(),
@@ -288,7 +289,7 @@ impl Shared {
     }
 
     fn token(&self) -> String {
-        self.random.ten().map(|byte| format!("{byte:02x}")).concat()
+        hex(&self.random.ten())
     }
 }
 

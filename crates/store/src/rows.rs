@@ -1,17 +1,19 @@
 //! Rows as values, once for every store.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
 use punctual_core::decide::person::Difference;
+use punctual_core::decide::settle::Counted;
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
-use punctual_core::rules::course::{Progress, Series, Tally};
+use punctual_core::rules::course::{Course, NOT_COUNTED, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
 use punctual_core::step::{self, Step};
 use punctual_core::store::{Escalated, ReminderView, Response, Said, StoreError};
@@ -181,10 +183,6 @@ pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedul
 pub(crate) const N_REMINDER: usize = 27;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
-/// Which of them is the priority.
-pub(crate) const PRIORITY: usize = 6;
-/// Which of them is the status.
-pub(crate) const STATUS: usize = 20;
 
 /// Reads [`REMINDER`].
 pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, StoreError> {
@@ -249,6 +247,29 @@ pub(crate) fn progress<F: Fields>(from: &mut Reader<'_, F>) -> Result<Progress, 
         consecutive_errors: from.count()?,
     };
     Ok(Progress { series, tally })
+}
+
+/// The columns that [`counted`] reads, of a table called `r`; `n_open` counts its open runs.
+///
+/// They are counted if no run is to come, and the whole reminder is loaded if one is: only then is it needed, and a series that
+/// goes on may have a long history to count through.
+pub(crate) fn counted_columns(n_open: &str) -> String {
+    let carried = REMINDER.split(", ").map(|column| format!("case when r.carried_by is not null then {column} end"));
+    let carried: Vec<String> = carried.collect();
+    let carried = carried.join(", ");
+    format!(
+        "r.id, r.status, r.priority, r.user_id, {PROGRESS}, case when r.carried_by is null then {n_open} end, {carried}"
+    )
+}
+
+/// Reads [`counted_columns`].
+pub(crate) fn counted<F: Fields>(from: &mut Reader<'_, F>) -> Result<(ReminderId, Counted), StoreError> {
+    let (id, status, priority, user) = (from.id()?, from.word()?, from.priority()?, from.owned()?);
+    let progress = progress(from)?;
+    let n_open = from.maybe_count()?.unwrap_or(NOT_COUNTED);
+    let is_carried = progress.series.carried_by.is_some();
+    let carried = is_carried.then(|| reminder(from)).transpose()?.map(Arc::new);
+    Ok((id, Counted { course: Course { status, progress, n_open }, priority, user, carried }))
 }
 
 /// Reads [`REMINDER`], [`PROGRESS`], when it is due next, and until when it is snoozed.

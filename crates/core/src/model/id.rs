@@ -106,16 +106,27 @@ impl OccurrenceId {
 
 /// Eight hex digits that tell the addresses of one occurrence apart.
 fn short_hash(address: &Address) -> String {
-    fingerprint(address)[..8].to_owned()
+    hex(&digest(address)[..4])
 }
 
 /// Names an address where it must not be shown: 64 hex digits.
 pub fn fingerprint(address: &Address) -> String {
+    hex(&digest(address))
+}
+
+fn digest(address: &Address) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(address.channel.as_bytes());
     hash.update([0]);
     hash.update(address.address.as_bytes());
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize().into()
+}
+
+/// Two hex digits for each byte. Every message has two of these in its keys, so the formatter is too slow for it.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digit = |bits: u8| DIGITS[usize::from(bits & 15)];
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
 }
 
 impl fmt::Display for OccurrenceId {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{Clock, Random};
+use punctual_core::id::hex;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Beat, Pulse, Shared, StoreError};
 
@@ -21,8 +22,10 @@ use crate::timer::Timer;
 
 /// How often this node says that it lives.
 const EVERY: Duration = Duration::from_secs(1);
-/// A difference that an answer within less than this explains is too small to matter.
-const QUICK: SignedDuration = SignedDuration::from_millis(1);
+/// A difference of the clocks that is known to be less than this is too small to matter.
+const NARROW: SignedDuration = SignedDuration::from_millis(1);
+/// How often the store is asked at first, until it is known how much the clocks differ.
+const FIRST_BEATS_MAX: usize = 5;
 /// Every so many beats, one is to be heard back; all of them while none has been.
 const ECHO_EVERY: u64 = 4;
 /// A run that is later than this is anybody's.
@@ -42,10 +45,21 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// The first beat, before anything else is done: from then on the clock is the store's.
+    /// The first beats, before anything else is done: from then on the clock is the store's.
     pub(crate) async fn begin(&self) -> Result<(), StoreError> {
         // This node does not listen yet.
-        self.once(None).await
+        let Some(mut answer) = self.ask(None).await? else { return Ok(()) };
+        // The first answer is slow, because a connection is opened for it, and behind a slow answer the clock may be ahead by as much.
+        for _ in 1..FIRST_BEATS_MAX {
+            if answer.ahead.is_narrow() {
+                break;
+            }
+            let Some(next) = self.ask(None).await? else { break };
+            answer = Answer { ahead: answer.ahead.and(next.ahead), ..next };
+        }
+        let by = if answer.ahead.is_narrow() { answer.ahead.unexplained() } else { answer.ahead.least };
+        self.heed(answer, by);
+        Ok(())
     }
 
     pub(crate) async fn run(self: Arc<Self>) {
@@ -83,12 +97,21 @@ impl Heartbeat {
 
     /// A word that nobody has ever said, to be heard back.
     fn new_echo(&self) -> String {
-        let echo: String = self.random.ten().iter().map(|byte| format!("{byte:02x}")).collect();
+        let echo = hex(&self.random.ten());
         self.peers.expect_echo(echo.clone());
         echo
     }
 
     async fn once(&self, echo: Option<String>) -> Result<(), StoreError> {
+        if let Some(answer) = self.ask(echo).await? {
+            let by = answer.ahead.unexplained();
+            self.heed(answer, by);
+        }
+        Ok(())
+    }
+
+    /// Tells the store that this node lives. None where no other node can be.
+    async fn ask(&self, echo: Option<String>) -> Result<Option<Answer>, StoreError> {
         let Self { node, peers, timer, .. } = self;
         let before = node.now();
         let until = plus(before, TIMER_AHEAD);
@@ -98,22 +121,24 @@ impl Heartbeat {
             timer.extend(until);
         }
         let Settings { node: name, shared, .. } = &*node.settings;
-        let pulse = match node.store.beat(Beat { node: name.clone(), echo, shared: shared.to_string() }).await {
-            Ok(Some(pulse)) => pulse,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                if reads_on {
-                    timer.reset();
-                }
-                return Err(error);
+        let beat = Beat { node: name.clone(), echo, shared: shared.to_string() };
+        let pulse = node.store.beat(beat).await.inspect_err(|_| {
+            if reads_on {
+                timer.reset();
             }
-        };
-        // The first beat says that there can be others.
-        correct(&*node.clock, behind(before, node.now(), pulse.now, !peers.is_shared()));
+        })?;
+        Ok(pulse.map(|pulse| Answer { ahead: Ahead::seen(before, node.now(), pulse.now), pulse, until, reads_on }))
+    }
+
+    /// Sets the clock, and does what the answer asks for.
+    fn heed(&self, answer: Answer, by: SignedDuration) {
+        let Self { node, peers, timer, .. } = self;
+        let Answer { pulse, until, reads_on, .. } = answer;
+        correct(&*node.clock, by);
         let now = node.now();
         node.health.answered();
         let is_new = peers.heed(&pulse);
-        peers.compare(shared, &pulse.shared);
+        peers.compare(&node.settings.shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);
         node.metrics.shards.set(pulse.shards.count() as i64);
         let is_soon = pulse.first_at.is_some_and(|at| at <= until);
@@ -125,8 +150,17 @@ impl Heartbeat {
             peers.is_late.store(true, Ordering::Release);
             timer.nudge();
         }
-        Ok(())
     }
+}
+
+/// What the store answered to a beat.
+struct Answer {
+    pulse: Pulse,
+    ahead: Ahead,
+    /// How far ahead the timer is to know everything.
+    until: Timestamp,
+    /// The timer reads on: it knew too little.
+    reads_on: bool,
 }
 
 /// Sets this node's clock by the store's.
@@ -139,17 +173,36 @@ fn correct(clock: &dyn Clock, by: SignedDuration) {
     }
 }
 
-/// How much this node's clock is behind the store's, which showed `shown` between `before` and `after`.
-///
-/// The answer left the store somewhere between the question and its arrival. As long as that explains the difference, the
-/// clock is left alone, and two nodes on one machine never quarrel about fractions of a millisecond. Otherwise it is set to
-/// the instant that the store showed when the answer came: a little behind the store's and never ahead, because nothing may be early.
-///
-/// The first time, only a quick answer explains the difference: behind a slow one the clock may be ahead by as much as it took.
-fn behind(before: Timestamp, after: Timestamp, shown: Timestamp, is_first: bool) -> SignedDuration {
-    let is_slow = after.duration_since(before) >= QUICK;
-    let is_explained = before <= shown && shown <= after && !(is_first && is_slow);
-    if is_explained { SignedDuration::ZERO } else { shown.duration_since(after) }
+/// How much the store's clock is ahead of this node's. The answer left the store somewhere between the question and its arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ahead {
+    least: SignedDuration,
+    most: SignedDuration,
+}
+
+impl Ahead {
+    /// The store's clock showed `shown` between `before` and `after`.
+    fn seen(before: Timestamp, after: Timestamp, shown: Timestamp) -> Self {
+        Self { least: shown.duration_since(after), most: shown.duration_since(before) }
+    }
+
+    /// What both allow; the later one where they contradict each other, because a clock was set.
+    fn and(self, later: Self) -> Self {
+        let both = Self { least: self.least.max(later.least), most: self.most.min(later.most) };
+        if both.least <= both.most { both } else { later }
+    }
+
+    fn is_narrow(self) -> bool {
+        self.most - self.least < NARROW
+    }
+
+    /// By how much the clock must be set. As long as the time that the answer took explains the difference, the clock is left
+    /// alone, and two nodes on one machine never quarrel about fractions of a millisecond. Otherwise it is set to the instant that the
+    /// store showed when the answer came: a little behind the store's and never ahead, because nothing may be early.
+    fn unexplained(self) -> SignedDuration {
+        let is_explained = self.least <= SignedDuration::ZERO && SignedDuration::ZERO <= self.most;
+        if is_explained { SignedDuration::ZERO } else { self.least }
+    }
 }
 
 impl Peers {
@@ -191,19 +244,36 @@ impl Peers {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_clock_is_left_alone_only_if_it_cannot_be_ahead_by_much() {
+    fn seen(before: i64, after: i64, shown: i64) -> Ahead {
         let at = |micros| Timestamp::from_microsecond(micros).unwrap();
-        let check = |(before, after, shown), is_first, expect| {
-            let by = behind(at(before), at(after), at(shown), is_first);
-            assert_eq!(by.as_micros(), expect, "{before} to {after}, shown {shown}, first: {is_first}");
-        };
-        for is_first in [true, false] {
-            check((0, 900, 500), is_first, 0);
-            check((0, 900, 5_000), is_first, 4_100);
-            check((100_000, 100_900, 50_000), is_first, -50_900);
+        Ahead::seen(at(before), at(after), at(shown))
+    }
+
+    #[test]
+    fn a_clock_is_left_alone_if_the_time_of_the_answer_explains_the_difference() {
+        for (before, after, shown, expect) in
+            [(0, 900, 500, 0), (0, 900, 5_000, 4_100), (100_000, 100_900, 50_000, -50_900), (0, 40_000, 30_000, 0)]
+        {
+            let by = seen(before, after, shown).unexplained();
+            assert_eq!(by.as_micros(), expect, "{before} to {after}, shown {shown}");
         }
-        check((0, 40_000, 30_000), true, -10_000);
-        check((0, 40_000, 30_000), false, 0);
+    }
+
+    #[test]
+    fn several_answers_tell_more_than_the_quickest_of_them() {
+        let micros = SignedDuration::from_micros;
+        // The clock is right, and the first answer took long to come.
+        let slow = seen(0, 40_000, 5_000);
+        assert!(!slow.is_narrow());
+        let both = slow.and(seen(50_000, 50_900, 50_300));
+        assert_eq!((both.least, both.most), (micros(-600), micros(300)));
+        assert!(both.is_narrow());
+        assert_eq!(both.unexplained(), SignedDuration::ZERO);
+        // The clock is ahead by 10 ms.
+        let both = seen(10_000, 50_000, 30_000).and(seen(60_000, 60_900, 50_300));
+        assert_eq!(both.unexplained(), micros(-10_600));
+        // The clock was set between the two.
+        let later = seen(60_000, 60_900, 50_300);
+        assert_eq!(seen(0, 900, 500).and(later), later);
     }
 }

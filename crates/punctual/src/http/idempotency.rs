@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use punctual_core::id::hex;
 use punctual_core::store::{Answer, Answered, ReminderView, Repeat, StoreError};
 use sha2::{Digest, Sha256};
 
@@ -131,10 +132,6 @@ fn digest(parts: &Parts, body: &[u8]) -> [u8; 32] {
     digest.update([0]);
     digest.update(body);
     digest.finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn in_progress() -> Problem {

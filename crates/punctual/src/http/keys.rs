@@ -1,13 +1,13 @@
 //! Keys that may use the API.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use punctual_core::clock::Random;
+use punctual_core::id::hex;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::parse_instant;
 use punctual_core::user::ApiKey;
@@ -56,7 +56,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
     };
     let random = &**app.engine.random();
     let secret = new_key(random);
-    let id = format!("key_{}", hex::<8>(random));
+    let id = format!("key_{}", random_hex::<8>(random));
     let key = ApiKey { id, name, hash: auth::hash(&secret), user, write, expires_at, created_at: now };
     app.engine.store().put_key(key.clone()).await?;
     app.auth.forget();
@@ -102,17 +102,13 @@ pub(super) async fn delete(
 
 /// A new key: 256 random bits, with a prefix by which leaks can be searched for.
 pub(crate) fn new_key(random: &dyn Random) -> String {
-    format!("pk_{}", hex::<32>(random))
+    format!("pk_{}", random_hex::<32>(random))
 }
 
-fn hex<const N: usize>(random: &dyn Random) -> String {
+fn random_hex<const N: usize>(random: &dyn Random) -> String {
     let mut bytes = [0; N];
     random.fill(&mut bytes);
-    bytes.iter().fold(String::with_capacity(2 * N), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&bytes)
 }
 
 /// Whether the key may write. Every key may read.

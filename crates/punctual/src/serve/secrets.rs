@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use punctual_channels::webhook;
 use punctual_core::clock::{Clock, Random};
+use punctual_core::id::hex;
 use punctual_core::invalid::Invalid;
 use punctual_core::store::Shared;
 use punctual_store::postgres::PostgresStore;
@@ -189,7 +190,7 @@ fn random_text(random: &dyn Random) -> String {
 /// Tells two secrets apart without telling anything else about them.
 fn fingerprint(name: &str, secret: &Secret) -> String {
     let digest = Sha256::digest(format!("punctual {name} {}", secret.expose()));
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest[..8])
 }
 
 /// The secret in a file, if there is one.

@@ -3,16 +3,14 @@
 //! Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::rules::course::{Course, NOT_COUNTED};
 use punctual_core::shard::Shards;
-use punctual_core::store::{Settled, Settlement, StoreError};
+use punctual_core::store::{Settled, Settlement};
 use punctual_core::writes::Moved;
-use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
@@ -25,19 +23,9 @@ use super::row::uuid;
 use super::write;
 use crate::rows::{self, Reader};
 
-/// A reminder, how many of its runs are open if no run is to come, and all of it if one is: only then is it needed, and a series
-/// that goes on may have a long history to count through.
 static COUNTED: LazyLock<String> = LazyLock::new(|| {
-    let carried: Vec<String> = rows::REMINDER
-        .split(", ")
-        .map(|column| format!("case when r.carried_by is not null then {column} end"))
-        .collect();
-    format!(
-        "select r.id, r.status, r.priority, r.user_id, {}, case when r.carried_by is null then {N_OPEN} end, {} \
-         from unnest($1) as v (id) join punctual.reminder r on r.id = v.id",
-        rows::PROGRESS,
-        carried.join(", ")
-    )
+    let columns = rows::counted_columns(N_OPEN);
+    format!("select {columns} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id")
 });
 
 /// How many runs of the reminder `r` have not ended.
@@ -97,18 +85,8 @@ async fn lock(
         let lease = (from.occurrence_id()?, from.number()? as u64);
         Ok((lease, Leased { readdressed: from.flag()?, message_id: from.maybe_owned()? }))
     })?;
-    Ok((leased.into_iter().collect(), each(&rows, counted)?.into_iter().collect()))
-}
-
-/// Reads [`COUNTED`].
-fn counted(row: &Row) -> Result<(ReminderId, Counted), StoreError> {
-    let mut from = Reader::new(row, 0);
-    let (id, status, priority, user) = (from.id()?, from.word()?, from.priority()?, from.owned()?);
-    let progress = rows::progress(&mut from)?;
-    let n_open = from.maybe_count()?.unwrap_or(NOT_COUNTED);
-    let is_carried = progress.series.carried_by.is_some();
-    let carried = is_carried.then(|| rows::reminder(&mut from)).transpose()?.map(Arc::new);
-    Ok((id, Counted { course: Course { status, progress, n_open }, priority, user, carried }))
+    let counted = each(&rows, |row| rows::counted(&mut Reader::new(row, 0)))?;
+    Ok((leased.into_iter().collect(), counted.into_iter().collect()))
 }
 
 /// How many runs of these reminders have not ended.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use punctual_core::id::hex;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
@@ -117,7 +118,7 @@ fn text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         ValueRef::Blob(bytes) => Some(match <[u8; 16]>::try_from(bytes) {
             Ok(bytes) => uuid::Uuid::from_bytes(bytes).to_string(),
-            Err(_) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Err(_) => hex(bytes),
         }),
     }
 }

@@ -1,14 +1,13 @@
 //! Ending leases: load, let core decide, write.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::rules::course::{Course, NOT_COUNTED};
 use punctual_core::store::{Settled, Settlement, StoreError};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use super::read::collect;
 use super::row::get;
@@ -49,24 +48,25 @@ fn leased(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<(Occurr
     Ok(leased)
 }
 
+static COUNTED: LazyLock<String> = LazyLock::new(|| {
+    let columns = rows::counted_columns(N_OPEN);
+    format!("WITH v (id) AS (VALUES {{values}}) SELECT {columns} FROM v CROSS JOIN reminder r ON r.id = v.id")
+});
+
 /// How far these reminders have come, and those whose series goes on.
-fn counted(db: &Connection, reminders: HashSet<ReminderId>) -> Result<HashMap<ReminderId, Counted>, StoreError> {
+fn counted(db: &Connection, mut reminders: Vec<ReminderId>) -> Result<HashMap<ReminderId, Counted>, StoreError> {
+    // Neighbours stand on one page.
+    reminders.sort_unstable();
+    reminders.dedup();
     let mut counted = HashMap::with_capacity(reminders.len());
-    let reminders: Vec<ReminderId> = reminders.into_iter().collect();
-    let sql = format!(
-        "WITH v (id) AS (VALUES {{values}}) SELECT {}, {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END \
-         FROM v CROSS JOIN reminder r ON r.id = v.id",
-        rows::REMINDER,
-        rows::PROGRESS
-    );
     for_rows(
         db,
-        &sql,
+        &COUNTED,
         1,
         &reminders,
         |id, values| values.push(id.as_bytes()),
         |found| {
-            let (id, known) = read_counted(found)?;
+            let (id, known) = rows::counted(&mut Reader::new(found, 0))?;
             counted.insert(id, known);
             Ok(())
         },
@@ -82,19 +82,4 @@ pub(super) const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.remi
 pub(super) fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
     let sql = format!("SELECT {N_OPEN} FROM reminder r WHERE r.id = ?");
     Ok(collect(db, &sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
-}
-
-fn read_counted(row: &Row<'_>) -> Result<(ReminderId, Counted), StoreError> {
-    let progress = rows::progress(&mut Reader::new(row, rows::N_REMINDER))?;
-    // Only a series needs the reminder itself, and only then is it read.
-    let carried = match progress.series.carried_by {
-        Some(_) => Some(Arc::new(rows::reminder(&mut Reader::new(row, 0))?)),
-        None => None,
-    };
-    let mut from = Reader::new(row, 0);
-    let (id, user) = (from.id()?, from.owned()?);
-    let status = Reader::new(row, rows::STATUS).word()?;
-    let n_open = get::<Option<u32>>(row, rows::N_REMINDER + rows::N_PROGRESS)?.unwrap_or(NOT_COUNTED);
-    let priority = Reader::new(row, rows::PRIORITY).priority()?;
-    Ok((id, Counted { course: Course { status, progress, n_open }, priority, user, carried }))
 }
