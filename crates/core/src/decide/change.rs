@@ -620,7 +620,9 @@ impl Work {
             let before = self.before.iter().find(|before| before.id == occurrence.id);
             match before.filter(|before| *before != occurrence) {
                 Some(before) if before.wake_at() == occurrence.wake_at() => writes.occurrences.push(occurrence.clone()),
-                Some(_) => drop(writes.change(occurrence.clone(), shard)),
+                Some(_) => {
+                    writes.change(occurrence.clone(), shard);
+                }
                 None => {}
             }
         }

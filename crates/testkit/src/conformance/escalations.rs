@@ -8,7 +8,7 @@ use punctual_core::decide::family;
 use punctual_core::escalate;
 use punctual_core::group::{Group, Mode};
 use punctual_core::id::ReminderId;
-use punctual_core::occurrence::{Escalation, State, StateKind};
+use punctual_core::occurrence::{Escalation, Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
 use punctual_core::step::Step;
@@ -101,6 +101,10 @@ async fn family_of(desk: &Desk, root: ReminderId) -> Vec<StateKind> {
     states
 }
 
+async fn first_run(desk: &Desk, reminder: &Reminder) -> Occurrence {
+    desk.trail(run(reminder, 1)).await.occurrence
+}
+
 /// Sends what is due of `id` by `now`.
 async fn deliver(desk: &Desk, id: ReminderId, now: i64) {
     let claimed = desk.claim_only(now, vec![id], 1).await.to_send.remove(0);
@@ -119,8 +123,7 @@ async fn a_run_keeps_its_own_moment_beside_its_escalation(desk: Desk) {
         let settled = desk.write(vec![escalated(Desk::settlement(&claimed, said, 10), 30)], 10).await;
         assert_eq!(settled.wakes, [at(30)], "it is looked at when further people are to be asked");
     }
-    let state = |reminder| async { desk.trail(run(reminder, 1)).await.occurrence };
-    let (asked, retried) = (state(&silent).await, state(&broken).await);
+    let (asked, retried) = (first_run(&desk, &silent).await, first_run(&desk, &broken).await);
     assert!(matches!(asked.state, State::AwaitingAck { ask_again_at, .. } if ask_again_at == at(70)), "{asked:?}");
     let State::PendingRetry { retry_at, .. } = retried.state else { panic!("{retried:?}") };
     assert!(retry_at > at(10) + SignedDuration::from_secs(30), "{retry_at}");
@@ -134,7 +137,7 @@ async fn a_run_keeps_its_own_moment_beside_its_escalation(desk: Desk) {
     assert_eq!(desk.claim_only(30, vec![silent.id], 1).await.to_send.len(), 0);
     let again = desk.claim_only(70, vec![silent.id], 1).await.to_send.remove(0);
     desk.write(vec![escalated(Desk::settlement(&again, taken(), 70), 500)], 70).await;
-    let asked = state(&silent).await;
+    let asked = first_run(&desk, &silent).await;
     assert!(matches!(asked.state, State::AwaitingAck { ask_again_at, .. } if ask_again_at == at(130)), "{asked:?}");
     assert_eq!(asked.wake_at(), Some(at(130)));
 
