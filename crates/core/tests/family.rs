@@ -89,11 +89,14 @@ fn sending(reached: u32) -> Standing {
     (processing(1, at(115), &reminder(once()).to[0]), reached)
 }
 
+/// A row: its name, who does what, how the runs of alice, bob and eve stand, and what becomes of it.
+type Row<'a> = (&'a str, &'a str, Change, [Standing; 3], &'a [&'a str]);
+
 #[test]
 fn an_answer_by_anyone_is_an_answer_to_all() {
     let snooze = Change::Snooze { until: at(700) };
     let later = "put off until 08:11. \"water the plants\"";
-    let rows: [(&str, &str, Change, [Standing; 3], &[&str]); 12] = [
+    let rows: [Row<'_>; 12] = [
         (
             "alice: done",
             "alice",
@@ -244,7 +247,7 @@ fn a_family_is_loaded_only_where_there_may_be_one() {
     for change in [Change::Cancel, Change::Pause] {
         assert_eq!(family(&none, &change), Some(None), "of a run that has ended they may still be asked");
         assert_eq!(family(&member(others(2, "bob"), waits()), &change), None, "his own alone");
-        assert_eq!(family(&member(reminder(once()), to_come()), &change), Some(Some(vec![1])).filter(|_| false));
+        assert_eq!(family(&member(reminder(once()), to_come()), &change), None, "it asks for no answer");
     }
     for change in [Change::Fire, Change::Resume, Change::Skip] {
         assert_eq!(family(&plain, &change), None);

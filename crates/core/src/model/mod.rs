@@ -26,9 +26,6 @@ pub mod attempt;
 /// How an occurrence got where it is.
 pub mod trail;
 
-/// People who belong together.
-pub mod group;
-
 /// Who is asked next when a person does not answer.
 pub mod step;
 

@@ -38,9 +38,8 @@ fn was_asked(until: i64) -> Option<Escalation> {
 fn a_plan_begins_when_its_person_is_told() {
     let sent = |escalates: Option<&str>, given: Given, name: &str| {
         let lease = format!("lease 1 until {}", given.now + 15);
-        let (due, now) = (given.due[0].due_at, given.now);
-        let told = format!("send run 1 to web:a at {now}, {lease}, attempt 1");
-        let due = common::said::second(due);
+        let (due, now) = (common::said::second(given.due[0].due_at), given.now);
+        let told = format!("send run 1 to web:a at {due}, {lease}, attempt 1");
         let moved = if due == "0" { "" } else { " (made for 0)" };
         let run = format!("run 1 due {due}{moved}: processing, {lease}, to web:a since {now}; attempts 1");
         let run = run + &escalates.map(|at| format!("; escalates at {at}")).unwrap_or_default();
@@ -68,19 +67,19 @@ fn a_plan_begins_when_its_person_is_told() {
 #[test]
 fn what_a_moment_of_a_run_with_a_plan_means() {
     let silent = |asks, escalation| in_state(asked(at(60), at(120)), asks, escalation);
-    let stays = "run 1 due 0: asked at 60, again at 120; attempts 1; asks 1; reached 1";
+    const STAYS: &str = "run 1 due 0: asked at 60, again at 120; attempts 1; asks 1; reached 1";
     check_all([
         (
             "the step has come: others are asked, and the run is looked at when its own moment comes",
             silent(1, planned(100)).now(100),
             &["taken: 1"],
-            &[stays, "news of run 1: Escalated { at: 2027-01-15T08:01:40Z }", "look at 120"],
+            &[STAYS, "news of run 1: Escalated { at: 2027-01-15T08:01:40Z }", "look at 120"],
         ),
         (
             "the step was missed: it comes before asking again",
             silent(1, planned(100)).now(500),
             &["taken: 1"],
-            &[stays, "news of run 1: Escalated { at: 2027-01-15T08:01:40Z }", "look at 120"],
+            &[STAYS, "news of run 1: Escalated { at: 2027-01-15T08:01:40Z }", "look at 120"],
         ),
         (
             "a retry whose step comes first is not sent",
@@ -131,11 +130,14 @@ fn what_a_moment_of_a_run_with_a_plan_means() {
             ],
         ),
         (
-            "nobody can receive it: others are asked at once",
-            escalating().with(|given| given.reminder.to.clear()),
+            "its person's addresses cannot be read: others are asked at once",
+            escalating().with(|given| {
+                given.reminder.to.clear();
+                given.addresses = Err("no list".into());
+            }),
             &["ended: failed", "taken: 1"],
             &[
-                "run 1 due 0: failed at 0 (nobody can receive it: alice has no address, and there is no default channel)",
+                "run 1 due 0: failed at 0 (no list)",
                 "news of run 1: Escalated { at: 2027-01-15T08:00:00Z }",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed",
                 "audit: failed run 1",

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::Clock;
-use punctual_core::group::{Group, Mode};
+use punctual_core::group::{self, Mode};
 use punctual_core::store::{AuditQuery, ReminderQuery, Store};
 use punctual_store::sqlite::{Options as StoreOptions, SqliteStore};
 
@@ -148,7 +148,7 @@ impl World {
             begin,
         };
         (0..world.places.len()).try_for_each(|index| world.start(index))?;
-        let group = Group {
+        let group = group::Group {
             name: GROUP_NAME.to_owned(),
             mode: Mode::All,
             users: GROUP.map(str::to_owned).to_vec(),
