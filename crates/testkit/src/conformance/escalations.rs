@@ -311,7 +311,7 @@ async fn a_snooze_of_an_escalation_whose_run_failed_leaves_the_others(desk: Desk
     let bob = made(&desk, escalate::VIA).await.remove(0);
     deliver(&desk, bob.id, 10).await;
     desk.change(bob.id, Change::Snooze { until: at(650) }, 20).await;
-    assert_eq!(family_of(&desk, ann.id).await, [StateKind::Failed, StateKind::Scheduled, StateKind::Snoozed]);
+    assert_eq!(family_of(&desk, ann.id).await, [StateKind::Failed, StateKind::Snoozed, StateKind::Scheduled]);
 }
 
 async fn a_cancel_is_refused_while_an_escalation_is_being_sent(desk: Desk) {

@@ -18,8 +18,8 @@ async fn groups_are_kept_and_replaced(desk: Desk) {
         store.put_group(group.clone()).await.expect("the store works");
     }
     assert_eq!(store.groups(None, 10).await.expect("the store works"), [family.clone(), on_call.clone()]);
-    assert_eq!(store.groups(Some("family".into()), 10).await.expect("the store works"), [on_call.clone()]);
-    assert_eq!(store.groups(None, 1).await.expect("the store works"), [family.clone()]);
+    assert_eq!(store.groups(Some("family".into()), 10).await.expect("the store works"), std::slice::from_ref(&on_call));
+    assert_eq!(store.groups(None, 1).await.expect("the store works"), std::slice::from_ref(&family));
     let named = |names: &[&str]| store.groups_of(names.iter().map(|name| (*name).to_owned()).collect());
     assert_eq!(named(&["nobody", "family"]).await.expect("the store works"), [family]);
     assert_eq!(named(&[]).await.expect("the store works"), []);
