@@ -40,6 +40,9 @@ mod failover;
 /// The cost, for writers in SQL, of telling the nodes.
 mod notify;
 
+/// How soon everybody who streams the journal sees an entry.
+mod stream;
+
 /// How late timers in Redis ring.
 mod redis;
 
@@ -151,6 +154,8 @@ enum Workload {
     Failover(failover::Args),
     /// Commits of many writers in plain SQL, with and without telling the nodes
     Notify(notify::Args),
+    /// How soon an entry of the journal reaches everybody who streams it, and what a stream costs
+    Stream(stream::Args),
     /// Lateness of timers in Redis, beside plain expiry events
     Redis(redis::Args),
     /// How fast RabbitMQ confirms messages
@@ -216,6 +221,7 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Crash(args) => crash::run(args, common).await.map(Some),
         Workload::Failover(args) => failover::run(args, common).await.map(Some),
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
+        Workload::Stream(args) => stream::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
         Workload::Nats(args) => broker::nats(args).await.map(Some),

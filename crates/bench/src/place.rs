@@ -177,7 +177,7 @@ pub(super) async fn fill(store: &dyn Store, n_wanted: usize) -> anyhow::Result<u
     for first in (n_there..n_wanted).step_by(BATCH) {
         let now = SystemClock::read();
         let reminders = (first..n_wanted.min(first + BATCH)).map(|number| other(number, now)).collect();
-        store.create(Create { reminders, actor: "bench".into(), answered: None, now }).await?;
+        store.create(Create { reminders, who: "bench".into(), answered: None, now }).await?;
         bar.inc(BATCH as u64);
     }
     bar.finish_and_clear();

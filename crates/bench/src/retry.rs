@@ -85,7 +85,7 @@ async fn measure(
         for batch in (0..n_waiting).collect::<Vec<_>>().chunks(1000) {
             let wanted = |number: &usize| Wanted { user: format!("u{number}"), due_at: instant, to: vec![to.clone()] };
             let new = batch.iter().map(|number| rig::new_reminder(wanted(number), SystemRandom.ten(), now));
-            let create = Create { reminders: new.collect(), actor: "bench".into(), answered: None, now };
+            let create = Create { reminders: new.collect(), who: "bench".into(), answered: None, now };
             store.create(create).await?;
         }
         instant

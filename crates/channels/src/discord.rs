@@ -297,8 +297,11 @@ fn put_buttons(body: &mut Value, row: Vec<Value>) {
     }
 }
 
+/// The receipt is `CHANNEL/MESSAGE`: a message is found again, to be changed, only in its channel.
 fn receipt(answer: &Answer) -> Result<Receipt, SendError> {
     // Without an id it is no answer of the API itself, but of something before it.
     let nobody = || SendError::Unknown(format!("no answer of Discord itself ({}); it may have arrived", answer.status));
-    answer.json()["id"].as_str().map(Receipt::of).ok_or_else(nobody)
+    let body = answer.json();
+    let id = body["id"].as_str().ok_or_else(nobody)?;
+    Ok(Receipt::of(body["channel_id"].as_str().map_or_else(|| id.to_owned(), |channel| format!("{channel}/{id}"))))
 }

@@ -1,12 +1,16 @@
-//! The event that a program gets when a reminder is due: one JSON document, the same for webhooks and brokers.
+//! The event that a program gets when a reminder is due, or when something happened that it asked to be told of: one JSON document, the
+//! same for webhooks and brokers.
 
 use std::fmt::{self, Display};
 
 use jiff::Timestamp;
-use punctual_core::channel::Message;
+use punctual_core::channel::{Message, Notice};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+
+/// The type of the event that a reminder is due.
+pub(crate) const DUE: &str = "reminder.due";
 
 /// Writes the event for `message` as JSON.
 ///
@@ -15,7 +19,7 @@ pub(crate) fn to_json(message: &Message, public_url: Option<&str>) -> Vec<u8> {
     let reminder = &*message.reminder;
     let metadata = reminder.metadata.as_str();
     let event = Event {
-        kind: "reminder.due",
+        kind: DUE,
         // When it happened, after Standard Webhooks; when it was sent stands in the header.
         timestamp: message.due_at,
         data: Data {
@@ -47,12 +51,53 @@ pub(crate) fn to_json(message: &Message, public_url: Option<&str>) -> Vec<u8> {
     json
 }
 
+/// Writes the event for `notice` as JSON. Its `data` is the entry as the journal shows it everywhere.
+pub(crate) fn notice_to_json(notice: &Notice) -> Vec<u8> {
+    let entry = &*notice.entry;
+    let kind = entry.kind.as_str();
+    let text = entry.data.as_deref();
+    let event = Event {
+        kind,
+        timestamp: entry.at,
+        data: Entry {
+            id: entry.position,
+            at: entry.at,
+            kind,
+            user: entry.user.as_deref(),
+            reminder_id: entry.reminder.map(|id| id.to_string()),
+            occurrence_id: entry.occurrence().map(|id| id.to_string()),
+            actor: &entry.actor,
+            via: entry.via.as_deref(),
+            node: entry.node.as_deref(),
+            // Stored text that is no JSON must not break the document.
+            data: text.and_then(|text| serde_json::from_str(text).ok()),
+        },
+    };
+    let mut json = Vec::with_capacity(512 + text.map_or(0, str::len));
+    serde_json::to_writer(&mut json, &event).expect("texts and numbers always become JSON in memory");
+    json
+}
+
 #[derive(Serialize)]
-struct Event<'a> {
+struct Event<'a, T> {
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: &'a str,
     timestamp: Timestamp,
-    data: Data<'a>,
+    data: T,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    id: i64,
+    at: Timestamp,
+    kind: &'a str,
+    user: Option<&'a str>,
+    reminder_id: Option<String>,
+    occurrence_id: Option<String>,
+    actor: &'a str,
+    via: Option<&'a str>,
+    node: Option<&'a str>,
+    data: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -176,6 +221,33 @@ mod tests {
         message.text = format!("[Late 2h] {}", message.text);
         assert_eq!(event(&message, None)["data"]["ack"]["prompt"], "Take your \"medicine\"");
         assert_eq!(event(&message, None)["data"]["message"], "[Late 2h] Take your \"medicine\"");
+    }
+
+    #[test]
+    fn a_program_that_is_told_gets_the_entry_of_the_journal() {
+        let mut notice = sample::notice("https://example.org/hook");
+        let id = notice.entry.reminder.unwrap();
+        let told = |notice: &Notice| serde_json::from_slice::<Value>(&notice_to_json(notice)).unwrap();
+        let mut expect = json!({
+            "type": "reminder.sent",
+            "timestamp": "2026-03-02T07:00:01Z",
+            "data": {
+                "id": 812,
+                "at": "2026-03-02T07:00:01Z",
+                "kind": "reminder.sent",
+                "user": "alice",
+                "reminder_id": id.to_string(),
+                "occurrence_id": format!("{id}-3"),
+                "actor": "engine",
+                "via": null,
+                "node": "local",
+                "data": {"channel": "telegram", "attempt": 2},
+            },
+        });
+        assert_eq!(told(&notice), expect);
+        Arc::make_mut(&mut notice.entry).data = Some("{\"a\": 1},\"forged\": true".into());
+        expect["data"]["data"] = Value::Null;
+        assert_eq!(told(&notice), expect, "stored data that is broken does not break the event");
     }
 
     #[test]

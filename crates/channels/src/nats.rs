@@ -28,7 +28,7 @@ use async_nats::connection::State;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectOptions, Event, HeaderMap, jetstream};
 use async_trait::async_trait;
-use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Notice, Receipt, SendError};
 use punctual_core::clock::{Clock, within};
 use punctual_core::invalid::Invalid;
 use tokio::sync::watch;
@@ -178,33 +178,11 @@ impl Nats {
         let streams = ContextBuilder::new().timeout(self.config.timeout).max_ack_inflight(CONCURRENCY).build(client);
         Ok(Connection { streams, heard: Heard::default(), lost })
     }
-}
 
-/// How long the client waits after so many attempts to connect again.
-fn reconnect_pause(n_tries: usize) -> Duration {
-    RECONNECT_PAUSE_MIN.saturating_mul(1 << n_tries.min(8)).min(RECONNECT_PAUSE_MAX)
-}
-
-async fn say(event: Event) {
-    match event {
-        // Such as a subject that this user may not write to; the send itself only sees silence.
-        Event::ServerError(error) => tracing::warn!(%error, "the NATS server says"),
-        event => tracing::debug!(%event, "NATS"),
-    }
-}
-
-#[async_trait]
-impl Channel for Nats {
-    fn kind(&self) -> &'static str {
-        "nats"
-    }
-
-    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+    /// Publishes one message, and waits until a stream has stored it.
+    async fn publish(&self, subject: String, headers: HeaderMap, body: Vec<u8>) -> Result<Receipt, SendError> {
         let target = &self.target;
-        let subject = self.subject.fill(message);
         subject::check(&subject).map_err(|problem| SendError::Refused(format!("the subject {problem}")))?;
-        let body = event::to_json(message, self.config.public_url.as_deref());
-
         // The client makes a lost connection again by itself.
         let connection = self.link.get(|_| true, self.connect()).await?;
         let streams = &connection.streams;
@@ -215,7 +193,7 @@ impl Channel for Nats {
         }
         let n_heard = connection.heard.so_far();
         let publishing = async {
-            let acknowledgement = streams.publish_with_headers(subject.clone(), headers(message), body.into()).await?;
+            let acknowledgement = streams.publish_with_headers(subject.clone(), headers, body.into()).await?;
             acknowledgement.await
         };
         let said = tokio::select! { biased;
@@ -249,6 +227,44 @@ impl Channel for Nats {
             Err(error) => Err(failure::publishing(&error, target)),
         }
     }
+}
+
+/// How long the client waits after so many attempts to connect again.
+fn reconnect_pause(n_tries: usize) -> Duration {
+    RECONNECT_PAUSE_MIN.saturating_mul(1 << n_tries.min(8)).min(RECONNECT_PAUSE_MAX)
+}
+
+async fn say(event: Event) {
+    match event {
+        // Such as a subject that this user may not write to; the send itself only sees silence.
+        Event::ServerError(error) => tracing::warn!(%error, "the NATS server says"),
+        event => tracing::debug!(%event, "NATS"),
+    }
+}
+
+#[async_trait]
+impl Channel for Nats {
+    fn kind(&self) -> &'static str {
+        "nats"
+    }
+
+    async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
+        let body = event::to_json(message, self.config.public_url.as_deref());
+        let mut headers = headers(&message.idempotency_key);
+        headers.insert("Reminder-Id", message.reminder.id.to_string());
+        headers.insert("Occurrence-Id", message.occurrence.to_string());
+        headers.insert("Attempt", message.attempt.to_string());
+        self.publish(self.subject.fill(message), headers, body).await
+    }
+
+    async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
+        let headers = headers(&notice.idempotency_key());
+        self.publish(self.subject.fill_notice(notice), headers, event::notice_to_json(notice)).await
+    }
+
+    fn takes_notices(&self) -> bool {
+        true
+    }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
         if !self.subject.uses("address") && address.is_empty() {
@@ -276,13 +292,11 @@ impl fmt::Debug for Nats {
     }
 }
 
-fn headers(message: &Message) -> HeaderMap {
+/// The headers of every message, with its idempotency key.
+fn headers(key: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    headers.insert(async_nats::header::NATS_MESSAGE_ID, message.idempotency_key.as_str());
+    headers.insert(async_nats::header::NATS_MESSAGE_ID, key);
     headers.insert("Content-Type", "application/json");
-    headers.insert("Reminder-Id", message.reminder.id.to_string());
-    headers.insert("Occurrence-Id", message.occurrence.to_string());
-    headers.insert("Attempt", message.attempt.to_string());
     headers
 }
 

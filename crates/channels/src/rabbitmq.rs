@@ -24,9 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use lapin::BasicProperties;
 use lapin::types::ShortString;
-use punctual_core::channel::{AddressRule, Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Notice, Receipt, SendError};
 use punctual_core::clock::{Clock, within};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::OnUnknown;
@@ -118,15 +119,44 @@ impl Rabbitmq {
         Ok(Self { config, clock, target, exchange, routing_key, groups })
     }
 
-    fn place(&self, message: &Message) -> Result<Place, SendError> {
+    /// Where in the broker, when `fill` says what a route comes to.
+    fn place(&self, fill: impl Fn(&Route) -> String) -> Result<Place, SendError> {
         let name = |what: &str, route: &Route| {
-            ShortString::try_new(route.fill(message))
+            ShortString::try_new(fill(route))
                 .map_err(|_| SendError::Refused(format!("the {what} is longer than {NAME_BYTES_MAX} bytes")))
         };
         let exchange = name("exchange", &self.exchange)?;
         let routing_key = name("routing key", &self.routing_key)?;
         Ok(Place { exchange, routing_key })
     }
+
+    /// Publishes one message; `holds`: it must not be sent again when it may have arrived.
+    async fn publish(&self, letter: Letter<'_>, body: Vec<u8>, holds: bool) -> Result<Receipt, SendError> {
+        let (tell, told) = oneshot::channel();
+        let Letter { place, key, kind, sent_at } = letter;
+        let properties = properties(&key, kind, sent_at);
+        let mut begins = self.groups.add(Job { place, key, properties, body, holds, tell });
+        let limit = self.config.timeout;
+        if within(&*self.clock, limit, &mut begins).await.is_none() {
+            begins.close();
+            // Its turn may have come in the same moment.
+            if begins.try_recv().is_err() {
+                let problem =
+                    format!("{} is slow: it was not its turn within {limit:?}, nothing was sent", self.target);
+                return Err(SendError::Unavailable(problem));
+            }
+        }
+        told.await.unwrap_or_else(|_| Err(SendError::Unknown("the sender was cut off; it may have arrived".into())))
+    }
+}
+
+/// What stands outside on a message.
+struct Letter<'a> {
+    place: Place,
+    /// The idempotency key.
+    key: String,
+    kind: &'a str,
+    sent_at: Timestamp,
 }
 
 /// Where in the broker.
@@ -152,23 +182,22 @@ impl Channel for Rabbitmq {
     }
 
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
-        let place = self.place(message)?;
+        let place = self.place(|route| route.fill(message))?;
         let body = event::to_json(message, self.config.public_url.as_deref());
-        let (tell, told) = oneshot::channel();
-        let key = message.idempotency_key.clone();
-        let holds = message.reminder.on_unknown == OnUnknown::Hold;
-        let mut begins = self.groups.add(Job { place, key, properties: properties(message), body, holds, tell });
-        let limit = self.config.timeout;
-        if within(&*self.clock, limit, &mut begins).await.is_none() {
-            begins.close();
-            // Its turn may have come in the same moment.
-            if begins.try_recv().is_err() {
-                let problem =
-                    format!("{} is slow: it was not its turn within {limit:?}, nothing was sent", self.target);
-                return Err(SendError::Unavailable(problem));
-            }
-        }
-        told.await.unwrap_or_else(|_| Err(SendError::Unknown("the sender was cut off; it may have arrived".into())))
+        let (key, sent_at) = (message.idempotency_key.clone(), message.sent_at);
+        let letter = Letter { place, key, kind: event::DUE, sent_at };
+        self.publish(letter, body, message.reminder.on_unknown == OnUnknown::Hold).await
+    }
+
+    async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
+        let place = self.place(|route| route.fill_notice(notice))?;
+        let (key, kind) = (notice.idempotency_key(), &*notice.entry.kind);
+        let letter = Letter { place, key, kind, sent_at: notice.sent_at };
+        self.publish(letter, event::notice_to_json(notice), false).await
+    }
+
+    fn takes_notices(&self) -> bool {
+        true
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
@@ -207,16 +236,16 @@ impl fmt::Debug for Rabbitmq {
     }
 }
 
-fn properties(message: &Message) -> BasicProperties {
+fn properties(key: &str, kind: &str, sent_at: Timestamp) -> BasicProperties {
     // No headers: the body has it all, and a broker that has to read them confirms fewer messages.
     let mut properties = BasicProperties::default()
         .with_content_type("application/json".into())
         .with_delivery_mode(PERSISTENT)
-        .with_type("reminder.due".into())
+        .with_type(kind.into())
         .with_app_id("punctual".into())
-        .with_timestamp(u64::try_from(message.sent_at.as_second()).unwrap_or(0));
+        .with_timestamp(u64::try_from(sent_at.as_second()).unwrap_or(0));
     // The keys that are made here are never longer than a short text may be.
-    if let Ok(key) = ShortString::try_new(message.idempotency_key.clone()) {
+    if let Ok(key) = ShortString::try_new(key.to_owned()) {
         properties = properties.with_message_id(key);
     }
     properties

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use punctual_core::channel::Message;
+use punctual_core::channel::{Message, Notice};
 use punctual_core::clock::Clock;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::{ENGINE, Kind, Placed};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
@@ -60,6 +61,24 @@ pub(crate) fn message(address: &str) -> Message {
         dated: due_at,
         sent_at: "2026-03-02T07:00:01.5Z".parse().unwrap(),
     }
+}
+
+/// The entry that the second attempt of the third run was sent, on its way to `address`.
+pub(crate) fn notice(address: &str) -> Notice {
+    let of = message(address);
+    let entry = Placed {
+        position: 812,
+        at: "2026-03-02T07:00:01Z".parse().unwrap(),
+        kind: Kind::Sent.to_string(),
+        user: Some("alice".into()),
+        reminder: Some(of.reminder.id),
+        run: Some(3),
+        actor: ENGINE.into(),
+        via: None,
+        node: Some("local".into()),
+        data: Some(r#"{"channel":"telegram","attempt":2}"#.into()),
+    };
+    Notice { entry: Arc::new(entry), to: of.to, sent_at: of.sent_at }
 }
 
 /// Messages of every shape in every language: without an answer asked for, with one, and long ones made of `words`, with a long

@@ -7,7 +7,7 @@ use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
 use crate::common::fields::Fields;
-use crate::common::links::Links;
+use crate::common::links::{Door, Links};
 
 /// The facts about the server that all channels get.
 #[derive(Debug, Clone)]
@@ -18,12 +18,14 @@ pub struct Server {
     pub public_url: Option<String>,
     /// Links that answer with one click.
     pub links: Option<Links>,
+    /// Where the requests of a platform come in for the channel that is made; none while settings are only checked.
+    pub door: Option<Door>,
 }
 
 impl Server {
     /// One that nobody reaches from outside.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, public_url: None, links: None }
+        Self { clock, public_url: None, links: None, door: None }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Notice, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 
 /// The text that stands in place of the platform's id of a message.
@@ -39,6 +39,17 @@ impl Channel for Shadow {
         }
         (self.on_send)(message);
         Ok(Receipt { unanswerable: true, ..Receipt::of(MESSAGE_ID) })
+    }
+
+    async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
+        match self.behind.check_address(&notice.to.address) {
+            Err(invalid) => Err(SendError::Refused(invalid.to_string())),
+            Ok(()) => Ok(Receipt::of(MESSAGE_ID)),
+        }
+    }
+
+    fn takes_notices(&self) -> bool {
+        self.behind.takes_notices()
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {
@@ -97,6 +108,17 @@ mod tests {
         let receipt = shadow.send(&sample::message("somewhere")).await.unwrap();
         assert_eq!(receipt, Receipt { unanswerable: true, ..Receipt::of("shadow") });
         assert_eq!((n_sent.load(Ordering::Relaxed), n_told.load(Ordering::Relaxed)), (0, 1));
+    }
+
+    #[tokio::test]
+    async fn no_program_is_told_and_a_channel_that_tells_none_still_does_not() {
+        let webhook = crate::Webhook::new(crate::webhook::Config::default()).unwrap();
+        let shadow = Shadow::before(Arc::new(webhook), |_| {});
+        assert!(shadow.takes_notices());
+        let told = shadow.tell(&sample::notice("https://nobody.invalid/hook")).await;
+        assert_eq!(told, Ok(Receipt::of("shadow")));
+        assert!(matches!(shadow.tell(&sample::notice("http://127.0.0.1/")).await, Err(SendError::Refused(_))));
+        assert!(!Shadow::before(Arc::new(crate::Console::stdout()), |_| {}).takes_notices());
     }
 
     #[tokio::test]

@@ -31,7 +31,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use punctual_core::channel::{AddressRule, Channel, Limits, Message, Rate, Receipt, SendError};
+use jiff::Timestamp;
+use punctual_core::channel::{AddressRule, Channel, Limits, Message, Notice, Rate, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
@@ -140,9 +141,9 @@ impl Webhook {
         Ok(Self { config, guard, client })
     }
 
-    fn headers(&self, message: &Message, body: &[u8]) -> Result<HeaderMap, SendError> {
-        let id = message.idempotency_key.as_str();
-        let sent_at = message.sent_at.as_second();
+    /// The headers of one request; `id` is the idempotency key.
+    fn headers(&self, id: &str, sent_at: Timestamp, body: &[u8]) -> Result<HeaderMap, SendError> {
+        let sent_at = sent_at.as_second();
         let id_value = HeaderValue::from_str(id)
             .map_err(|_| SendError::Refused("the idempotency key cannot be sent in a header".into()))?;
         let mut headers = HeaderMap::with_capacity(8);
@@ -155,10 +156,27 @@ impl Webhook {
         }
         headers.insert(IDEMPOTENCY_KEY, id_value.clone());
         headers.insert(WEBHOOK_ID, id_value);
-        if let Ok(attempt) = HeaderValue::from_str(&message.attempt_key) {
-            headers.insert(ATTEMPT_KEY, attempt);
-        }
         Ok(headers)
+    }
+
+    /// Where a request goes. It is checked again, although it was when the address was written down: the setting may have changed since.
+    fn url(&self, address: &str) -> Result<reqwest::Url, SendError> {
+        let url = address::parse(address).map_err(|invalid| SendError::Refused(invalid.to_string()))?;
+        self.guard.check_url(&url).map_err(|private| SendError::Refused(private.to_string()))?;
+        Ok(url)
+    }
+
+    async fn post(
+        &self,
+        url: reqwest::Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        sent_at: Timestamp,
+    ) -> Result<Receipt, SendError> {
+        match self.client.post(url.clone()).headers(headers).body(body).send().await {
+            Ok(response) => answer::read(response, &url, sent_at).await,
+            Err(error) => Err(failure::name(&error, &address::receiver(&url), self.config.timeout)),
+        }
     }
 }
 
@@ -169,16 +187,24 @@ impl Channel for Webhook {
     }
 
     async fn send(&self, message: &Message) -> Result<Receipt, SendError> {
-        let url = address::parse(&message.to.address).map_err(|invalid| SendError::Refused(invalid.to_string()))?;
-        // Again, although it was checked at creation: the setting may have changed since.
-        self.guard.check_url(&url).map_err(|private| SendError::Refused(private.to_string()))?;
-
+        let url = self.url(&message.to.address)?;
         let body = event::to_json(message, self.config.public_url.as_deref());
-        let headers = self.headers(message, &body)?;
-        match self.client.post(url.clone()).headers(headers).body(body).send().await {
-            Ok(response) => answer::read(response, &url, message.sent_at).await,
-            Err(error) => Err(failure::name(&error, &address::receiver(&url), self.config.timeout)),
+        let mut headers = self.headers(&message.idempotency_key, message.sent_at, &body)?;
+        if let Ok(attempt) = HeaderValue::from_str(&message.attempt_key) {
+            headers.insert(ATTEMPT_KEY, attempt);
         }
+        self.post(url, headers, body, message.sent_at).await
+    }
+
+    async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
+        let url = self.url(&notice.to.address)?;
+        let body = event::notice_to_json(notice);
+        let headers = self.headers(&notice.idempotency_key(), notice.sent_at, &body)?;
+        self.post(url, headers, body, notice.sent_at).await
+    }
+
+    fn takes_notices(&self) -> bool {
+        true
     }
 
     fn check_address(&self, address: &str) -> Result<(), Invalid> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use async_nats::jetstream::stream::{self, DiscardPolicy, Stream};
-use common::{clock, may_work_later, message, soon, until_sent, within};
+use common::{clock, may_work_later, message, notice, soon, until_sent, within};
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
@@ -62,6 +62,22 @@ async fn a_message_is_stored_with_its_key_and_body_and_once() {
     assert_eq!(n_messages(&stream).await, 1);
     soon(channel.send(&message("game.reminder_due", 4))).await.unwrap();
     assert_eq!(n_messages(&stream).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_told_finds_the_entry_once() {
+    let Some(server) = Server::start() else { return };
+    let stream = stream(&server, games()).await;
+    let channel = Nats::new(Config { subject: "game.{address}.{user}".into(), ..config(&server) }, clock()).unwrap();
+    for _ in 0..2 {
+        soon(channel.tell(&notice("results", 12))).await.unwrap();
+    }
+    assert_eq!(n_messages(&stream).await, 1);
+    let stored = soon(stream.get_raw_message(1)).await.unwrap();
+    assert_eq!(stored.subject.as_str(), "game.results.ann");
+    assert_eq!(stored.headers.get("Nats-Msg-Id").unwrap().as_str(), "evt-12");
+    let body: Value = serde_json::from_slice(&stored.payload).unwrap();
+    assert_eq!((&body["type"], &body["data"]["id"]), (&"reminder.sent".into(), &12.into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

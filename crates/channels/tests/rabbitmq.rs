@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{clock, may_work_later, message, soon, until_sent};
+use common::{clock, may_work_later, message, notice, soon, until_sent};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use lapin::message::BasicGetMessage;
@@ -108,6 +108,13 @@ async fn a_message_arrives_with_its_properties_and_body(server: &RabbitMq, admin
     assert_eq!(body["data"]["occurrence_id"], sent.occurrence.to_string());
     assert_eq!(body["data"]["message"], sent.text);
     assert!(admin.next().await.is_none(), "once");
+
+    assert_eq!(soon(channel.tell(&notice(QUEUE, 12))).await, Ok(Receipt::default()));
+    let got = admin.next().await.expect("it was confirmed");
+    let properties = &got.delivery.properties;
+    assert_eq!((text(properties.message_id()), text(properties.kind())), ("evt-12".into(), "reminder.sent".into()));
+    let body: Value = serde_json::from_slice(&got.delivery.data).unwrap();
+    assert_eq!((&body["type"], &body["data"]["id"]), (&"reminder.sent".into(), &12.into()));
 }
 
 async fn an_exchange_and_a_routing_key_are_made_of_fields(server: &RabbitMq, admin: &Admin) {

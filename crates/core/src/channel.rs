@@ -1,5 +1,8 @@
 //! The promise a channel makes.
 
+/// What comes back from a platform: presses, words and delivery reports.
+pub mod receive;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +10,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use self::receive::{Edits, Receive};
 use crate::id::OccurrenceId;
 use crate::invalid::Invalid;
+use crate::journal::Placed;
 use crate::phrase::Lang;
 use crate::reminder::{Address, Reminder};
 
@@ -22,6 +27,17 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Sends `message`. Dropping the future abandons the send; whether it arrived is then unknown.
     async fn send(&self, message: &Message) -> Result<Receipt, SendError>;
+
+    /// Tells a program what happened. Only a channel that [takes notices](Channel::takes_notices) is asked to.
+    async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
+        let _ = notice;
+        Err(SendError::Refused(format!("{} tells people, not programs", self.kind())))
+    }
+
+    /// Whether a program listens there, which can be told what happened.
+    fn takes_notices(&self) -> bool {
+        false
+    }
 
     /// Asks what became of a message whose receipt is [`Receipt::pending`].
     async fn follow(&self, message_id: &str) -> Result<Followed, SendError> {
@@ -64,6 +80,16 @@ pub trait Channel: Send + Sync + 'static {
     /// receiver that hangs holds back its own messages and nobody else's.
     fn receiver(&self, address: &str) -> String {
         address.to_owned()
+    }
+
+    /// The part that hears what people answer. `None`: their answers come another way, or not at all.
+    fn receives(&self) -> Option<&dyn Receive> {
+        None
+    }
+
+    /// The part that changes messages which were sent. `None`: a message stays as it is.
+    fn edits(&self) -> Option<&dyn Edits> {
+        None
     }
 }
 
@@ -211,6 +237,25 @@ impl Message {
     /// How late this attempt begins, in seconds.
     pub fn late_seconds(&self) -> f64 {
         self.sent_at.duration_since(self.due_at).as_secs_f64().max(0.0)
+    }
+}
+
+/// An entry of the journal on its way to a program that asked for such entries: one attempt.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    /// What happened.
+    pub entry: Arc<Placed>,
+    /// Where it goes.
+    pub to: Address,
+    /// When this attempt begins.
+    pub sent_at: Timestamp,
+}
+
+impl Notice {
+    /// The key a receiver can rely on to see this entry once: the same for every attempt, node and restart. It contains no full stop,
+    /// because Standard Webhooks signs `id.timestamp.body`.
+    pub fn idempotency_key(&self) -> String {
+        format!("evt-{}", self.entry.position)
     }
 }
 

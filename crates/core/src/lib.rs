@@ -33,7 +33,7 @@ pub mod terminal;
 
 // What other crates name often is found without its room.
 pub use decide::change;
-pub use model::{group, id, occurrence, reminder, shard, step, tag, user};
+pub use model::{answer, group, id, journal, occurrence, reminder, shard, step, tag, user};
 pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 

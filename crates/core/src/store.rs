@@ -5,14 +5,16 @@
 
 /// What was answered to a request.
 mod answer;
-/// The audit trail.
-mod audit;
 /// Who changes a reminder, and what it led to.
 mod change;
 /// What a claim asks for, and what was leased.
 mod claim;
 /// Reminders that came from another system.
 mod imported;
+/// What answers from the platforms need.
+mod inbound;
+/// Reading the journal, and the work whose place in it is kept.
+mod journal;
 /// What nodes say of themselves and hear of each other.
 mod nodes;
 /// Reminders as people see them, what is to come, and counts.
@@ -26,11 +28,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 pub use self::answer::{Answer, Answered, Repeat};
-pub use self::audit::{AuditEntry, AuditQuery, CHANNEL_TEST, ChannelTest};
-pub use self::change::{By, ChangeError, Changed};
+pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
-pub use self::nodes::{Beat, Ears, Heard, Pulse, Shared, Throttle};
+pub use self::inbound::{Came, Held, PlaceMove, Question, Report, Reported, Seen};
+pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, LOOKED_AT_MAX, Start};
+pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
 pub use crate::decide::create::{Create, NewReminder};
@@ -42,6 +45,7 @@ use crate::change::Change;
 use crate::channel::Rate;
 use crate::group::Group;
 use crate::id::{OccurrenceId, ReminderId};
+use crate::journal::{Entry, Who};
 use crate::reminder::Address;
 use crate::user::{ApiKey, User};
 
@@ -83,11 +87,29 @@ pub trait Store: Send + Sync + 'static {
     /// One occurrence with its trail.
     async fn occurrence(&self, id: OccurrenceId) -> Result<Option<Trail>, StoreError>;
 
-    /// What was done, newest first, below entry `before`.
-    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
+    /// Gives every entry that is committed its place in the journal; returns the last position there is. A reader who wants to see what
+    /// was written a moment ago calls this first.
+    async fn place(&self) -> Result<i64, StoreError>;
 
-    /// Writes down that somebody tested a channel.
-    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError>;
+    /// Reads entries that have their place. A page looks at no more than [`LOOKED_AT_MAX`] of them.
+    async fn journal(&self, query: JournalQuery) -> Result<JournalPage, StoreError>;
+
+    /// Writes down something that changes nothing else.
+    async fn record(&self, entry: Entry) -> Result<(), StoreError>;
+
+    /// Removes entries that were placed before `before`, about `limit` of them, and never the last; returns how many.
+    async fn prune_journal(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+
+    /// Takes a duty for `node`, for [`DUTY_FOR`] by the store's clock, unless another node has it. A new one begins at the end of the
+    /// journal. A store that one process alone uses gives it to whoever asks: the one who had it before is gone.
+    async fn take_duty(&self, name: &str, node: &str, now: Timestamp) -> Result<Option<Duty>, StoreError>;
+
+    /// Keeps a duty for another [`DUTY_FOR`], and writes down how far its work has come. `false`: it is another's by now, and nothing was
+    /// written.
+    async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError>;
+
+    /// Gives a duty back, so that another node can take it at once.
+    async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError>;
 
     /// The earliest instants from `query.from` to `query.until` at which something must be looked at, in order; and the earliest of
     /// all before them, of whatever shard, if there is one.
@@ -139,12 +161,12 @@ pub trait Store: Send + Sync + 'static {
     /// Removes history that ended before `before`, at most `limit` occurrences; returns how many.
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// Forgets answered requests older than any client repeats.
+    /// Forgets answered requests older than any client repeats, and events of which no copy would be taken any more.
     async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError>;
 
-    /// Writes or replaces a user. When they may be disturbed at other times than before, what waits for them is looked at again:
+    /// Writes or replaces a user, as `who` asked. When they may be disturbed at other times than before, what waits for them is looked at again:
     /// returns when, as often as there are occurrences.
-    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError>;
+    async fn put_user(&self, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError>;
     /// One user.
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError>;
     /// Those of `ids` that have an entry, in no order. One that cannot be read is left out.
@@ -161,9 +183,21 @@ pub trait Store: Send + Sync + 'static {
     }
     /// Users by name, after `after`.
     async fn users(&self, after: Option<String>, limit: usize) -> Result<Vec<User>, StoreError>;
-    /// Removes a user's entry; their reminders stay, and what waits for them is looked at again: returns when. `None`: there
-    /// was none.
-    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
+    /// Removes a user's entry, as `who` asked; their reminders stay, and what waits for them is looked at again: returns when. `None`:
+    /// there was none.
+    async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
+
+    /// The users who have one of these addresses in `channel`, in the order of their ids. One that cannot be read is left out.
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError>;
+
+    /// A run with its reminder and its person, for judging an answer to it.
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError>;
+    /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one
+    /// raises its number, so that the node which had it writes nothing through it any more ([`StoreError::LeaseLost`]).
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError>;
+
+    /// Writes what a platform says about a message, as [`crate::decide::report::reported`] decides; returns when to look at its run again.
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError>;
 
     /// Writes or replaces a group.
     async fn put_group(&self, group: Group) -> Result<(), StoreError>;
@@ -181,14 +215,14 @@ pub trait Store: Send + Sync + 'static {
     /// Takes an address to be alive again; returns whether it was known to be dead.
     async fn revive(&self, address: &Address) -> Result<bool, StoreError>;
 
-    /// Writes a key's hash.
-    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    /// Writes a key's hash, as `who` asked.
+    async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError>;
     /// The key with this hash.
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError>;
     /// All keys, oldest first.
     async fn keys(&self) -> Result<Vec<ApiKey>, StoreError>;
-    /// Removes a key; returns whether there was one.
-    async fn delete_key(&self, id: &str) -> Result<bool, StoreError>;
+    /// Removes a key, as `who` asked; returns whether there was one.
+    async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError>;
 
     /// Counts for people and dashboards. It may cost a scan of what is pending; callers cache it.
     async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError>;
@@ -257,6 +291,12 @@ pub enum StoreError {
     /// The same idempotency key was used meanwhile: look it up and answer the same.
     #[error("this idempotency key has been used")]
     KeyUsed,
+    /// An event of a platform was taken before; nothing was written.
+    #[error("this event has been taken")]
+    Seen,
+    /// Another node has the connection that it came by; nothing was written.
+    #[error("another node has the connection")]
+    LeaseLost,
     /// The store cannot write now: it is full, locked or unreachable. Trying later may work.
     #[error("the database cannot be used now: {0}")]
     Unavailable(String),

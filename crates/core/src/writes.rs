@@ -4,17 +4,17 @@
 //! and a [`Writes`]. A store writes that in the transaction in which it loaded, and decides nothing.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
+use crate::journal::{Data, Entry, Kind, Who};
 use crate::occurrence::{Attempt, Escalation, Occurrence, State};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
-use crate::store::{Answered, DeadAddress, NewReminder, Response};
+use crate::store::{Answered, DeadAddress, NewReminder, PlaceMove, Response, Seen};
 
 /// Everything that one transaction writes. A row or a field that is not named stays as it is.
 #[derive(Debug, Clone)]
@@ -23,6 +23,10 @@ pub struct Writes {
     pub now: Timestamp,
     /// The answer to the same request when it comes again, by idempotency key. It is written first: a key that is taken stops the rest.
     pub answered: Vec<(String, Answered)>,
+    /// Events of platforms that are taken with this. They are written first, too: one that was taken before stops the rest.
+    pub seen: Vec<Seen>,
+    /// How far the connection was read that this came by. If another node has it now, nothing is written.
+    pub place: Option<PlaceMove>,
     /// New reminders, each with its first run.
     pub created: Vec<NewReminder>,
     /// Reminders whose own fields were changed.
@@ -42,12 +46,14 @@ pub struct Writes {
     pub priorities: Vec<(ReminderId, Priority)>,
     /// Attempts that have ended.
     pub attempts: Vec<EndedAttempt>,
+    /// Attempts of which their platform has told what became: only those that still count as sent are changed.
+    pub reported: Vec<EndedAttempt>,
     /// Addresses that their platform calls dead. An address that is known as dead already stays as it is.
     pub dead: Vec<DeadAddress>,
     /// What people answered.
     pub responses: Vec<Response>,
-    /// Who did what.
-    pub audit: Vec<Deed>,
+    /// Everything that happened. A store writes it last: of two transactions about one reminder, the entries of the later one come after.
+    pub entries: Vec<Entry>,
     /// Runs of critical reminders that the admins hear of. A store asks [`crate::decide::tell`] who is told what.
     pub news: Vec<(OccurrenceId, News)>,
     /// The same for runs that were set aside.
@@ -92,36 +98,14 @@ pub struct EndedAttempt {
     pub attempt: Attempt,
 }
 
-/// Something that was done, for the audit trail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deed {
-    /// When.
-    pub at: Timestamp,
-    /// By whom.
-    pub actor: Arc<str>,
-    /// What, as a verb.
-    pub action: &'static str,
-    /// To which reminder.
-    pub reminder: ReminderId,
-    /// To which run of it.
-    pub run: Option<u32>,
-    /// More words.
-    pub detail: Option<String>,
-}
-
-impl Deed {
-    /// Something that the engine did by itself.
-    pub(crate) fn of_engine(at: Timestamp, action: &'static str, id: OccurrenceId, detail: Option<String>) -> Self {
-        Self { at, actor: "engine".into(), action, reminder: id.reminder, run: Some(id.run), detail }
-    }
-}
-
 impl Writes {
     /// Nothing, at `now`.
     pub fn new(now: Timestamp) -> Self {
         Self {
             now,
             answered: Vec::new(),
+            seen: Vec::new(),
+            place: None,
             created: Vec::new(),
             reminders: Vec::new(),
             moved: Vec::new(),
@@ -131,9 +115,10 @@ impl Writes {
             set_aside: Vec::new(),
             priorities: Vec::new(),
             attempts: Vec::new(),
+            reported: Vec::new(),
             dead: Vec::new(),
             responses: Vec::new(),
-            audit: Vec::new(),
+            entries: Vec::new(),
             news: Vec::new(),
             unreadable: Vec::new(),
             moments: Vec::new(),
@@ -160,13 +145,16 @@ impl Writes {
             set_aside,
             priorities,
             attempts,
+            reported,
             dead,
             responses,
-            audit,
+            entries,
             news,
             unreadable,
             moments,
             recalls,
+            seen,
+            place,
         } = other;
         self.answered.extend(answered);
         self.created.extend(created);
@@ -178,25 +166,29 @@ impl Writes {
         self.set_aside.extend(set_aside);
         self.priorities.extend(priorities);
         self.attempts.extend(attempts);
+        self.reported.extend(reported);
         self.dead.extend(dead);
         self.responses.extend(responses);
-        self.audit.extend(audit);
+        self.entries.extend(entries);
         self.news.extend(news);
         self.unreadable.extend(unreadable);
         self.moments.extend(moments);
         self.recalls.extend(recalls);
+        self.seen.extend(seen);
+        self.place = self.place.take().or(place);
     }
 
-    /// Creates reminders, as `actor` asked.
-    pub fn create(&mut self, new: Vec<NewReminder>, actor: &Arc<str>) {
+    /// Creates reminders, as `who` asked.
+    pub fn create(&mut self, new: Vec<NewReminder>, who: &Who) {
         for new in &new {
-            self.audit.push(Deed {
+            self.entries.push(Entry {
                 at: self.now,
-                actor: actor.clone(),
-                action: "create",
-                reminder: new.reminder.id,
+                kind: Kind::Created,
+                who: who.via(&new.reminder.created_via),
+                user: Some(new.reminder.user.clone()),
+                reminder: Some(new.reminder.id),
                 run: None,
-                detail: None,
+                data: Data::None,
             });
             let wake_at = new.first_run().wake_at();
             self.moments.extend(wake_at.map(|at| (shard_of(&new.reminder.user), at)));

@@ -60,8 +60,10 @@ fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refused> {
     let moved = writes.moved.remove(0);
     let reminder = writes.reminders.pop().unwrap_or(Reminder { status: moved.status, updated_at: by.now, ..before });
     assert_eq!((moved.reminder, moved.status, moved.changed_at), (reminder.id, reminder.status, Some(by.now)));
-    assert_eq!((writes.audit.len(), writes.audit[0].action), (1, change.verb()));
-    assert_eq!(writes.audit[0].run, about.map(|about| about.id.run));
+    // What else happened comes before what the command did.
+    let entry = writes.entries.last().unwrap();
+    assert_eq!((entry.run, entry.reminder), (about.map(|about| about.id.run), Some(reminder.id)));
+    assert_eq!((entry.who.name(), entry.user.as_deref()), ("alice", Some("alice")));
     let wakes = writes.wakes().collect();
     let insert = writes.planned.into_iter().map(|planned| planned.occurrence).collect();
     let (write, response) = (writes.occurrences, writes.responses.pop());

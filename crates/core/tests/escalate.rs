@@ -12,6 +12,7 @@ use punctual_core::alert::News;
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::escalate::VIA;
 use punctual_core::group::{Group, Mode};
+use punctual_core::journal::Kind;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reminder::{AckPolicy, Priority, Reminder};
 use punctual_core::step::Step;
@@ -120,7 +121,7 @@ fn who_is_asked_and_when() {
         let is_open = ends.first().map(|line| line.contains(&format!("escalated until {until}")));
         assert_eq!(is_open, (until > 0).then_some(true), "{name}: {ends:?}");
         assert_eq!(planned.len(), expect.len(), "{name}");
-        assert_eq!((writes.audit[0].action, writes.audit[0].run), ("escalated", Some(1)), "{name}");
+        assert_eq!((writes.entries[0].kind, writes.entries[0].run), (Kind::Escalated, Some(1)), "{name}");
         let named = groups_of(&runs);
         assert!(groups.iter().all(|group| named.contains(&group.name)), "{name}: {named:?}");
         let loaded = people_of(&runs, &groups);
@@ -147,7 +148,8 @@ fn it_is_made_once_however_often_it_is_decided() {
 fn the_journal_names_the_people_and_what_is_missing() {
     let runs = [silent(vec![step(300, "bob"), step(900, "group:gone")], 60)];
     let (writes, _) = told(alerts_about(&runs, &[], &people(vec![]), at(300)), &[], at(300));
-    let detail = "unanswered; bob is asked at 2027-01-15T08:05:00Z; there is no group:gone";
+    let id = writes.created[0].reminder.id;
+    let to = format!("[{{user:bob,due_at:2027-01-15T08:05:00Z,reminder_id:{id}}}]");
     check(
         "bob, and a group that there is not",
         "written",
@@ -155,8 +157,8 @@ fn the_journal_names_the_people_and_what_is_missing() {
         &[
             "create for bob, due 300",
             "run 1 due 0: asked at 0, again at 60; escalated until 420",
-            &format!("audit: escalated run 1 ({detail})"),
-            "audit: create",
+            &format!("entry: reminder.escalated run 1 {{why:unanswered,to:{to},unknown:[group:gone]}}"),
+            "entry: reminder.created of bob",
             "look at 300",
         ],
     );

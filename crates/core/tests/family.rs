@@ -63,18 +63,18 @@ fn decide(who: &str, change: &Change, standing: [Standing; 3]) -> Result<Writes,
     changed(named, change, &by).map(|(_, writes)| writes)
 }
 
-/// What became of each run, each answer, and each notice.
+/// What became of each run, each answer, and each relay.
 fn lines(writes: &Writes) -> Vec<String> {
     let states = writes.occurrences.iter().map(|o| format!("{} {}", run(o.id), o.state.kind()));
     let answers = writes.responses.iter();
     let answers = answers.map(|r| format!("{} {} by {}", run(r.occurrence), r.kind, r.user.as_deref().unwrap()));
-    let notices = writes.created.iter().map(|new| {
+    let relays = writes.created.iter().map(|new| {
         assert_eq!((new.reminder.created_via.as_str(), new.first_due_at), (VIA, at(100)));
         assert!(new.reminder.ack.is_none() && new.reminder.validate().is_ok());
         format!("tell {}: {}", new.reminder.user, new.reminder.message)
     });
     let recalls = writes.recalls.iter().map(|id| format!("recall {}", id.as_bytes()[15]));
-    states.chain(answers).chain(notices).chain(recalls).collect()
+    states.chain(answers).chain(relays).chain(recalls).collect()
 }
 
 fn waits() -> Standing {

@@ -160,7 +160,7 @@ fn what_becomes_of_an_open_run() {
     ];
     for (name, difference, occurrence, expect) in rows {
         let open = OpenRun { occurrence, ack_timeout: Some(Duration::from_secs(1200)), only: false };
-        check(name, "written", &written(&person_changed(vec![open], "alice", difference, at(600))), expect);
+        check(name, "written", &written(&person_changed(vec![open], "alice", difference, None, at(600))), expect);
     }
 }
 
@@ -169,7 +169,7 @@ fn a_run_for_its_reminders_own_addresses_remembers_them_and_is_looked_at_when_it
     let sent = processing(7, at(615), &Address::new("web", "a"));
     for (state, expect) in [(retrying(at(700), "500"), &["look at 700"] as &[_]), (sent, &[])] {
         let open = OpenRun { occurrence: refused(state), ack_timeout: None, only: true };
-        let writes = person_changed(vec![open], "alice", ADDRESSES, at(600));
+        let writes = person_changed(vec![open], "alice", ADDRESSES, None, at(600));
         check("a claim may have stepped around it", "written", &written(&writes), expect);
     }
 }

@@ -108,8 +108,13 @@ fn who_is_told() {
         let (writes, planned) = told(alerts_about(&runs, &[], &told_to(admins), at(60)), there, at(60));
         let mut lines: Vec<String> = expect.iter().map(|user| create(user)).collect();
         if !expect.is_empty() {
-            lines.push(format!("audit: alert run 1 (made for {})", expect.join(", ")));
-            lines.extend(expect.iter().map(|_| "audit: create".to_owned()));
+            let news = match runs[0].news {
+                Trouble => "trouble",
+                Recovered => "recovered",
+                Ended | News::Escalated { .. } => "failed",
+            };
+            lines.push(format!("entry: reminder.alerted run 1 {{news:{news},to:[{}]}}", expect.join(",")));
+            lines.extend(expect.iter().map(|user| format!("entry: reminder.created of {user}")));
             lines.extend(expect.iter().map(|_| "look at 60".to_owned()));
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -125,7 +130,12 @@ fn an_unreadable_run_is_told_of_as_far_as_it_can_be_read() {
     let root = [admin("root")];
     let say = |priority| told(alerts_about(&[], &[unreadable(priority)], &told_to(&root), at(60)), &[], at(60)).0;
     let writes = say(Priority::Critical);
-    let expect = ["create for root, due 60", "audit: alert run 1 (made for root)", "audit: create", "look at 60"];
+    let expect = [
+        "create for root, due 60",
+        "entry: reminder.alerted run 1 {news:failed,to:[root]}",
+        "entry: reminder.created of root",
+        "look at 60",
+    ];
     check("critical", "written", &written(&writes), &expect);
     let message = &writes.created[0].reminder.message;
     assert!(message.contains("water the plants") && message.contains("no such state"), "{message}");

@@ -25,11 +25,20 @@ mod settle;
 /// Keeping this node's leases.
 mod leases;
 
+/// Placing what happened, and telling those who follow it.
+pub mod journal;
+
 /// Going on after the store could not be used.
 mod outage;
 
 /// Other nodes on the same store.
 mod peers;
+
+/// Answers from the platforms.
+mod inbound;
+
+/// Telling applications what happened.
+mod subscriptions;
 
 /// A second way to be woken: a timer outside this process.
 mod alarm;
@@ -63,8 +72,10 @@ pub mod system;
 
 pub use commands::{CreateError, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
+pub use inbound::standing::{Link, Receiving};
 pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;
 pub use settings::Settings;
+pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};

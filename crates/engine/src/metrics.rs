@@ -30,15 +30,31 @@ pub struct Metrics {
     pub fallback_alert: Gauge,
     /// Leases held.
     pub in_flight: Gauge,
+    /// Events from platforms, by channel and what was made of them.
+    pub inbound: Family<AttemptLabels, Counter>,
+    /// From the arrival of an answer to its commit.
+    pub inbound_seconds: Histogram,
+    /// 1 while this node has a channel's connection and it is open.
+    pub inbound_connected: Family<ChannelLabel, Gauge>,
+    /// Connections that were opened again, by channel.
+    pub inbound_reconnects: Family<ChannelLabel, Counter>,
+    /// Messages that were changed to show an answer, by channel and outcome.
+    pub edits: Family<AttemptLabels, Counter>,
     /// Nodes that live, this one among them.
     pub nodes: Gauge,
     /// Shards that are this node's.
     pub shards: Gauge,
     /// 1 while this node hears what others change.
     pub hears: Gauge,
+    /// Entries that were told, by subscription.
+    pub subscription_told: Family<SubscriptionLabel, Counter>,
+    /// Entries that could not be told, by subscription.
+    pub subscription_given_up: Family<SubscriptionLabel, Counter>,
+    /// How many positions of the journal lie between its end and what was told, by subscription.
+    pub subscription_behind: Family<SubscriptionLabel, Gauge>,
 }
 
-/// Labels of an attempt.
+/// Labels of an attempt, and of what else has an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct AttemptLabels {
     /// Which channel.
@@ -52,6 +68,13 @@ pub struct AttemptLabels {
 pub struct ChannelLabel {
     /// Which channel.
     pub channel: String,
+}
+
+/// Labels of what is counted by subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct SubscriptionLabel {
+    /// Which subscription.
+    pub name: String,
 }
 
 /// Labels of an occurrence.
@@ -78,9 +101,17 @@ impl Default for Metrics {
             fallback_found: Counter::default(),
             fallback_alert: Gauge::default(),
             in_flight: Gauge::default(),
+            inbound: Family::default(),
+            inbound_seconds: Histogram::new(bounds),
+            inbound_connected: Family::default(),
+            inbound_reconnects: Family::default(),
+            edits: Family::default(),
             nodes: Gauge::default(),
             shards: Gauge::default(),
             hears: Gauge::default(),
+            subscription_told: Family::default(),
+            subscription_given_up: Family::default(),
+            subscription_behind: Family::default(),
         }
     }
 }
@@ -92,6 +123,15 @@ impl Metrics {
 
     pub(crate) fn count_occurrence(&self, state: &'static str, via: &'static str) {
         self.occurrences.get_or_create(&OccurrenceLabels { state, via }).inc();
+    }
+
+    /// Counts an event from a platform.
+    pub fn count_inbound(&self, channel: &str, outcome: &'static str) {
+        self.inbound.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome }).inc();
+    }
+
+    pub(crate) fn count_edit(&self, channel: &str, outcome: &'static str) {
+        self.edits.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome }).inc();
     }
 
     /// Registers everything under the names users rely on.
@@ -122,12 +162,44 @@ impl Metrics {
             self.fallback_alert.clone(),
         );
         registry.register("punctual_in_flight", "Leases held by this node", self.in_flight.clone());
+        registry.register("punctual_inbound", "Events from platforms, by channel and outcome", self.inbound.clone());
+        registry.register(
+            "punctual_inbound_seconds",
+            "From the arrival of an answer to its commit",
+            self.inbound_seconds.clone(),
+        );
+        registry.register(
+            "punctual_inbound_connected",
+            "1 while this node's connection to a platform is open",
+            self.inbound_connected.clone(),
+        );
+        registry.register(
+            "punctual_inbound_reconnects",
+            "Connections to platforms that were opened again",
+            self.inbound_reconnects.clone(),
+        );
+        registry.register("punctual_edits", "Messages changed to show an answer, by outcome", self.edits.clone());
         registry.register("punctual_nodes", "Nodes that live, as this one sees it", self.nodes.clone());
         registry.register("punctual_shards", "Shards of this node, of 256", self.shards.clone());
         registry.register(
             "punctual_listening",
             "1 while this node hears what others change; else it looks every second",
             self.hears.clone(),
+        );
+        registry.register(
+            "punctual_subscription_told",
+            "Entries of the journal that were told, by subscription",
+            self.subscription_told.clone(),
+        );
+        registry.register(
+            "punctual_subscription_given_up",
+            "Entries of the journal that could not be told, by subscription",
+            self.subscription_given_up.clone(),
+        );
+        registry.register(
+            "punctual_subscription_behind",
+            "Positions between the journal's end and what was told, by subscription",
+            self.subscription_behind.clone(),
         );
     }
 }

@@ -8,12 +8,14 @@ use punctual_core::clock::Clock;
 use punctual_core::store::Store;
 use tokio::sync::watch;
 
+use crate::journal::Journal;
 use crate::log::{Kind, Log};
 use crate::metrics::Metrics;
 use crate::outage::StoreHealth;
 use crate::settings::Settings;
 
-/// The store and whether it works, the clock, the limits and delays, the counters and the log, and the signal to stop.
+/// The store and whether it works, the clock, the limits and delays, the counters and the log, what is known of the journal, and the
+/// signal to stop.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
@@ -22,6 +24,7 @@ pub(crate) struct Node {
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Arc<Log>,
+    pub(crate) journal: Arc<Journal>,
     pub(crate) stop: Stop,
 }
 

@@ -1,6 +1,7 @@
 //! The parts of an engine, and how they are put together.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use punctual_core::alarm::Alarm;
@@ -15,6 +16,11 @@ use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::flight::{Fired, Flights};
+use crate::inbound::edit::Editor;
+use crate::inbound::hold::{Holder, Holds};
+use crate::inbound::standing::{Receiving, Standings};
+use crate::inbound::take::Taker;
+use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -25,6 +31,7 @@ use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
+use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
@@ -64,7 +71,10 @@ pub(crate) struct Wired {
     pub(crate) peers: Arc<Peers>,
     pub(crate) dead: Arc<Dead>,
     pub(crate) dispatcher: Arc<Dispatcher>,
-    pub(crate) changer: Changer,
+    pub(crate) changer: Arc<Changer>,
+    pub(crate) editor: Arc<Editor>,
+    pub(crate) taker: Arc<Taker>,
+    pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
     /// The tasks, until they are started.
@@ -90,6 +100,7 @@ impl Engine {
             store,
             health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
             log: Arc::new(Log::new(clock.clone(), runtime.clone())),
+            journal: Arc::new(Journal::new()),
             metrics: Arc::default(),
             stop: Stop::new(),
             clock,
@@ -115,12 +126,15 @@ impl Engine {
             settlements: settlements.clone(),
             peers: peers.clone(),
         });
+        let holds = Arc::new(Holds::none());
         let heartbeat = Arc::new(Heartbeat {
             node: node.clone(),
+            holds: holds.clone(),
             peers: peers.clone(),
             timer: timer.clone(),
             dispatcher: dispatcher.clone(),
             random: random.clone(),
+            has_told_follows: false.into(),
         });
         let listener = Arc::new(Listener {
             node: node.clone(),
@@ -151,7 +165,42 @@ impl Engine {
             holding: holding.map(|(name, _)| name.clone()).collect(),
         };
         let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
-        let tasks: Vec<BoxFuture<()>> = vec![
+        let changer = Arc::new(Changer {
+            node: node.clone(),
+            timer: timer.clone(),
+            leases: leases.clone(),
+            fired,
+            peers: peers.clone(),
+            alarms: alarms.clone(),
+        });
+        let editor = Arc::new(Editor {
+            node: node.clone(),
+            channels: channels.clone(),
+            dispatcher: dispatcher.clone(),
+            runtime: runtime.clone(),
+            n_shown: AtomicUsize::new(0),
+        });
+        let standings = Arc::new(Standings::of(&channels));
+        let taker = Arc::new(Taker {
+            node: node.clone(),
+            changer: changer.clone(),
+            editor: editor.clone(),
+            standings: standings.clone(),
+            timer: timer.clone(),
+            random: random.clone(),
+            runtime: runtime.clone(),
+        });
+        let holder = Arc::new(Holder {
+            node: node.clone(),
+            channels: channels.clone(),
+            peers: peers.clone(),
+            holds,
+            standings: standings.clone(),
+            taker: taker.clone(),
+            runtime: runtime.clone(),
+            random: random.clone(),
+        });
+        let mut tasks: Vec<BoxFuture<()>> = vec![
             Box::pin(settler.run()),
             Box::pin(dispatcher.clone().run()),
             Box::pin(claimer.run()),
@@ -161,18 +210,22 @@ impl Engine {
             Box::pin(alarm::fill(node.clone(), alarms.clone())),
             Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
             Box::pin(leases.clone().run()),
+            Box::pin(journal::place(node.clone())),
+            Box::pin(journal::tail(node.clone())),
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),
+            Box::pin(holder.run()),
         ];
-        let changer = Changer {
-            node: node.clone(),
-            timer: timer.clone(),
-            leases: leases.clone(),
-            fired,
-            peers: peers.clone(),
-            alarms: alarms.clone(),
-        };
+        for subscription in node.settings.subscriptions.clone() {
+            let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
+                let (name, channel) = (&subscription.name, &subscription.to.channel);
+                tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
+                continue;
+            };
+            let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
+            tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
             node,
@@ -185,6 +238,9 @@ impl Engine {
             dead,
             dispatcher,
             changer,
+            editor,
+            taker,
+            standings,
             heartbeat,
             leases,
             tasks,
@@ -235,5 +291,15 @@ impl Engine {
     /// How each channel stands, by name.
     pub fn channel_standings(&self) -> Vec<ChannelStanding> {
         self.parts.dispatcher.standings()
+    }
+    /// How answers come by a channel, if they do.
+    pub fn receiving(&self, channel: &str) -> Option<Receiving> {
+        self.parts.standings.get(channel)
+    }
+
+    /// Counts a request that says it comes from a channel's platform, and does not prove it; returns how many there were.
+    pub fn count_forged(&self, channel: &str) -> u64 {
+        self.parts.node.metrics.count_inbound(channel, "forged");
+        self.parts.standings.forged(channel)
     }
 }

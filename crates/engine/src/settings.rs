@@ -7,6 +7,8 @@ use punctual_core::reach::DefaultChannel;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::Shared;
 
+use crate::subscriptions::Subscription;
+
 /// The limits and delays of the engine. Each limit says what happens when it is reached.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -34,6 +36,10 @@ pub struct Settings {
     pub backlog_batch: usize,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub keep_history_for: Option<Duration>,
+    /// How long entries of the journal are kept; `None` keeps them for ever.
+    pub keep_journal_for: Option<Duration>,
+    /// Which applications are told what.
+    pub subscriptions: Vec<Subscription>,
     /// Retry delays by priority.
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
@@ -59,6 +65,8 @@ impl Default for Settings {
             backlog_after: Duration::from_secs(10),
             backlog_batch: 256,
             keep_history_for: None,
+            keep_journal_for: None,
+            subscriptions: Vec::new(),
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),
             language: Lang::En,

@@ -163,6 +163,7 @@ impl Settler {
                         tracing::warn!(occurrence = %id, "its lease was lost; the result was refused");
                     }
                     self.flights.remove(settlements.iter().map(lease_of));
+                    node.journal.written();
                     self.timer.wake_at(settled.wakes);
                     self.alarms.planned(settled.next_runs);
                     return;

@@ -33,7 +33,7 @@ fn minutes(n: i64) -> SignedDuration {
 /// Writes a reminder where nobody can tell the engine.
 fn write_behind(story: &Story, reminder: &Reminder, first_due_at: Timestamp) {
     let reminders = vec![NewReminder { reminder: reminder.clone(), first_due_at }];
-    let create = Create { reminders, actor: "sql".into(), answered: None, now: story.now() };
+    let create = Create { reminders, who: "sql".into(), answered: None, now: story.now() };
     let store = story.engine().store().clone();
     story.run(async move { store.create(create).await }).expect("the store works");
 }

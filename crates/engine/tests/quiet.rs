@@ -35,7 +35,7 @@ fn person(story: &Story, quiet_hours: Option<QuietHours>, paused_until: Option<T
         updated_at: story.now(),
     };
     let engine = story.engine().clone();
-    story.run(async move { engine.put_user(user).await }).expect("the store works");
+    story.run(async move { engine.put_user(user, "ann").await }).expect("the store works");
 }
 
 fn due_at(story: &Story, number: u8, at: i64) -> Reminder {

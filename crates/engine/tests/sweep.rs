@@ -15,12 +15,8 @@ fn in_minutes(n: i64) -> Timestamp {
 /// Writes reminders where nobody can tell the engine.
 fn write_behind(story: &Story, reminders: &[Reminder], first_due_at: Timestamp) {
     let new = |reminder: &Reminder| NewReminder { reminder: reminder.clone(), first_due_at };
-    let create = Create {
-        reminders: reminders.iter().map(new).collect(),
-        actor: "sql".into(),
-        answered: None,
-        now: story.now(),
-    };
+    let create =
+        Create { reminders: reminders.iter().map(new).collect(), who: "sql".into(), answered: None, now: story.now() };
     let store = story.engine().store().clone();
     story.run(async move { store.create(create).await }).expect("the store works");
 }

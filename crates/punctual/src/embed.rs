@@ -30,6 +30,7 @@ use std::time::Duration;
 use punctual_channels::Closure;
 pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
 pub use punctual_core::id::ReminderId;
+use punctual_core::journal::Who;
 use punctual_core::reach::{DefaultChannel, ME};
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder, ReminderStatus};
 pub use punctual_core::reminder::{Address, Priority};
@@ -102,7 +103,7 @@ impl Punctual {
 
     /// Cancels a reminder. When this has returned, nothing of it is sent any more.
     pub async fn cancel(&self, id: ReminderId) -> Result<(), Error> {
-        let by = By::new("embedded", self.engine.clock().now());
+        let by = By::new(Who::from("embedded").via("embedded"), self.engine.clock().now());
         self.engine.change(id, punctual_core::change::Change::Cancel, by).await?;
         Ok(())
     }

@@ -6,12 +6,14 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use punctual_core::id::ReminderId;
+use punctual_core::journal::Entry;
 use punctual_core::occurrence::{Escalation, Occurrence};
 use punctual_core::reminder::Reminder;
 use punctual_core::rules::course::Series;
 use punctual_core::step;
 use punctual_core::store::{DeadAddress, Response};
-use punctual_core::writes::{Deed, EndedAttempt, Moved, Planned};
+use punctual_core::writes::{EndedAttempt, Moved, Planned};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,6 +333,19 @@ pub(crate) static DEAD_ADDRESS: Table<DeadAddress> = Table {
     },
 };
 
+/// What platforms have told of attempts.
+pub(crate) static REPORTED: Table<EndedAttempt> = Table {
+    name: "attempt",
+    n_keys: 3,
+    columns: columns! {
+        "reminder_id" Id: e => e.occurrence.reminder.as_bytes(),
+        "run" Int: e => e.occurrence.run,
+        "number" Int: e => e.attempt.number,
+        "status" Text: e => e.attempt.status.as_str(),
+        "error" Text: e => e.attempt.error.as_deref(),
+    },
+};
+
 /// What a person answered.
 pub(crate) static RESPONSE: Table<Response> = Table {
     name: "response",
@@ -346,19 +361,22 @@ pub(crate) static RESPONSE: Table<Response> = Table {
         "user_id" Text: r => r.user.as_deref(),
         "text" Text: r => r.said.text.as_deref(),
         "channel" Text: r => r.said.channel.as_deref(),
+        "name" Text: r => r.said.name.as_deref(),
     },
 };
 
-/// Who did what.
-pub(crate) static AUDIT: Table<Deed> = Table {
-    name: "audit",
+/// Something that happened.
+pub(crate) static ENTRY: Table<Entry> = Table {
+    name: "journal",
     n_keys: 0,
     columns: columns! {
-        "at" At: d => d.at,
-        "actor" Text: d => &*d.actor,
-        "action" Text: d => d.action,
-        "reminder_id" Id: d => d.reminder.as_bytes(),
-        "run" Int: d => d.run,
-        "detail" Text: d => d.detail.as_deref(),
+        "at" At: e => e.at,
+        "reminder_id" Id: e => e.reminder.as_ref().map(ReminderId::as_bytes),
+        "run" Int: e => e.run,
+        "kind" Text: e => e.kind.as_str(),
+        "user_id" Text: e => e.user.as_deref(),
+        "actor" Text: e => e.who.actor.as_deref(),
+        "via" Text: e => e.who.via.as_deref(),
+        "data" Text: e => e.data_json(),
     },
 };

@@ -9,6 +9,9 @@ mod columns;
 /// Rows as values, once for every store.
 mod rows;
 
+/// Which entries of the journal a reader wants, once for every store.
+mod journal;
+
 /// One embedded file: no server, nothing to configure.
 pub mod sqlite;
 

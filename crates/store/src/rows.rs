@@ -30,8 +30,13 @@ pub(crate) trait Fields {
     fn instant(&self, index: usize) -> Result<Option<Timestamp>, StoreError>;
     /// Yes or no, if it is said.
     fn flag(&self, index: usize) -> Result<Option<bool>, StoreError>;
+    /// A reminder's id, if there is one.
+    fn maybe_id(&self, index: usize) -> Result<Option<ReminderId>, StoreError>;
+
     /// A reminder's id.
-    fn id(&self, index: usize) -> Result<ReminderId, StoreError>;
+    fn id(&self, index: usize) -> Result<ReminderId, StoreError> {
+        self.maybe_id(index)?.ok_or_else(|| impossible(format!("column {} has no value", index + 1)))
+    }
 }
 
 /// A value in the database that this program would never have written.
@@ -60,6 +65,12 @@ impl<'r, F: Fields> Reader<'r, F> {
     pub(crate) fn id(&mut self) -> Result<ReminderId, StoreError> {
         let index = self.index();
         self.row.id(index)
+    }
+
+    /// A reminder's id that may be missing.
+    pub(crate) fn maybe_id(&mut self) -> Result<Option<ReminderId>, StoreError> {
+        let index = self.index();
+        self.row.maybe_id(index)
     }
 
     /// A run's id: the reminder's and the run's number.
@@ -362,8 +373,8 @@ pub(crate) fn escalated<F: Fields>(from: &mut Reader<'_, F>) -> Result<(u32, Esc
 }
 
 /// The columns that [`response`] reads, of a table called `s`.
-pub(crate) const RESPONSE: &str =
-    "s.reminder_id, s.run, s.kind, s.at, s.actor, s.until, s.snooze_minutes, s.user_id, s.text, s.channel";
+pub(crate) const RESPONSE: &str = "s.reminder_id, s.run, s.kind, s.at, s.actor, s.until, s.snooze_minutes, s.user_id, s.text, s.channel, \
+    s.name";
 
 /// Reads [`RESPONSE`].
 pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, StoreError> {
@@ -379,7 +390,7 @@ pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, 
         until: from.maybe_at()?,
         snooze_minutes: from.maybe_count()?,
         user: from.maybe_owned()?,
-        said: Said { text: from.maybe_owned()?, channel: from.maybe_owned()? },
+        said: Said { text: from.maybe_owned()?, channel: from.maybe_owned()?, name: from.maybe_owned()? },
     })
 }
 

@@ -33,7 +33,7 @@ fn now() -> Timestamp {
 
 fn create(reminders: &[Reminder]) -> Create {
     let new = |reminder: &Reminder| NewReminder { reminder: reminder.clone(), first_due_at: now() };
-    Create { reminders: reminders.iter().map(new).collect(), actor: "ann".into(), answered: None, now: now() }
+    Create { reminders: reminders.iter().map(new).collect(), who: "ann".into(), answered: None, now: now() }
 }
 
 /// Reminders that are due now, by as many users.
@@ -293,7 +293,7 @@ async fn a_caller_that_goes_away_leaves_nothing_half_done() {
     let running = "select count(*) from pg_stat_activity where application_name = 'punctual' and state <> 'idle'";
     until_blocking("nothing is under way", || server.sql(&database, running) == "0");
     let halves = "select count(*) from punctual.reminder r full join punctual.occurrence o on o.reminder_id = r.id \
-                  full join punctual.audit a on a.reminder_id = r.id \
+                  full join punctual.journal a on a.reminder_id = r.id \
                   where r.id is null or o.reminder_id is null or a.reminder_id is null";
     assert_eq!(server.sql(&database, halves), "0");
     println!(
@@ -524,7 +524,7 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
         created_at: now(),
         updated_at: now(),
     };
-    store.put_user(paused.clone()).await.unwrap();
+    store.put_user(paused.clone(), "ann".into()).await.unwrap();
     store.create(create(&[once(1, now(), now())])).await.unwrap();
 
     // Another session is in the middle of ending the pause.
@@ -540,10 +540,10 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
 
     // The other way round: a change of the person waits for the claim, and then sees the run that the claim has put off.
     store.create(create(&[once(2, now(), now())])).await.unwrap();
-    store.put_user(paused.clone()).await.unwrap();
+    store.put_user(paused.clone(), "ann".into()).await.unwrap();
     assert!(store.claim(claim("a", 10)).await.unwrap().to_send.is_empty());
     let later = now() + SignedDuration::from_secs(1);
-    let wakes = store.put_user(User { paused_until: None, updated_at: later, ..paused }).await.unwrap();
+    let wakes = store.put_user(User { paused_until: None, updated_at: later, ..paused }, "ann".into()).await.unwrap();
     assert_eq!(wakes, [later]);
 }
 

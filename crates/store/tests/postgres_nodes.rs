@@ -12,7 +12,9 @@ use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
-use punctual_core::store::{Beat, By, Claim, Create, Ears, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery};
+use punctual_core::store::{
+    Beat, By, Claim, Create, Ears, Follows, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery,
+};
 use punctual_engine::machine;
 use punctual_store::postgres::{PostgresStore, Session};
 use punctual_testkit::proxy::Proxy;
@@ -38,7 +40,7 @@ impl Node {
 
     async fn beat(&self) -> Pulse {
         self.store
-            .beat(Beat { node: self.name.clone(), echo: None, shared: String::new() })
+            .beat(Beat { node: self.name.clone(), echo: None, shared: String::new(), follows: Follows::No })
             .await
             .expect("the store works")
             .expect("the store works")
@@ -53,10 +55,7 @@ impl Node {
         let new =
             |(reminder, at): &(Reminder, Timestamp)| NewReminder { reminder: reminder.clone(), first_due_at: *at };
         let reminders = due.iter().map(new).collect();
-        self.store
-            .create(Create { reminders, actor: "ann".into(), answered: None, now })
-            .await
-            .expect("the store works");
+        self.store.create(Create { reminders, who: "ann".into(), answered: None, now }).await.expect("the store works");
     }
 
     fn claim(&self, now: Timestamp, shards: Shards) -> Claim {
@@ -115,7 +114,10 @@ async fn nodes_that_live_divide_the_shards_and_one_that_leaves_is_replaced_at_on
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 seconds' where name = 'b'");
     assert_eq!(a.beat().await.nodes, ["a"]);
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 minutes' where name = 'b'");
-    a.store.beat(Beat { node: "a".into(), echo: Some("e1".into()), shared: String::new() }).await.unwrap();
+    a.store
+        .beat(Beat { node: "a".into(), echo: Some("e1".into()), shared: String::new(), follows: Follows::No })
+        .await
+        .unwrap();
     assert_eq!(server.sql(&database, "select string_agg(name, ' ') from punctual.node"), "a");
     assert_eq!(hear(&mut ears).await, Heard::Beat("e1".into()), "a beat is heard back by who asks for it");
 }

@@ -136,11 +136,11 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         created_at: now,
         updated_at: now,
     };
-    store.put_user(user(Some(horizon))).await.expect("the store works");
+    store.put_user(user(Some(horizon)), "ann".into()).await.expect("the store works");
     let others = store.claim(claim.clone()).await.expect("the store works").to_send;
     let given_back = others.iter().map(|claimed| withdraw(claimed, now)).collect();
     store.settle(given_back, now).await.expect("the store works");
-    store.put_user(user(None)).await.expect("the store works");
+    store.put_user(user(None), "ann".into()).await.expect("the store works");
     // Of its own each time: what an alert is about decides whether it is made.
     let mut unique = [7; 10];
     unique[..8].copy_from_slice(&before.to_be_bytes());
@@ -148,7 +148,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let critical = Reminder { id, priority: Priority::Critical, retries_max: 0, ..once(1, now, now) };
     let new = NewReminder { reminder: critical.clone(), first_due_at: now };
     store
-        .create(Create { reminders: vec![new], actor: "ann".into(), answered: None, now })
+        .create(Create { reminders: vec![new], who: "ann".into(), answered: None, now })
         .await
         .expect("the store works");
     let only = Claim { only: Some(vec![critical.id]), ..claim.clone() };

@@ -8,7 +8,7 @@ use punctual_core::change::Change;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::Shards;
-use punctual_core::store::{By, Claim, Create, NewReminder, Store, StoreError};
+use punctual_core::store::{By, Claim, Create, JournalQuery, NewReminder, Start, Store, StoreError};
 use punctual_store::sqlite::{OpenError, Options, SqliteStore, migrate};
 use punctual_testkit::sample::{instant, once};
 
@@ -20,7 +20,7 @@ fn open(path: &Path) -> Result<SqliteStore, OpenError> {
 
 fn create(reminder: &Reminder, first_due_at: Timestamp) -> Create {
     let reminders = vec![NewReminder { reminder: reminder.clone(), first_due_at }];
-    Create { reminders, actor: "ann".into(), answered: None, now: instant(NOW) }
+    Create { reminders, who: "ann".into(), answered: None, now: instant(NOW) }
 }
 
 /// Why the file is refused.
@@ -234,4 +234,35 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
     assert_eq!(claims.to_send.iter().map(|claimed| claimed.reminder.id).collect::<Vec<_>>(), [healthy.id]);
     let trail = store.occurrences(poisoned.id, None, 1).await.unwrap().remove(0);
     assert!(trail.occurrence.state.error().unwrap().contains("cannot be read"), "{trail:?}");
+}
+
+/// A file of version 1, with a reminder's trail in it.
+#[tokio::test]
+async fn the_audit_trail_of_version_1_becomes_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let id = once(1, instant(NOW), instant(NOW)).id;
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("../src/sqlite/schema.sql")).unwrap();
+    db.execute_batch("PRAGMA user_version = 1; PRAGMA application_id = 0x706e6374").unwrap();
+    for (action, run, detail) in [("create", None, None), ("quiet", Some(1), Some("until 8")), ("fire", Some(2), None)]
+    {
+        let values = rusqlite::params![instant(NOW).as_microsecond(), action, id.as_bytes(), run, detail];
+        db.execute(
+            "INSERT INTO audit (at, actor, action, reminder_id, run, detail) VALUES (?1, 'engine', ?2, ?3, ?4, ?5)",
+            values,
+        )
+        .unwrap();
+    }
+    drop(db);
+    let store = open(&path).unwrap();
+    let page = store.journal(JournalQuery::new(Start::OLDEST, 10)).await.unwrap();
+    let lines: Vec<_> = page.entries.iter().map(|e| (e.kind.as_str(), e.run, e.data.as_deref())).collect();
+    let expect = [
+        ("reminder.created", None, None),
+        ("reminder.waiting", Some(1), Some(r#"{"why":"quiet","detail":"until 8"}"#)),
+        ("reminder.changed", Some(2), Some(r#"{"did":"fire"}"#)),
+    ];
+    assert_eq!(lines, expect);
+    assert!(page.entries.iter().all(|e| e.reminder == Some(id) && e.actor == "engine" && e.at == instant(NOW)));
 }

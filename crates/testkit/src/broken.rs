@@ -16,7 +16,8 @@ use punctual_core::store::Store;
 use punctual_engine::Runtime;
 
 use crate::sim::check::{
-    ANSWERED, CANCELLED, ESCALATED, HOLD, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME, SENT_ONCE, SERIES, TOLD, TRAIL,
+    ANSWERED, CANCELLED, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME, SENT_ONCE, SERIES,
+    TOLD, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
 use crate::tap::{Tap, Tapped};
@@ -77,6 +78,7 @@ pub fn all() -> Vec<Break> {
         ),
         of("quiet hours are not written", tap(|| alone::NoQuiet), Options { people: true, ..calm() }, LEFT_IN_PEACE),
         of("nobody is told", tap(|| alone::NobodyTold), Options { receivers_fail: true, ..calm() }, TOLD),
+        of("a page of the journal leaves out an entry", tap(together::HoledPage::default), two(), JOURNAL),
         of("a claim takes what another node has leased", tap(|| together::ClaimsLeased), two(), SENT_ONCE),
         of(
             "a result is taken under an old lease",

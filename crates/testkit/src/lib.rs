@@ -22,6 +22,12 @@ pub mod sample;
 /// A channel that remembers what it was told to say.
 pub mod phone;
 
+/// A chat platform in memory, whose people answer.
+pub mod chat;
+
+/// Several nodes on one store in memory.
+pub mod nodes;
+
 /// A stage for engine tests that read like a story.
 pub mod story;
 

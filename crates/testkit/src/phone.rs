@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use punctual_core::channel::{Bucket, Channel, Followed, Limits, Message, Receipt, SendError};
+use punctual_core::channel::{Bucket, Channel, Followed, Limits, Message, Notice, Receipt, SendError};
 use punctual_core::invalid::Invalid;
 use tokio::sync::Notify;
 
@@ -18,6 +18,7 @@ pub struct RecordingChannel {
 #[derive(Default)]
 struct Tape {
     messages: VecDeque<Message>,
+    notices: VecDeque<Notice>,
     script: VecDeque<Answer>,
     followed: VecDeque<Result<Followed, SendError>>,
     always: Option<(Option<String>, SendError)>,
@@ -108,6 +109,11 @@ impl RecordingChannel {
         self.lock().messages.drain(..).collect()
     }
 
+    /// Takes everything that it was told happened from the tape.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.lock().notices.drain(..).collect()
+    }
+
     /// Asserts that nothing more came.
     ///
     /// # Panics
@@ -135,6 +141,27 @@ impl RecordingChannel {
     }
 }
 
+impl Tape {
+    fn next_answer(&mut self, address: &str) -> Option<Answer> {
+        let is_meant = |at: &Option<String>| at.as_ref().is_none_or(|at| at == address);
+        let always = self.always.clone().filter(|(at, _)| is_meant(at));
+        self.script.pop_front().or(always.map(|(_, error)| Answer::Say(Err(error))))
+    }
+}
+
+async fn give(answer: Option<Answer>) -> Result<Receipt, SendError> {
+    match answer {
+        None => Ok(Receipt::default()),
+        Some(Answer::Say(answer)) => answer,
+        Some(Answer::Hang) => std::future::pending().await,
+        Some(Answer::Wait(taken)) => {
+            taken.notified().await;
+            Ok(Receipt::default())
+        }
+        Some(Answer::Panic) => panic!("the channel was told to panic"),
+    }
+}
+
 #[async_trait]
 impl Channel for RecordingChannel {
     fn kind(&self) -> &'static str {
@@ -145,21 +172,23 @@ impl Channel for RecordingChannel {
         let answer = {
             let mut tape = self.lock();
             tape.messages.push_back(message.clone());
-            let is_meant = |at: &Option<String>| at.as_ref().is_none_or(|at| *at == message.to.address);
-            let always = tape.always.clone().filter(|(at, _)| is_meant(at));
-            tape.script.pop_front().or(always.map(|(_, error)| Answer::Say(Err(error))))
+            tape.next_answer(&message.to.address)
         };
         self.heard.notify_one();
-        match answer {
-            None => Ok(Receipt::default()),
-            Some(Answer::Say(answer)) => answer,
-            Some(Answer::Hang) => std::future::pending().await,
-            Some(Answer::Wait(taken)) => {
-                taken.notified().await;
-                Ok(Receipt::default())
-            }
-            Some(Answer::Panic) => panic!("the channel was told to panic"),
-        }
+        give(answer).await
+    }
+
+    async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
+        let answer = {
+            let mut tape = self.lock();
+            tape.notices.push_back(notice.clone());
+            tape.next_answer(&notice.to.address)
+        };
+        give(answer).await
+    }
+
+    fn takes_notices(&self) -> bool {
+        true
     }
 
     async fn follow(&self, _message_id: &str) -> Result<Followed, SendError> {

@@ -1,4 +1,4 @@
-//! Reminders for tests.
+//! Reminders and people for tests.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Anchor, Rule, Schedule};
+use punctual_core::user::User;
 use punctual_core::zone::Zone;
 
 /// An instant written as RFC 3339.
@@ -50,6 +51,21 @@ pub fn reminder(number: u8, schedule: Schedule, now: Timestamp) -> Reminder {
         metadata: Metadata::default(),
         tags: Vec::new(),
         status: ReminderStatus::Active,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// A user of this id without anything.
+pub fn user(id: &str, now: Timestamp) -> User {
+    User {
+        id: id.into(),
+        timezone: None,
+        language: None,
+        addresses: Vec::new(),
+        quiet_hours: None,
+        paused_until: None,
+        admin: false,
         created_at: now,
         updated_at: now,
     }

@@ -13,11 +13,12 @@ use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Report, Reported,
+    Settled, Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -94,8 +95,13 @@ pub trait Tap: Send + Sync + 'static {
     }
 
     /// As [`Store::put_user`].
-    async fn put_user(&self, store: &Arc<dyn Store>, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        store.put_user(user).await
+    async fn put_user(&self, store: &Arc<dyn Store>, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        store.put_user(user, who).await
+    }
+
+    /// As [`Store::journal`].
+    async fn journal(&self, store: &Arc<dyn Store>, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        store.journal(query).await
     }
 
     /// As [`Store::recalled`].
@@ -180,12 +186,32 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "occurrence", self.store.occurrence(id))
     }
 
-    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-        pass!(self, "audit", self.store.audit(query))
+    async fn place(&self) -> Result<i64, StoreError> {
+        pass!(self, "place", self.store.place())
     }
 
-    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
-        pass!(self, "record_test", self.store.record_test(test))
+    async fn journal(&self, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        pass!(self, "journal", self.tap.journal(&self.store, query))
+    }
+
+    async fn record(&self, entry: Entry) -> Result<(), StoreError> {
+        pass!(self, "record", self.store.record(entry))
+    }
+
+    async fn prune_journal(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        pass!(self, "prune_journal", self.store.prune_journal(before, limit))
+    }
+
+    async fn take_duty(&self, name: &str, node: &str, now: Timestamp) -> Result<Option<Duty>, StoreError> {
+        pass!(self, "take_duty", self.store.take_duty(name, node, now))
+    }
+
+    async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError> {
+        pass!(self, "keep_duty", self.store.keep_duty(kept))
+    }
+
+    async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
+        pass!(self, "leave_duty", self.store.leave_duty(name, lease))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
@@ -240,8 +266,8 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "forget_answered", self.store.forget_answered(now))
     }
 
-    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        pass!(self, "put_user", self.tap.put_user(&self.store, user))
+    async fn put_user(&self, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        pass!(self, "put_user", self.tap.put_user(&self.store, user, who))
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -252,8 +278,24 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "users", self.store.users(after, limit))
     }
 
-    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
-        pass!(self, "delete_user", self.store.delete_user(id, now))
+    async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        pass!(self, "delete_user", self.store.delete_user(id, who, now))
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        pass!(self, "users_at", self.store.users_at(channel, addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        pass!(self, "question", self.store.question(run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        pass!(self, "hold", self.store.hold(node, channels))
+    }
+
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+        pass!(self, "report", self.store.report(report, now))
     }
 
     async fn put_group(&self, group: Group) -> Result<(), StoreError> {
@@ -281,8 +323,8 @@ impl<T: Tap> Store for Tapped<T> {
     async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
         pass!(self, "revive", self.store.revive(address))
     }
-    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        pass!(self, "put_key", self.store.put_key(key))
+    async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {
+        pass!(self, "put_key", self.store.put_key(key, who))
     }
 
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
@@ -293,8 +335,8 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "keys", self.store.keys())
     }
 
-    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
-        pass!(self, "delete_key", self.store.delete_key(id))
+    async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {
+        pass!(self, "delete_key", self.store.delete_key(id, who, now))
     }
 
     async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError> {

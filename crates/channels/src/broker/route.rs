@@ -1,6 +1,6 @@
 //! Where in the broker a message goes: a text with fields such as `{address}`.
 
-use punctual_core::channel::Message;
+use punctual_core::channel::{Message, Notice};
 use punctual_core::invalid::Invalid;
 
 use crate::common::template::{Template, plain};
@@ -29,6 +29,21 @@ impl Route {
     pub(crate) fn fill(&self, message: &Message) -> String {
         self.0.as_ref().map(|template| template.render(message, "")).unwrap_or_default()
     }
+
+    /// The place for one notice. A field that only reminders have is empty.
+    pub(crate) fn fill_notice(&self, notice: &Notice) -> String {
+        let entry = &*notice.entry;
+        let field = |name: &str| match name {
+            "address" => notice.to.address.clone(),
+            "channel" => notice.to.channel.clone(),
+            "user" => entry.user.as_deref().unwrap_or_default().to_owned(),
+            "reminder_id" => entry.reminder.map(|id| id.to_string()).unwrap_or_default(),
+            "occurrence_id" => entry.occurrence().map(|id| id.to_string()).unwrap_or_default(),
+            "run" => entry.run.map(|run| run.to_string()).unwrap_or_default(),
+            _ => String::new(),
+        };
+        self.0.as_ref().map(|template| template.fill(field)).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -50,5 +65,8 @@ mod tests {
         assert!(Route::parse("subject", "a.{address").is_err());
         let uses = |text: &str| Route::parse("subject", text).unwrap().uses("address");
         assert!(uses("a.{address}") && !uses("a.address"));
+        let tell = |text: &str| Route::parse("subject", text).unwrap().fill_notice(&sample::notice("games"));
+        assert_eq!(tell("x.{address}.{user}.{run}{priority}!"), "x.games.alice.3!");
+        assert_eq!(tell("results"), "results");
     }
 }

@@ -1,41 +1,10 @@
 //! The buttons under a message, and what they send back.
 
-use std::str::FromStr;
-
+pub use punctual_core::answer::{Pressed, Verb};
 use punctual_core::channel::Message;
 use punctual_core::id::OccurrenceId;
 
 use super::texts::texts;
-
-/// What a person can answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verb {
-    /// It is done.
-    Ack,
-    /// Later.
-    Snooze,
-    /// It is not needed.
-    Dismiss,
-}
-
-impl Verb {
-    /// The word in commands and links.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ack => "ack",
-            Self::Snooze => "snooze",
-            Self::Dismiss => "dismiss",
-        }
-    }
-}
-
-impl FromStr for Verb {
-    type Err = ();
-
-    fn from_str(word: &str) -> Result<Self, ()> {
-        [Self::Ack, Self::Snooze, Self::Dismiss].into_iter().find(|verb| verb.as_str() == word).ok_or(())
-    }
-}
 
 /// One button.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +42,9 @@ pub fn data(verb: Verb, occurrence: OccurrenceId) -> String {
 }
 
 /// The button that was pressed, if `data` is of a button of ours.
-pub fn pressed(data: &str) -> Option<(Verb, OccurrenceId)> {
+pub fn pressed(data: &str) -> Option<Pressed> {
     let (verb, occurrence) = data.strip_prefix("punctual:")?.split_once(':')?;
-    Some((verb.parse().ok()?, occurrence.parse().ok()?))
+    Some(Pressed { verb: verb.parse().ok()?, occurrence: occurrence.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -90,7 +59,7 @@ mod tests {
         for verb in [Verb::Ack, Verb::Snooze, Verb::Dismiss] {
             let data = data(verb, occurrence);
             assert!(data.len() <= 64, "{data}");
-            assert_eq!(pressed(&data), Some((verb, occurrence)));
+            assert_eq!(pressed(&data), Some(Pressed { verb, occurrence }));
         }
         for other in ["", "punctual:", "punctual:ack:", "punctual:eat:x", "other:ack:x", "punctual:ack:1-2"] {
             assert_eq!(pressed(other), None, "{other}");

@@ -11,6 +11,7 @@ use punctual_core::id::OccurrenceId;
 use sha2::Sha256;
 
 use super::buttons::Verb;
+use super::token::Token;
 
 /// How much of the proof is kept: 128 bits cannot be guessed, and the link stays short.
 const PROOF_BYTES: usize = 16;
@@ -51,12 +52,30 @@ impl Links {
         Some((verb.parse().ok()?, occurrence.parse().ok()?))
     }
 
+    /// Where a platform's requests for the channel `name` come in. Its secret is the same on every node, and another for every channel.
+    pub fn door(&self, name: &str) -> Door {
+        let mut mac = self.keyed.clone();
+        mac.update(b"punctual inbound ");
+        mac.update(name.as_bytes());
+        let secret = BASE64_URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes());
+        Door { url: format!("{}/v1/inbound/{name}", self.base), secret: Token::new(secret) }
+    }
+
     fn prove(&self, said: &str) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(b"punctual answer ");
         mac.update(said.as_bytes());
         mac
     }
+}
+
+/// Where a platform's requests for one channel come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Door {
+    /// Its address.
+    pub url: String,
+    /// A text that only the platform and this server know: letters, digits, `-` and `_`.
+    pub secret: Token,
 }
 
 impl fmt::Debug for Links {
@@ -85,5 +104,16 @@ mod tests {
         }
         assert_eq!(Links::new("https://p.example", b"another").read(&token), None);
         assert!(!format!("{links:?}").contains("secret"));
+    }
+
+    #[test]
+    fn every_channel_has_a_door_with_a_secret_of_its_own() {
+        let links = Links::new("https://p.example/", b"secret");
+        let door = links.door("family");
+        assert_eq!(door.url, "https://p.example/v1/inbound/family");
+        assert_eq!(door, Links::new("https://p.example", b"secret").door("family"));
+        assert_ne!(door.secret, links.door("work").secret);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        assert!(door.secret.expose().len() == 43 && door.secret.expose().chars().all(is_plain));
     }
 }

@@ -120,6 +120,15 @@ impl Template {
         self.parts.iter().map(piece).collect()
     }
 
+    /// The text with each field as `value` says it.
+    pub(crate) fn fill(&self, value: impl Fn(&str) -> String) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Field(name) => (self.escape)(&value(name)),
+        };
+        self.parts.iter().map(part).collect()
+    }
+
     /// The text for one message. `mention` is how the platform calls the person, and is not escaped.
     pub fn render(&self, message: &Message, mention: &str) -> String {
         self.render_with(message, mention, &message.text)

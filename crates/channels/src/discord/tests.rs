@@ -49,8 +49,8 @@ async fn every_request_is_what_discord_publishes() {
     let ((platform, discord), facts) = (start().await, facts());
     for address in [CHANNEL, CALLING, HOOK, &format!("{HOOK}?thread_id={CHANNEL}")] {
         for message in sample::shapes(address, "@everyone *💊* <@&1> ") {
-            platform.then(200, json!({"id": "42"}));
-            assert_eq!(discord.send(&message).await, Ok(Receipt::of("42")));
+            platform.then(200, json!({"id": "42", "channel_id": CHANNEL}));
+            assert_eq!(discord.send(&message).await, Ok(Receipt::of(format!("{CHANNEL}/42"))));
             let [request] = platform.take().try_into().unwrap();
             let body = request.json();
             assert!(request.header("user-agent").starts_with("DiscordBot (https://p.example, "), "{request:?}");
@@ -173,8 +173,10 @@ async fn a_length_at_the_limit_is_left_alone_and_one_more_is_cut_visibly() {
 #[tokio::test]
 async fn a_persons_channel_is_opened_once() {
     let (platform, discord) = start().await;
-    platform.then(200, json!({"id": "555555555555555555", "type": 1})).then(200, json!({"id": "1"}));
-    assert_eq!(discord.send(&sample::message(DM)).await, Ok(Receipt::of("1")));
+    platform
+        .then(200, json!({"id": "555555555555555555", "type": 1}))
+        .then(200, json!({"id": "1", "channel_id": "555555555555555555"}));
+    assert_eq!(discord.send(&sample::message(DM)).await, Ok(Receipt::of("555555555555555555/1")));
     platform.then(200, json!({"id": "2"}));
     assert_eq!(discord.send(&sample::message(DM)).await, Ok(Receipt::of("2")));
     let requests = platform.take();

@@ -108,6 +108,25 @@ async fn a_receiver_gets_a_signed_standard_webhook() {
 }
 
 #[tokio::test]
+async fn a_program_that_is_told_gets_a_signed_standard_webhook() {
+    let receiver = Receiver::default();
+    let base = receiver.serve(Router::new().route("/hook", post(record))).await;
+    let webhook = webhook(|config| config.secret = Some(SECRET.parse().unwrap()));
+    let notice = sample::notice(&format!("{base}/hook"));
+    assert_eq!(webhook.tell(&notice).await, Ok(Receipt::default()));
+    let [got] = receiver.got().try_into().unwrap();
+    let header = |name: &str| got.headers[name].to_str().unwrap();
+    assert_eq!((header("webhook-id"), header("idempotency-key")), ("evt-812", "evt-812"));
+    let secret: Secret = SECRET.parse().unwrap();
+    let timestamp = header("webhook-timestamp").parse().unwrap();
+    assert_eq!(header("webhook-signature"), secret.sign("evt-812", timestamp, &got.body));
+    assert_eq!(got.body, event::notice_to_json(&notice));
+    let refusing = answering(410, &[], "").await;
+    let gone = webhook.tell(&sample::notice(&format!("{refusing}/hook"))).await;
+    assert!(matches!(gone, Err(SendError::Gone(_))), "{gone:?}");
+}
+
+#[tokio::test]
 async fn without_a_secret_nothing_is_signed() {
     let receiver = Receiver::default();
     let base = receiver.serve(Router::new().route("/hook", post(record))).await;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::channel::{Channel, Message, Notice, Receipt, SendError};
 use punctual_core::clock::Clock;
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::{ENGINE, Kind, Placed};
 use punctual_core::reminder::Address;
 use punctual_engine::SystemClock;
 use punctual_testkit::sample::{instant, once};
@@ -74,4 +75,22 @@ pub(crate) fn message(address: &str, run: u32) -> Message {
         dated: due_at,
         sent_at: due_at + SignedDuration::from_millis(500),
     }
+}
+
+/// The entry at `position` says that a run was sent, and is to be told.
+pub(crate) fn notice(address: &str, position: i64) -> Notice {
+    let sent = message(address, 1);
+    let entry = Placed {
+        position,
+        at: sent.sent_at,
+        kind: Kind::Sent.to_string(),
+        actor: ENGINE.into(),
+        via: None,
+        node: None,
+        user: Some(sent.reminder.user.clone()),
+        reminder: Some(sent.reminder.id),
+        run: Some(1),
+        data: None,
+    };
+    Notice { entry: Arc::new(entry), to: sent.to, sent_at: sent.sent_at }
 }

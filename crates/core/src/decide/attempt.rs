@@ -80,7 +80,7 @@ pub fn sent_under(mut settlement: Settlement, key: &str) -> Settlement {
 }
 
 /// The state of a run after trouble with its address, and what has been tried by then.
-fn after_trouble(
+pub(super) fn after_trouble(
     claimed: &Claimed,
     trouble: Trouble,
     text: &str,

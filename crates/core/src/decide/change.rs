@@ -11,6 +11,7 @@ use super::family::{self, Kin};
 use crate::clock::later;
 use crate::id::ReminderId;
 use crate::invalid::Invalid;
+use crate::journal::{Data, Entry, Kind};
 use crate::occurrence::{Escalation, Occurrence, State, Tries};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
@@ -20,7 +21,7 @@ use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::step::Step;
 use crate::store::{By, Response};
-use crate::writes::{Deed, Writes};
+use crate::writes::Writes;
 use crate::zone::Zone;
 
 /// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
@@ -62,7 +63,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The command's name in the audit trail.
+    /// The command's name in the journal.
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Cancel => "cancel",
@@ -117,23 +118,26 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// Writes the new values over the old ones.
-    pub fn apply(&self, reminder: &mut Reminder) {
-        set(&mut reminder.name, &self.name);
-        set(&mut reminder.message, &self.message);
-        set(&mut reminder.schedule, &self.schedule);
-        set(&mut reminder.timezone, &self.timezone);
-        set(&mut reminder.priority, &self.priority);
-        set(&mut reminder.to, &self.to);
-        set(&mut reminder.only, &self.only);
-        set(&mut reminder.ack, &self.ack);
-        set(&mut reminder.escalate, &self.escalate);
-        set(&mut reminder.snooze_allowed, &self.snooze_allowed);
-        set(&mut reminder.retries_max, &self.retries_max);
-        set(&mut reminder.misfire, &self.misfire);
-        set(&mut reminder.on_unknown, &self.on_unknown);
-        set(&mut reminder.metadata, &self.metadata);
-        set(&mut reminder.tags, &self.tags);
+    /// Writes the new values over the old ones; returns the names of the fields that had another value.
+    pub fn apply(&self, reminder: &mut Reminder) -> Vec<&'static str> {
+        let mut fields = Vec::new();
+        let mut note = |name, is_changed: bool| fields.extend(is_changed.then_some(name));
+        note("name", set(&mut reminder.name, &self.name));
+        note("message", set(&mut reminder.message, &self.message));
+        note("schedule", set(&mut reminder.schedule, &self.schedule));
+        note("timezone", set(&mut reminder.timezone, &self.timezone));
+        note("priority", set(&mut reminder.priority, &self.priority));
+        note("to", set(&mut reminder.to, &self.to));
+        note("only", set(&mut reminder.only, &self.only));
+        note("ack", set(&mut reminder.ack, &self.ack));
+        note("escalate", set(&mut reminder.escalate, &self.escalate));
+        note("snooze_allowed", set(&mut reminder.snooze_allowed, &self.snooze_allowed));
+        note("max_retries", set(&mut reminder.retries_max, &self.retries_max));
+        note("misfire", set(&mut reminder.misfire, &self.misfire));
+        note("on_unknown", set(&mut reminder.on_unknown, &self.on_unknown));
+        note("metadata", set(&mut reminder.metadata, &self.metadata));
+        note("tags", set(&mut reminder.tags, &self.tags));
+        fields
     }
 }
 
@@ -206,21 +210,17 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     // A run that had ended and is open again was left alone when its reminder got another priority.
     let had_ended = |run: &Occurrence| work.before.iter().all(|open| open.id != run.id);
     let is_reopened = work.write.iter().any(|run| !run.state.is_final() && had_ended(run));
-    let mut writes = work.writes();
+    let mut writes = work.writes(by);
     if matches!(change.plain(), Change::Update(_)) {
         writes.reminders.push(work.reminder.clone());
     }
     if is_reopened || priority != work.reminder.priority {
         writes.priorities.push((work.reminder.id, work.reminder.priority));
     }
-    writes.audit.push(Deed {
-        at: now,
-        actor: by.actor.as_str().into(),
-        action: change.verb(),
-        reminder: work.reminder.id,
-        run: about.as_ref().map(|occurrence| occurrence.id.run),
-        detail: None,
-    });
+    let (kind, data) = work.what_happened(change, &writes);
+    writes.entries.push(work.entry(kind, by, about.as_ref().map(|occurrence| occurrence.id.run), data));
+    writes.seen.extend(by.came.seen.clone());
+    writes.place.clone_from(&by.came.place);
     if !family.is_empty() {
         let run = about.as_ref().map(|run| run.id);
         writes.add(family::spread(family, &work.reminder, run, change, by));
@@ -243,6 +243,8 @@ pub(super) struct Work {
     insert: Vec<Occurrence>,
     /// The person's answer, if it was one, to each run that it ended.
     responses: Vec<Response>,
+    /// The reminder's fields that were changed.
+    fields: Vec<&'static str>,
     /// The run that an answer is meant for; none other is touched.
     pub(super) only_run: Option<u32>,
     now: Timestamp,
@@ -266,6 +268,7 @@ impl Work {
             write: Vec::new(),
             insert: Vec::new(),
             responses: Vec::new(),
+            fields: Vec::new(),
             only_run: None,
             now,
         }
@@ -424,11 +427,6 @@ impl Work {
         self.write.first().cloned()
     }
 
-    /// Whether a person's answer was taken.
-    pub(super) fn has_response(&self) -> bool {
-        !self.responses.is_empty()
-    }
-
     pub(super) fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
         if !self.reminder.snooze_allowed {
             return Err(not_now("it cannot be put off: snooze_allowed is false"));
@@ -442,7 +440,8 @@ impl Work {
         if until.duration_since(self.now) > SNOOZE_MAX {
             return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
         }
-        let recently = |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
+        let recently =
+            |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
         let (now, only_run) = (self.now, self.only_run);
         let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
         let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
@@ -513,7 +512,7 @@ impl Work {
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
         let escalated = self.reminder.escalate.clone();
-        patch.apply(&mut self.reminder);
+        self.fields = patch.apply(&mut self.reminder);
         self.reminder.validate()?;
         if escalated != self.reminder.escalate {
             self.plan_escalations();
@@ -585,7 +584,7 @@ impl Work {
     }
 
     /// The writes: the runs that changed, and the reminder, which is over when no run of it is open.
-    pub(super) fn writes(&mut self) -> Writes {
+    pub(super) fn writes(&mut self, by: &By) -> Writes {
         let mut writes = Writes::new(self.now);
         let shard = shard_of(&self.reminder.user);
         self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
@@ -607,9 +606,14 @@ impl Work {
             }
             // An answer can end a run that is just being sent once more. The result of that attempt will find no lease.
             let before = self.before.iter().find(|before| before.id == occurrence.id);
-            if let Some(attempt) = before.and_then(|before| cut_off(before, self.now)) {
-                writes.attempts.push(attempt);
+            if let Some(ended) = before.and_then(|before| cut_off(before, self.now)) {
+                writes.entries.push(ended.entry_of_cut_off(Some(&self.reminder.user), self.now));
+                writes.attempts.push(ended);
                 writes.recalls = vec![self.reminder.id];
+            }
+            if matches!(occurrence.state, State::Missed { .. }) {
+                let data = Data::Missed { runs: 1 };
+                writes.entries.push(self.entry(Kind::Missed, by, Some(occurrence.id.run), data));
             }
             writes.change(occurrence, shard);
         }
@@ -634,6 +638,35 @@ impl Work {
         writes
     }
 
+    /// What the journal says of the command, whose `writes` these are.
+    pub(super) fn what_happened(&mut self, change: &Change, writes: &Writes) -> (Kind, Data) {
+        let answer = |kind| {
+            let data = writes.responses.first().map_or(Data::None, |response| Data::Answer {
+                text: response.said.text.clone(),
+                channel: response.said.channel.clone(),
+                minutes: response.snooze_minutes,
+                until: response.until,
+                by_user: response.user.clone().unwrap_or_default(),
+            });
+            (kind, data)
+        };
+        match change.plain() {
+            Change::Ack => answer(Kind::Acknowledged),
+            Change::Snooze { .. } => answer(Kind::Snoozed),
+            Change::Dismiss => answer(Kind::Dismissed),
+            Change::Cancel => {
+                let runs = writes.occurrences.iter().map(|run| run.id.run).collect();
+                (Kind::Cancelled, Data::Ended { runs })
+            }
+            other => (Kind::Changed, Data::Did { did: other.verb(), fields: std::mem::take(&mut self.fields) }),
+        }
+    }
+
+    pub(super) fn entry(&self, kind: Kind, by: &By, run: Option<u32>, data: Data) -> Entry {
+        let (user, reminder) = (Some(self.reminder.user.clone()), Some(self.reminder.id));
+        Entry { at: self.now, kind, who: by.who.clone(), user, reminder, run, data }
+    }
+
     /// Plans the next run if `occurrence` carries the series.
     fn go_on(&mut self, occurrence: &Occurrence) {
         self.insert.extend(self.course.go_on(&self.reminder, occurrence, occurrence.due_at, self.now));
@@ -644,15 +677,14 @@ impl Work {
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        let user = by.user.clone().unwrap_or_else(|| self.reminder.user.clone());
         self.responses.push(Response {
             occurrence: occurrence.id,
             kind,
             at: self.now,
-            actor: by.actor.clone(),
+            actor: by.who.name().to_owned(),
             until,
             snooze_minutes: until.map(|until| minutes_between(self.now, until)),
-            user: Some(user),
+            user: by.answers_as(&self.reminder.user),
             said: by.said.clone(),
         });
     }
@@ -722,10 +754,10 @@ fn not_now(why: &str) -> Refused {
     Refused::NotNow(why.to_owned())
 }
 
-fn set<T: Clone>(field: &mut T, value: &Option<T>) {
-    if let Some(value) = value {
-        *field = value.clone();
-    }
+fn set<T: Clone + PartialEq>(field: &mut T, value: &Option<T>) -> bool {
+    let Some(value) = value.as_ref().filter(|value| **value != *field) else { return false };
+    *field = value.clone();
+    true
 }
 
 /// How many minutes lie between, to the nearest: a few milliseconds pass between a request and its transaction.

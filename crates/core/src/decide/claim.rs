@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::alarm::NextRun;
 use crate::alert::{News, Unreadable, is_alarming};
 use crate::id::{OccurrenceId, ReminderId};
+use crate::journal::{Data, Entry, Kind};
 use crate::occurrence::{Lease, Occurrence, Sending, State, StateKind};
 use crate::reach::route;
 use crate::reminder::{Address, Reminder, ReminderStatus};
@@ -22,7 +23,7 @@ use crate::shard::shard_of;
 use crate::store::{Claim, Claimed, Claims};
 use crate::user::Person;
 use crate::wake::{Moment, Wake, on_wake, unreachable};
-use crate::writes::{Deed, EndedAttempt, Writes};
+use crate::writes::{EndedAttempt, Writes};
 
 /// How soon to look again at a run that cannot be decided because its person is just being changed.
 const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
@@ -227,10 +228,14 @@ impl Look<'_> {
                 }
             }
         }
-        for (id, error) in unreadable {
-            work.set_aside(id, error);
+        let user_of = |id: OccurrenceId| left.iter().find(|left| left.id == id).map(|left| left.user.as_str());
+        for ended in cut_off {
+            work.writes.entries.push(ended.entry_of_cut_off(user_of(ended.occurrence), claim.now));
+            work.writes.attempts.push(ended);
         }
-        work.writes.attempts.extend(cut_off);
+        for (id, error) in unreadable {
+            work.set_aside(id, user_of(id), error);
+        }
         work.writes.unreadable = left;
         work.end()
     }
@@ -262,12 +267,15 @@ impl<'a> Work<'a> {
                 let again = self.claim.now.checked_add(LOOK_AGAIN_AFTER).unwrap_or(self.claim.now);
                 self.claims.wakes.push(again);
             }
-            Wake::Wait { state, due_at, why, moves_on, detail } => {
+            Wake::Wait { state, due_at, why, moves_on, until, series_waits } => {
                 self.claims.n_taken += 1;
                 self.claims.ended.push(StateKind::Waiting);
-                let deed = Deed::of_engine(self.claim.now, why.as_str(), seen.due.occurrence.id, Some(detail));
-                self.wait(seen.due.occurrence, state, due_at, moves_on, locked);
-                self.writes.audit.push(deed);
+                let run = seen.due.occurrence;
+                let data = Data::Wait { why, until, from: run.due_at, series_waits };
+                let user = locked.known.reminder.user.as_str();
+                let entry = Entry::of_engine(self.claim.now, Kind::Waiting, run.id, Some(user), data);
+                self.wait(run, state, due_at, moves_on, locked);
+                self.writes.entries.push(entry);
             }
             Wake::End { state, also_missed, n_more_missed, next } => {
                 self.claims.n_taken += 1;
@@ -317,7 +325,7 @@ impl<'a> Work<'a> {
         // The platform has it: this lease goes on with the same attempt.
         let noted = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
         if !is_followed {
-            self.cut_off(&before);
+            self.cut_off(&before, &known.reminder.user);
         }
         let claimed = Claimed {
             lease: due.lease + 1,
@@ -349,13 +357,16 @@ impl<'a> Work<'a> {
     }
 
     /// Writes down the attempt of a node that died: nobody knows what became of it.
-    fn cut_off(&mut self, occurrence: &Occurrence) {
-        self.writes.attempts.extend(cut_off(occurrence, self.claim.now));
+    fn cut_off(&mut self, occurrence: &Occurrence, user: &str) {
+        if let Some(ended) = cut_off(occurrence, self.claim.now) {
+            self.writes.entries.push(ended.entry_of_cut_off(Some(user), self.claim.now));
+            self.writes.attempts.push(ended);
+        }
     }
 
     /// Puts a run off, and plans the next one if its series goes on meanwhile.
     fn wait(&mut self, mut run: Occurrence, state: State, due_at: Timestamp, moves_on: bool, locked: &Locked) {
-        self.cut_off(&run);
+        self.cut_off(&run, &locked.known.reminder.user);
         let reminder = &locked.known.reminder;
         let was_due_at = std::mem::replace(&mut run.due_at, due_at);
         run.state = state;
@@ -377,7 +388,7 @@ impl<'a> Work<'a> {
         next: Option<Timestamp>,
         locked: &Locked,
     ) {
-        self.cut_off(&run);
+        self.cut_off(&run, &locked.known.reminder.user);
         let now = self.claim.now;
         let reminder = &locked.known.reminder;
         let kind = state.kind();
@@ -397,7 +408,17 @@ impl<'a> Work<'a> {
         let course = course(&mut self.courses, reminder, locked);
         course.end_one();
         course.count_unsent(kind);
-        let detail = is_missed.then(|| format!("{} runs missed", 1 + also_missed.len() + n_more_missed));
+        let data = match &run.state {
+            State::Missed { .. } => Data::Missed { runs: (1 + also_missed.len() + n_more_missed) as u64 },
+            State::Failed { error, .. } => Data::Failed { error: error.clone() },
+            _ => Data::None,
+        };
+        let kind = match kind {
+            StateKind::Missed => Kind::Missed,
+            StateKind::Failed => Kind::Failed,
+            _ => Kind::Unanswered,
+        };
+        let entry = Entry::of_engine(now, kind, id, Some(&reminder.user), data);
         let mut planned = None;
         if is_missed && course.is_carried_by(id.run) {
             for missed_at in also_missed {
@@ -417,16 +438,17 @@ impl<'a> Work<'a> {
         self.writes.change(run, shard_of(&reminder.user));
         let planned = planned.and_then(|next| self.writes.plan(next, reminder));
         self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
-        self.writes.audit.push(Deed::of_engine(now, kind.as_str(), id, detail));
+        self.writes.entries.push(entry);
     }
 
     /// Fails a run that cannot be read, visibly, so that it does not stop all the others. Its series goes on if its reminder can be
     /// read.
-    fn set_aside(&mut self, id: OccurrenceId, error: String) {
+    fn set_aside(&mut self, id: OccurrenceId, user: Option<&str>, error: String) {
         let now = self.claim.now;
         self.claims.n_taken += 1;
         self.claims.ended.push(StateKind::Failed);
-        self.writes.audit.push(Deed::of_engine(now, "failed", id, Some(error.clone())));
+        let data = Data::Failed { error: error.clone() };
+        self.writes.entries.push(Entry::of_engine(now, Kind::Failed, id, user, data));
         if let Some(Ok(locked)) = self.locked.get(&id.reminder) {
             let reminder = &locked.known.reminder;
             let course = course(&mut self.courses, reminder, locked);

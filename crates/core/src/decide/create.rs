@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::id::OccurrenceId;
+use crate::journal::Who;
 use crate::occurrence::{Occurrence, State};
 use crate::reminder::{Reminder, ReminderStatus};
 use crate::shard::shard_of;
@@ -15,7 +16,7 @@ pub struct Create {
     /// The reminders, each with its first instant.
     pub reminders: Vec<NewReminder>,
     /// Who asks.
-    pub actor: String,
+    pub who: Who,
     /// What to answer when the same request comes again.
     pub answered: Option<(String, Answered)>,
     /// The present.
@@ -27,7 +28,7 @@ impl Create {
     pub fn writes(self) -> Writes {
         let mut writes = Writes::new(self.now);
         writes.answered.extend(self.answered);
-        writes.create(self.reminders, &self.actor.into());
+        writes.create(self.reminders, &self.who);
         writes
     }
 }

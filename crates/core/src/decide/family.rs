@@ -10,19 +10,20 @@ use serde_json::json;
 use super::change::{Change, Refused, Work};
 use crate::escalate::{Answered, answered};
 use crate::id::{OccurrenceId, ReminderId};
+use crate::journal::{Data, Kind, Who};
 use crate::occurrence::{Escalation, Occurrence, State};
 use crate::phrase::Lang;
 use crate::quiet::zone_of;
 use crate::reminder::{Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::Progress;
 use crate::schedule::{Rule, Schedule};
-use crate::store::{By, NewReminder, Said};
+use crate::store::{By, Came, NewReminder, Said};
 use crate::user::Person;
-use crate::writes::{Deed, Writes};
+use crate::writes::Writes;
 
 /// What `created_via` says of a reminder that tells somebody what another has answered.
-pub const VIA: &str = "notice";
-/// How often a notice is tried again.
+pub const VIA: &str = "relay";
+/// How often a relay is tried again.
 const RETRIES_MAX: u32 = 3;
 
 /// The family that a command concerns.
@@ -107,12 +108,12 @@ pub(super) fn spread(family: Vec<Kin>, named: &Reminder, run: Option<OccurrenceI
         Change::Pause => Did::Paused,
         _ => return writes,
     };
-    let who = by.user.clone().unwrap_or_else(|| named.user.clone());
+    let who = by.answers_as(&named.user).unwrap_or_default();
     // Those who were asked read what it was about, and not how they were asked.
     let root = family.iter().find(|kin| kin.reminder.escalates.is_none());
     let quoted = root.filter(|_| named.escalates.is_some()).map_or(&named.message, |root| &root.reminder.message).clone();
     // The words were the answerer's.
-    let by = &By { user: Some(who), said: Said::default(), repeat: None, ..by.clone() };
+    let by = &By { user: Some(who), said: Said::default(), repeat: None, came: Came::default(), ..by.clone() };
     for kin in family {
         let is_meant = match did {
             Did::Cancelled | Did::Paused => true,
@@ -155,17 +156,13 @@ impl Kin {
             Did::Paused => work.withdraw(false),
         }
         let Some(first) = work.written() else { return Writes::new(by.now) };
-        let has_answer = work.has_response();
         let is_told = first.tries.reached > 0;
-        let mut writes = work.writes();
-        writes.audit.push(Deed {
-            at: by.now,
-            actor: by.actor.as_str().into(),
-            action: if has_answer { change.verb() } else { "withdrawn" },
-            reminder: first.id.reminder,
-            run: Some(first.id.run),
-            detail: by.user.as_ref().map(|who| format!("{} by {who}", change.verb())),
-        });
+        let mut writes = work.writes(by);
+        let (kind, data) = match writes.responses.is_empty() {
+            false => work.what_happened(change, &writes),
+            true => (Kind::Cancelled, Data::Withdrawn { did: change.verb(), by_user: by.user.clone().unwrap_or_default() }),
+        };
+        writes.entries.push(work.entry(kind, by, Some(first.id.run), data));
         let said = match did {
             Did::Answered(_, _, said) => Some(*said),
             Did::Snoozed(until) => Some(Answered::Snoozed { until: *until }),
@@ -173,14 +170,14 @@ impl Kin {
             Did::Paused => None,
         };
         let asked = Reminder { message: quoted.to_owned(), ..work.reminder.clone() };
-        let notice = said.filter(|_| is_told).and_then(|said| notice(&asked, &person, first.id, said, by));
-        writes.create(notice.into_iter().collect(), &"engine".into());
+        let relay = said.filter(|_| is_told).and_then(|said| relay(&asked, &person, first.id, said, by));
+        writes.create(relay.into_iter().collect(), &Who::ENGINE);
         writes
     }
 }
 
 /// The reminder that tells the person of `reminder`, who was asked in `run`, what another has answered; none for the answerer.
-fn notice(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Answered, by: &By) -> Option<NewReminder> {
+fn relay(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Answered, by: &By) -> Option<NewReminder> {
     let who = by.user.as_ref().filter(|who| **who != reminder.user)?;
     let key = format!("{run} {}", by.now.as_microsecond());
     let zone = zone_of(person, reminder);

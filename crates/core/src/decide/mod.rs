@@ -18,8 +18,14 @@ pub mod attempt;
 /// What the ends of leases change.
 pub mod settle;
 
+/// What a platform's report about a message changes.
+pub mod report;
+
 /// What changes for a person's open runs when the person changes.
 pub mod person;
+
+/// What is written when keys are made and removed.
+pub mod key;
 
 /// Which admins are told of a run of a critical reminder.
 pub mod tell;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::clock::later;
+use crate::journal::{Data, Entry, Kind, Who};
 use crate::occurrence::{Occurrence, State};
 use crate::shard::shard_of;
 use crate::user::User;
@@ -71,9 +72,60 @@ impl Difference {
     }
 }
 
-/// Decides what becomes of a person's open runs.
-pub fn person_changed(open: Vec<OpenRun>, user: &str, difference: Difference, now: Timestamp) -> Writes {
+/// The entry of a person who was `before` and is `after` now, as `who` asked; `after` is `None` when they were removed. A person who is
+/// written as they were has none.
+pub fn entry(id: &str, before: &Before, after: Option<&User>, who: Who, now: Timestamp) -> Option<Entry> {
+    let data = match after {
+        None => Data::Deleted { deleted: true },
+        Some(after) => Data::Fields { fields: fields(before, after) },
+    };
+    let is_as_before = matches!((before, &data), (Before::Known(_), Data::Fields { fields }) if fields.is_empty());
+    let entry =
+        Entry { at: now, kind: Kind::UserChanged, who, user: Some(id.to_owned()), reminder: None, run: None, data };
+    (!is_as_before).then_some(entry)
+}
+
+/// The names of the fields that have another value than before; of a new person, those that have one at all.
+fn fields(before: &Before, after: &User) -> Vec<&'static str> {
+    let blank = || User {
+        id: String::new(),
+        timezone: None,
+        language: None,
+        addresses: Vec::new(),
+        quiet_hours: None,
+        paused_until: None,
+        escalate: Vec::new(),
+        admin: false,
+        created_at: after.created_at,
+        updated_at: after.updated_at,
+    };
+    let is_known = !matches!(before, Before::Unreadable);
+    let before = match before {
+        Before::Known(before) => (**before).clone(),
+        Before::Unknown | Before::Unreadable => blank(),
+    };
+    let differs = [
+        ("timezone", before.timezone != after.timezone),
+        ("language", before.language != after.language),
+        ("addresses", before.addresses != after.addresses),
+        ("quiet_hours", before.quiet_hours != after.quiet_hours),
+        ("paused_until", before.paused_until != after.paused_until),
+        ("escalate", before.escalate != after.escalate),
+        ("admin", before.admin != after.admin),
+    ];
+    differs.into_iter().filter(|(_, differs)| *differs || !is_known).map(|(name, _)| name).collect()
+}
+
+/// Decides what becomes of a person's open runs. `entry` says what was changed, if anything was.
+pub fn person_changed(
+    open: Vec<OpenRun>,
+    user: &str,
+    difference: Difference,
+    entry: Option<Entry>,
+    now: Timestamp,
+) -> Writes {
     let mut writes = Writes::new(now);
+    writes.entries.extend(entry);
     let shard = shard_of(user);
     for OpenRun { mut occurrence, ack_timeout, only } in open {
         if !difference.concerns(&occurrence) {

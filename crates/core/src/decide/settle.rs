@@ -9,6 +9,8 @@ use jiff::Timestamp;
 
 use crate::alarm::NextRun;
 use crate::id::{OccurrenceId, ReminderId};
+use crate::journal::{Data, Entry, Kind};
+use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State};
 use crate::reminder::{Address, Priority, Reminder};
 use crate::rules::course::Course;
 use crate::shard::shard_of;
@@ -48,6 +50,7 @@ pub fn settled(
     let mut writes = Writes::new(now);
     writes.occurrences.reserve(settlements.len());
     writes.attempts.reserve(settlements.len());
+    writes.entries.reserve(settlements.len());
     // A lease ends once, also within one batch.
     let mut seen = HashSet::with_capacity(settlements.len());
     let mut courses: BTreeMap<ReminderId, Course> = BTreeMap::new();
@@ -78,6 +81,7 @@ pub fn settled(
                 writes.dead.push(DeadAddress { address, since: attempt.ended_at.unwrap_or(now), reason });
             }
             attempt.message_id = attempt.message_id.or_else(|| leased.message_id.clone());
+            writes.entries.push(entry(&attempt, &occurrence, &counted.user, now));
             writes.attempts.push(EndedAttempt { occurrence: id, attempt });
             let course = courses.entry(id.reminder).or_insert(counted.course);
             course.count(&occurrence.state, *counts, now);
@@ -98,4 +102,15 @@ pub fn settled(
     }
     settled.wakes.extend(writes.wakes());
     (settled, writes)
+}
+
+/// The entry of an attempt that has ended and left its run as `occurrence`.
+fn entry(attempt: &Attempt, occurrence: &Occurrence, user: &str, now: Timestamp) -> Entry {
+    let kind = match (&occurrence.state, attempt.status) {
+        (State::Failed { .. }, _) => Kind::Failed,
+        (_, AttemptStatus::Sent | AttemptStatus::Delivered) => Kind::Sent,
+        _ => Kind::AttemptFailed,
+    };
+    let next_at = occurrence.state.wake_at(occurrence.due_at);
+    Entry::of_engine(now, kind, occurrence.id, Some(user), Data::of_attempt(attempt, next_at))
 }

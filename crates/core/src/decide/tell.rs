@@ -5,7 +5,6 @@
 //! written.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -16,14 +15,15 @@ use crate::clock::later;
 use crate::escalate::{self, Asked, Cause};
 use crate::group::Group;
 use crate::id::{OccurrenceId, ReminderId};
-use crate::occurrence::{Attempt, Escalation, Occurrence, State};
+use crate::journal::{AskedNext, Data, Entry, Kind, Who};
+use crate::occurrence::{Attempt, Escalation, Occurrence, State, StateKind};
 use crate::phrase::Lang;
 use crate::reminder::{Metadata, Misfire, Reminder, ReminderStatus};
 use crate::schedule::{Rule, Schedule};
 use crate::step::{Step, Target};
 use crate::store::{Claims, NewReminder, Settled};
 use crate::user::User;
-use crate::writes::{Deed, Writes};
+use crate::writes::Writes;
 
 /// A run that there is news of.
 #[derive(Debug, Clone)]
@@ -56,14 +56,26 @@ pub struct People {
 /// The reminders that tell people of some runs.
 #[derive(Debug, Default)]
 pub struct Alerts {
-    alerts: Vec<(OccurrenceId, Vec<Alert>)>,
+    alerts: Vec<About>,
     escalations: Vec<Escalated>,
+}
+
+/// The alerts about one run.
+#[derive(Debug)]
+struct About {
+    id: OccurrenceId,
+    /// Whose it is.
+    user: String,
+    news: &'static str,
+    alerts: Vec<Alert>,
 }
 
 /// A run that further people are asked about.
 #[derive(Debug)]
 struct Escalated {
     run: Occurrence,
+    /// Whose it is.
+    user: String,
     cause: Cause,
     new: Vec<NewReminder>,
     unknown: Vec<String>,
@@ -89,9 +101,13 @@ pub fn people_of(runs: &[Newsworthy], groups: &[Group]) -> Vec<String> {
 pub fn alerts_about(runs: &[Newsworthy], unreadable: &[Unreadable], people: &People, now: Timestamp) -> Alerts {
     let readable = runs.iter().map(|run| {
         let Newsworthy { news, reminder, occurrence, attempts, .. } = run;
-        (occurrence.id, alerts(*news, reminder, occurrence, attempts, &people.admins, now))
+        let alerts = alerts(*news, reminder, occurrence, attempts, &people.admins, now);
+        About { id: occurrence.id, user: reminder.user.clone(), news: news.word(&occurrence.state), alerts }
     });
-    let others = unreadable.iter().map(|run| (run.id, alerts_of_unreadable(run, &people.admins, now)));
+    let others = unreadable.iter().map(|run| {
+        let (user, alerts) = (run.user.clone(), alerts_of_unreadable(run, &people.admins, now));
+        About { id: run.id, user, news: StateKind::Failed.as_str(), alerts }
+    });
     let escalations = runs.iter().filter_map(|run| Some(run.escalate(run.escalated_at()?, people, now)));
     Alerts { alerts: readable.chain(others).collect(), escalations: escalations.collect() }
 }
@@ -136,7 +152,8 @@ impl Newsworthy {
         let asking_for = self.reminder.ack.as_ref().map(escalate::asking_for).unwrap_or_default();
         let last = new.iter().map(|new| new.first_due_at).max();
         let escalation = last.map(|last| Escalation::Asked { until: later(last, asking_for) });
-        Escalated { run: Occurrence { escalation, ..self.occurrence.clone() }, cause, new, unknown }
+        let (run, user) = (Occurrence { escalation, ..self.occurrence.clone() }, self.reminder.user.clone());
+        Escalated { run, user, cause, new, unknown }
     }
 
     /// The reminder that asks `user` about this run at `due_at`. Its id follows from the run, its instant and the user: however often it is
@@ -184,7 +201,7 @@ impl Newsworthy {
 impl Alerts {
     /// The reminders whose presence decides what is written.
     pub fn looked_for(&self) -> Vec<ReminderId> {
-        let alerts = self.alerts.iter().flat_map(|(_, alerts)| looked_for(alerts));
+        let alerts = self.alerts.iter().flat_map(|about| looked_for(&about.alerts));
         let escalations = self.escalations.iter().flat_map(|escalated| &escalated.new);
         alerts.chain(escalations.map(|new| new.reminder.id)).collect()
     }
@@ -194,25 +211,23 @@ impl Alerts {
 pub fn told(alerts: Alerts, there: &[ReminderId], now: Timestamp) -> (Writes, Vec<NextRun>) {
     let mut writes = Writes::new(now);
     let mut planned = Vec::new();
-    let engine: Arc<str> = "engine".into();
     let mut create = |writes: &mut Writes, new: Vec<NewReminder>| {
         planned.extend(new.iter().map(|new| NextRun::of(&new.reminder, new.first_due_at)));
-        writes.create(new, &engine);
+        writes.create(new, &Who::ENGINE);
     };
-    for (about, alerts) in alerts.alerts {
+    for About { id, user, news, alerts } in alerts.alerts {
         let new = to_write(alerts, there);
         if new.is_empty() {
             continue;
         }
-        let users: Vec<&str> = new.iter().map(|new| new.reminder.user.as_str()).collect();
-        writes.audit.push(Deed::of_engine(now, "alert", about, Some(format!("made for {}", users.join(", ")))));
+        let to = new.iter().map(|new| new.reminder.user.clone()).collect();
+        writes.entries.push(Entry::of_engine(now, Kind::Alerted, id, Some(&user), Data::Told { news, to }));
         create(&mut writes, new);
     }
-    for Escalated { run, cause, mut new, unknown } in alerts.escalations {
-        let mut detail: Vec<String> = vec![cause.as_str().to_owned()];
-        detail.extend(new.iter().map(|new| format!("{} is asked at {}", new.reminder.user, new.first_due_at)));
-        detail.extend(unknown.iter().map(|name| format!("there is no {name}")));
-        writes.audit.push(Deed::of_engine(now, "escalated", run.id, Some(detail.join("; "))));
+    for Escalated { run, user, cause, mut new, unknown } in alerts.escalations {
+        let to = new.iter().map(AskedNext::from).collect();
+        let data = Data::Escalated { why: cause.as_str(), to, unknown };
+        writes.entries.push(Entry::of_engine(now, Kind::Escalated, run.id, Some(&user), data));
         if run.escalation.is_some() {
             writes.occurrences.push(run);
         }

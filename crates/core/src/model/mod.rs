@@ -23,6 +23,12 @@ pub mod state;
 /// One try at one address.
 pub mod attempt;
 
+/// What a person can answer, and which button says it.
+pub mod answer;
+
+/// Everything that happened, an entry each.
+pub mod journal;
+
 /// How an occurrence got where it is.
 pub mod trail;
 

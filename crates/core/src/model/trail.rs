@@ -70,7 +70,7 @@ pub struct Response {
     pub until: Option<Timestamp>,
     /// By how many minutes.
     pub snooze_minutes: Option<u32>,
-    /// Who answered: the user the caller acts for, else the reminder's.
+    /// Who answered: the user the caller acts for, else the reminder's; none for somebody in a group who is no user.
     pub user: Option<String>,
     /// What they said and where.
     pub said: Said,
@@ -83,4 +83,6 @@ pub struct Said {
     pub text: Option<String>,
     /// The channel, if it is known.
     pub channel: Option<String>,
+    /// What the person calls themselves there.
+    pub name: Option<String>,
 }

@@ -43,6 +43,17 @@ pub enum News {
     },
 }
 
+impl News {
+    /// The word for it, of a run in this state.
+    pub(crate) fn word(self, state: &State) -> &'static str {
+        match self {
+            Self::Trouble => "trouble",
+            Self::Recovered => "recovered",
+            Self::Ended | Self::Escalated { .. } => state.kind().as_str(),
+        }
+    }
+}
+
 /// A reminder that tells an admin something.
 #[derive(Debug, Clone)]
 pub struct Alert {
@@ -96,11 +107,7 @@ pub fn alerts(
     if !is_told {
         return Vec::new();
     }
-    let told = match news {
-        News::Trouble => "trouble",
-        News::Recovered => "recovered",
-        News::Ended | News::Escalated { .. } => occurrence.state.kind().as_str(),
-    };
+    let told = news.word(&occurrence.state);
     let id_of = |told: &str, admin: &str| {
         ReminderId::imported(VIA, &format!("{} {told} {admin}", occurrence.id), occurrence.made_for)
     };

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::journal::{Data, Entry, Kind};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence};
 use crate::writes::EndedAttempt;
 
@@ -25,4 +26,12 @@ pub(crate) fn cut_off(occurrence: &Occurrence, now: Timestamp) -> Option<EndedAt
         attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
     };
     Some(EndedAttempt { occurrence: occurrence.id, attempt })
+}
+
+impl EndedAttempt {
+    /// The entry of an attempt that was cut off.
+    pub(crate) fn entry_of_cut_off(&self, user: Option<&str>, now: Timestamp) -> Entry {
+        let data = Data::of_attempt(&self.attempt, None);
+        Entry::of_engine(now, Kind::AttemptFailed, self.occurrence, user, data)
+    }
 }

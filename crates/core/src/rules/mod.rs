@@ -15,6 +15,12 @@ pub mod quiet;
 /// Where a reminder goes, and whether anybody can receive it.
 pub mod reach;
 
+/// Who may answer a run by a button under its message.
+pub mod sender;
+
+/// Presses that come too late to mean anything.
+pub mod stale;
+
 /// Wait, go another way, or fail: how a run goes on that was not delivered.
 pub mod route;
 

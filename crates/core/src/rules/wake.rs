@@ -48,8 +48,10 @@ pub enum Wake {
         why: Why,
         /// The series goes on meanwhile, if this run carries it: each run that falls into quiet hours is told at their end.
         moves_on: bool,
-        /// What to write down about it.
-        detail: String,
+        /// Until when.
+        until: Timestamp,
+        /// Runs of the series until then are left out.
+        series_waits: bool,
     },
     /// Ask what became of what was sent to the address at this position of the route. That disturbs nobody.
     Follow {
@@ -172,11 +174,8 @@ impl Moment<'_> {
             }
             _ => (State::Waiting { why, from: occurrence.due_at }, until),
         };
-        let mut detail = format!("until {until}; it was due at {}", occurrence.due_at);
-        if why == Why::Paused && self.series.carried_by == Some(occurrence.id.run) {
-            detail.push_str("; runs of the series until then are left out");
-        }
-        Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, detail })
+        let series_waits = why == Why::Paused && self.series.carried_by == Some(occurrence.id.run);
+        Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, until, series_waits })
     }
 
     /// The position of the address whose platform has taken what was cut off, if it is still one of them.

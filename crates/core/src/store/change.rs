@@ -2,31 +2,67 @@
 
 use jiff::Timestamp;
 
-use super::{ReminderView, Repeat, StoreError};
+use super::{Came, ReminderView, Repeat, StoreError};
 use crate::change::Refused;
 use crate::id::ReminderId;
+use crate::journal::Who;
 use crate::model::trail::Said;
 use crate::occurrence::Occurrence;
 
 /// Who changes something, and when.
 #[derive(Debug, Clone)]
 pub struct By {
-    /// Who, for the audit trail.
-    pub actor: String,
+    /// Who.
+    pub who: Who,
     /// The only user whose reminders may be touched. Others' are reported as not found.
     pub user: Option<String>,
+    /// Who answers, if the command is an answer.
+    pub answerer: Answerer,
     /// What the person said, if the command is an answer.
     pub said: Said,
     /// How the same request is answered when it comes again.
     pub repeat: Option<Repeat>,
+    /// How it came, if it is an answer from a platform.
+    pub came: Came,
     /// The present.
     pub now: Timestamp,
 }
 
 impl By {
     /// Somebody who may touch everybody's reminders and says nothing.
-    pub fn new(actor: impl Into<String>, now: Timestamp) -> Self {
-        Self { actor: actor.into(), user: None, said: Said::default(), repeat: None, now }
+    pub fn new(who: impl Into<Who>, now: Timestamp) -> Self {
+        Self {
+            who: who.into(),
+            user: None,
+            answerer: Answerer::default(),
+            said: Said::default(),
+            repeat: None,
+            came: Came::default(),
+            now,
+        }
+    }
+}
+
+/// Who gives an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Answerer {
+    /// The user the caller acts for, else the reminder's.
+    #[default]
+    Caller,
+    /// This user, who may be another than the reminder's: they were asked, too.
+    User(String),
+    /// Somebody who was asked in a group, and is no user.
+    Somebody,
+}
+
+impl By {
+    /// The user who answers a reminder of `owner`'s, if it is one.
+    pub(crate) fn answers_as(&self, owner: &str) -> Option<String> {
+        match &self.answerer {
+            Answerer::Caller => Some(self.user.as_deref().unwrap_or(owner).to_owned()),
+            Answerer::User(user) => Some(user.clone()),
+            Answerer::Somebody => None,
+        }
     }
 }
 

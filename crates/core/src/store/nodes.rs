@@ -19,6 +19,20 @@ pub struct Beat {
     pub echo: Option<String>,
     /// Fingerprints of the secrets that it uses, as [`Shared`] writes them.
     pub shared: String,
+    /// Whether somebody reads the journal there as it is written.
+    pub follows: Follows,
+}
+
+/// Whether somebody reads the journal on a node as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Follows {
+    /// Nobody.
+    #[default]
+    No,
+    /// Somebody, since its last beat: the others are told ([`Heard::Followed`]).
+    Begins,
+    /// Somebody.
+    Yes,
 }
 
 /// What a node learns when it says that it lives.
@@ -34,6 +48,12 @@ pub struct Pulse {
     pub first_at: Option<Timestamp>,
     /// The fingerprints of the secrets that living nodes use, each once ([`Beat::shared`]).
     pub shared: Vec<String>,
+    /// Whether somebody reads the journal as it is written, on any node that lives.
+    pub followed: bool,
+    /// The last position of the journal.
+    pub head: i64,
+    /// Whether something is committed that has no place in the journal yet.
+    pub unplaced: bool,
 }
 
 /// Fingerprints of what all nodes should have alike, by name: written as `name=fingerprint`, with spaces between.
@@ -90,6 +110,10 @@ pub enum Heard {
     Beat(String),
     /// A receiver or an address asked a node to be left alone: [`throttles`](super::Store::throttles) says which.
     Throttled,
+    /// A node has placed entries of the journal.
+    Placed,
+    /// Somebody has begun to read the journal on a node.
+    Followed,
     /// No node says this.
     Nonsense,
 }

@@ -23,6 +23,7 @@ fn what_was_cut_off() {
             &[
                 "run 1 due 0: processing, lease 8 until 31, to web:a since 16; attempts 2",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
             ],
         ),
         (
@@ -33,7 +34,8 @@ fn what_was_cut_off() {
                 "run 1 due 0: failed at 16 (held, because the send was cut off in flight and it may have arrived); attempts 1",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed",
-                "audit: failed run 1",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
+                "entry: reminder.failed run 1 {error:held, because the send was cut off in flight and it may have arrived}",
             ],
         ),
         (
@@ -43,6 +45,7 @@ fn what_was_cut_off() {
             &[
                 "run 1 due 0: processing, lease 8 until 31, to web:a since 16; attempts 2",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
             ],
         ),
         (
@@ -53,7 +56,8 @@ fn what_was_cut_off() {
                 "run 1 due 0: failed at 16 (held, because the send was cut off in flight and it may have arrived); attempts 1",
                 "attempt 1 of run 1 to call:+49: unknown, 0 to 16 (cut off in flight)",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed",
-                "audit: failed run 1",
+                "entry: attempt.failed run 1 {channel:call,attempt:1,status:unknown,error:cut off in flight}",
+                "entry: reminder.failed run 1 {error:held, because the send was cut off in flight and it may have arrived}",
             ],
         ),
         (
@@ -63,6 +67,7 @@ fn what_was_cut_off() {
             &[
                 "run 1 due 0: processing, lease 8 until 31, to call:+49 since 16; attempts 2",
                 "attempt 1 of run 1 to call:+49: unknown, 0 to 16 (cut off in flight)",
+                "entry: attempt.failed run 1 {channel:call,attempt:1,status:unknown,error:cut off in flight}",
             ],
         ),
         (
@@ -75,6 +80,7 @@ fn what_was_cut_off() {
             &[
                 "run 1 due 30: processing, lease 8 until 31, to web:a since 16; attempts 2",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
             ],
         ),
         (
@@ -101,6 +107,7 @@ fn what_was_cut_off() {
             &[
                 "run 1 due 0: processing, lease 8 until 31, to web:a since 16; attempts 2",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
             ],
         ),
         (
@@ -111,7 +118,8 @@ fn what_was_cut_off() {
                 "run 1 due 0: retry at 3600 (cut off in flight), waits: quiet; attempts 1",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),

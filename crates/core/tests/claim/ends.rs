@@ -25,7 +25,7 @@ fn what_ends_without_a_send() {
             &[
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "reminder completed: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -35,7 +35,7 @@ fn what_ends_without_a_send() {
             &[
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "reminder active: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -46,7 +46,7 @@ fn what_ends_without_a_send() {
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "reminder active: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
                 "completed unless a run is open",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -57,7 +57,7 @@ fn what_ends_without_a_send() {
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "news of run 1: Ended",
                 "reminder completed: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -68,7 +68,7 @@ fn what_ends_without_a_send() {
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "plan run 2 due 660: scheduled",
                 "reminder active: carried by 2, last run 2, 2 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
                 "look at 660",
             ],
         ),
@@ -81,7 +81,7 @@ fn what_ends_without_a_send() {
             &[
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "reminder paused: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -99,7 +99,7 @@ fn what_ends_without_a_send() {
             &[
                 "run 1 due 0: failed at 60 (every address has refused it); attempts 1; refused 0b1",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed",
-                "audit: failed run 1",
+                "entry: reminder.failed run 1 {error:every address has refused it}",
             ],
         ),
         (
@@ -113,7 +113,7 @@ fn what_ends_without_a_send() {
                 "run 1 due 0: failed at 0 (no JSON)",
                 "plan run 2 due 60: scheduled",
                 "reminder active: carried by 2, last run 2, 2 planned; 1 counted, 1 errors, last failed",
-                "audit: failed run 1",
+                "entry: reminder.failed run 1 {error:no JSON}",
                 "look at 60",
             ],
         ),
@@ -130,8 +130,8 @@ fn what_ends_without_a_send() {
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "run 2 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
                 "reminder completed: carried by none, last run 2, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
-                "audit: unanswered run 2",
+                "entry: reminder.unanswered run 1",
+                "entry: reminder.unanswered run 2",
             ],
         ),
     ]);

@@ -116,7 +116,7 @@ fn what_a_moment_of_a_run_with_a_plan_means() {
             &[
                 "run 1 due 0: unanswered at 120; attempts 1; asks 2; reached 2; escalated until 100",
                 "reminder completed: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -126,7 +126,7 @@ fn what_a_moment_of_a_run_with_a_plan_means() {
             &[
                 "run 1 due 0: unanswered at 120; attempts 1; asks 1; reached 1",
                 "reminder paused: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last unanswered",
-                "audit: unanswered run 1",
+                "entry: reminder.unanswered run 1",
             ],
         ),
         (
@@ -140,7 +140,7 @@ fn what_a_moment_of_a_run_with_a_plan_means() {
                 "run 1 due 0: failed at 0 (no list)",
                 "news of run 1: Escalated { at: 2027-01-15T08:00:00Z }",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed",
-                "audit: failed run 1",
+                "entry: reminder.failed run 1 {error:no list}",
             ],
         ),
     ]);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use punctual_core::decide::claim::{Due, Found, Locked, look};
+use punctual_core::journal::Data;
 use punctual_core::occurrence::{State, Why};
 use punctual_core::reminder::{MisfirePolicy, Priority};
 use punctual_core::rules::course::{NOT_COUNTED, Series};
@@ -25,7 +26,7 @@ fn what_was_missed() {
                 "plan run 3 due 120: missed at 200",
                 "plan run 4 due 180: scheduled",
                 "reminder active: carried by 4, last run 4, 4 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (3 runs missed)",
+                "entry: reminder.missed run 1 {runs:3}",
                 "look at 180",
             ],
         ),
@@ -38,7 +39,7 @@ fn what_was_missed() {
                 "plan run 2 due 60: missed at 100",
                 "plan run 3 due 120: scheduled",
                 "reminder active: carried by 3, last run 3, 3 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (2 runs missed)",
+                "entry: reminder.missed run 1 {runs:2}",
                 "look at 120",
             ],
         ),
@@ -63,7 +64,7 @@ fn what_was_missed() {
                 "plan run 2 due 60: missed at 200",
                 "plan run 3 due 120: scheduled",
                 "reminder active: carried by 3, last run 3, 3 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (2 runs missed)",
+                "entry: reminder.missed run 1 {runs:2}",
                 "look at 120",
             ],
         ),
@@ -76,7 +77,7 @@ fn what_was_missed() {
                 "plan run 2 due 60: missed at 100",
                 "plan run 3 due 120: scheduled",
                 "reminder active: carried by 3, last run 3, 3 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (2 runs missed)",
+                "entry: reminder.missed run 1 {runs:2}",
                 "look at 120",
             ],
         ),
@@ -93,7 +94,7 @@ fn what_was_missed() {
             &[
                 "run 1 due 0: missed at 61",
                 "reminder completed: carried by none, last run 1, 1 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (1 runs missed)",
+                "entry: reminder.missed run 1 {runs:1}",
             ],
         ),
         (
@@ -104,7 +105,7 @@ fn what_was_missed() {
                 "run 1 due 0: missed at 100000",
                 "plan run 2 due 60: missed at 100000",
                 "reminder completed: carried by none, last run 2, 2 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (2 runs missed)",
+                "entry: reminder.missed run 1 {runs:2}",
             ],
         ),
         (
@@ -115,7 +116,7 @@ fn what_was_missed() {
                 "run 1 due 0: missed at 100000",
                 "plan run 2 due 60: missed at 100000",
                 "reminder completed: carried by none, last run 2, 2 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (2 runs missed)",
+                "entry: reminder.missed run 1 {runs:2}",
             ],
         ),
         (
@@ -126,7 +127,7 @@ fn what_was_missed() {
                 "run 1 due 0: missed at 100",
                 "plan run 2 due 60: scheduled",
                 "reminder active: carried by 2, last run 2, 2 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (1 runs missed)",
+                "entry: reminder.missed run 1 {runs:1}",
                 "look at 60",
             ],
         ),
@@ -140,7 +141,7 @@ fn what_was_missed() {
                 "plan run 3 due 120: scheduled; critical",
                 "news of run 1: Ended",
                 "reminder active: carried by 3, last run 3, 3 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (2 runs missed)",
+                "entry: reminder.missed run 1 {runs:2}",
                 "look at 120",
             ],
         ),
@@ -156,7 +157,7 @@ fn what_was_missed() {
             &[
                 "run 1 due 3600 (made for 0): missed at 3700",
                 "reminder active: carried by 2, last run 2, 2 planned; 0 counted, 0 errors, last missed",
-                "audit: missed run 1 (1 runs missed)",
+                "entry: reminder.missed run 1 {runs:1}",
             ],
         ),
     ]);
@@ -176,7 +177,7 @@ fn of_what_was_missed_a_thousand_runs_are_written_and_the_rest_is_counted() {
     let locked = Locked { known, n_open: 1, has_person: false };
     let (_, writes) = look.decide(&HashMap::from([(given.reminder.id, Ok(locked))]), Vec::new());
     // Run 1, and 1500 later ones.
-    assert_eq!(writes.audit[0].detail.as_deref(), Some("1501 runs missed"));
+    assert_eq!(writes.entries[0].data, Data::Missed { runs: 1501 });
     assert_eq!(writes.planned.len(), 1000 + 1, "with the run that comes next");
     let series = writes.moved[0].progress.series;
     assert_eq!(series, Series { last_run: 1002, carried_by: Some(1002), planned: 1502 }, "a count knows all of them");

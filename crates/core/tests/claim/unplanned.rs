@@ -50,7 +50,7 @@ fn what_was_written_in_sql_is_planned() {
                 "run 1 due 0: failed at 0 (schedule.expr: minute: `61` is outside 0-59)",
                 "news of run 1: Ended",
                 "reminder completed: carried by none, last run 1, 1 planned; 1 counted, 1 errors, last failed",
-                "audit: failed run 1",
+                "entry: reminder.failed run 1 {error:schedule.expr: minute: `61` is outside 0-59}",
             ],
         ),
     ]);

@@ -27,7 +27,7 @@ fn what_cannot_be_read() {
                 "set aside run 2: no such state",
                 "news of unreadable run 2",
                 "reminder active: carried by 3, last run 3, 3 planned",
-                "audit: failed run 2 (no such state)",
+                "entry: reminder.failed run 2 {error:no such state}",
                 "look at 60",
             ],
         ),
@@ -42,14 +42,18 @@ fn what_cannot_be_read() {
                 "set aside run 1: no such state",
                 "news of unreadable run 1",
                 "reminder completed: carried by none, last run 1, 1 planned",
-                "audit: failed run 1 (no such state)",
+                "entry: reminder.failed run 1 {error:no such state}",
             ],
         ),
         (
             "a reminder that cannot be read: its run is set aside, and nothing is said of its series",
             given(every(60)).with(|given| given.is_broken = true),
             &["ended: failed", "taken: 1"],
-            &["set aside run 1: no such rule", "news of unreadable run 1", "audit: failed run 1 (no such rule)"],
+            &[
+                "set aside run 1: no such rule",
+                "news of unreadable run 1",
+                "entry: reminder.failed run 1 {error:no such rule}",
+            ],
         ),
         (
             "a reminder that cannot be read: an attempt that was cut off is kept",
@@ -59,7 +63,8 @@ fn what_cannot_be_read() {
                 "set aside run 1: no such rule",
                 "attempt 1 of run 1 to web:a: unknown, 0 to 16 (cut off in flight)",
                 "news of unreadable run 1",
-                "audit: failed run 1 (no such rule)",
+                "entry: attempt.failed run 1 {channel:web,attempt:1,status:unknown,error:cut off in flight}",
+                "entry: reminder.failed run 1 {error:no such rule}",
             ],
         ),
         (
@@ -69,7 +74,7 @@ fn what_cannot_be_read() {
             &[
                 "set aside run 1: its reminder is gone",
                 "news of unreadable run 1",
-                "audit: failed run 1 (its reminder is gone)",
+                "entry: reminder.failed run 1 {error:its reminder is gone}",
             ],
         ),
     ]);

@@ -20,7 +20,7 @@ fn what_waits_for_its_person() {
                 "run 1 due 3600 (made for 0): waiting (quiet) from 0",
                 "plan run 2 due 60: scheduled",
                 "reminder active: carried by 2, last run 2, 2 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
                 "look at 60",
             ],
@@ -32,7 +32,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 3600 (made for 0): waiting (quiet) from 0",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),
@@ -43,7 +43,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 7200 (made for 0): waiting (paused) from 0",
                 "reminder active: carried by 1, last run 1, 1 planned",
-                "audit: paused run 1 (until 2027-01-15T10:00:00Z; it was due at 2027-01-15T08:00:00Z; runs of the series until then are left out)",
+                "entry: reminder.waiting run 1 {why:paused,until:2027-01-15T10:00:00Z,from:2027-01-15T08:00:00Z,series_waits:true}",
                 "look at 7200",
             ],
         ),
@@ -84,7 +84,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 0: retry at 3600 (500), waits: quiet; attempts 1",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),
@@ -97,7 +97,7 @@ fn what_waits_for_its_person() {
             &[
                 "run 1 due 0: asked at 0, again at 3600, waits: quiet; attempts 1",
                 "reminder active: carried by none, last run 1, 1 planned",
-                "audit: quiet run 1 (until 2027-01-15T09:00:00Z; it was due at 2027-01-15T08:00:00Z)",
+                "entry: reminder.waiting run 1 {why:quiet,until:2027-01-15T09:00:00Z,from:2027-01-15T08:00:00Z}",
                 "look at 3600",
             ],
         ),

@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::id::OccurrenceId;
-use punctual_core::occurrence::{Escalation, Attempt, Occurrence, State, Tries};
+use punctual_core::journal::Entry;
+use punctual_core::occurrence::{Attempt, Escalation, Occurrence, State, Tries};
 use punctual_core::reminder::{Address, Priority};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::store::{Claimed, Claims, Settled};
-use punctual_core::writes::{Deed, Moved, Planned, Writes};
+use punctual_core::writes::{Moved, Planned, Writes};
 
 use super::at;
 
@@ -58,6 +59,8 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         now: _,
         recalls,
         answered,
+        seen,
+        place,
         created,
         reminders,
         moved,
@@ -67,14 +70,19 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
         set_aside,
         priorities,
         attempts,
+        reported,
         dead,
         responses,
-        audit,
+        entries,
         news,
         unreadable,
         moments,
     } = writes;
     let mut lines: Vec<String> = answered.iter().map(|(key, _)| format!("answer under {key}")).collect();
+    lines.extend(seen.iter().map(|seen| format!("seen on {} until {}", seen.channel, second(seen.until))));
+    lines.extend(
+        place.iter().map(|place| format!("{} was read to {} under {}", place.channel, place.text, place.lease)),
+    );
     lines.extend(
         created.iter().map(|new| format!("create for {}, due {}", new.reminder.user, second(new.first_due_at))),
     );
@@ -84,6 +92,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(set_aside.iter().map(|(id, error)| format!("set aside run {}: {error}", run(*id))));
     lines.extend(priorities.iter().map(|(_, priority)| format!("priority of open runs: {priority}")));
     lines.extend(attempts.iter().map(|ended| attempt(ended.occurrence, &ended.attempt)));
+    lines.extend(reported.iter().map(|ended| {
+        let Attempt { number, status, error, .. } = &ended.attempt;
+        format!("attempt {number} is {status}: {}", error.as_deref().unwrap_or("-"))
+    }));
     lines
         .extend(dead.iter().map(|dead| format!("dead {} since {}: {}", dead.address, second(dead.since), dead.reason)));
     lines.extend(
@@ -93,8 +105,8 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(unreadable.iter().map(|left| format!("news of unreadable run {}", run(left.id))));
     lines.extend(moved.iter().map(progress));
     lines.extend(uncounted.iter().map(|moved| format!("completed unless a run is open{}", of_other(moved))));
-    lines.extend(audit.iter().map(deed));
     lines.extend(recalls.iter().map(|id| format!("recall what nodes have of reminder {}", id.as_bytes()[15])));
+    lines.extend(entries.iter().map(entry));
     lines.extend(moments.iter().map(|(_, at)| format!("look at {}", second(*at))));
     lines
 }
@@ -230,13 +242,17 @@ fn of_other(moved: &Moved) -> String {
     }
 }
 
-fn deed(deed: &Deed) -> String {
-    let mut line = format!("audit: {}", deed.action);
-    line.extend(deed.run.map(|of| format!(" run {}", run(OccurrenceId { reminder: deed.reminder, run: of }))));
-    line.extend(deed.detail.as_ref().map(|detail| format!(" ({detail})")));
-    if &*deed.actor != "engine" {
-        line.push_str(&format!(" by {}", deed.actor));
+/// What happened, with its data without quotes; whose it was unless it is alice's, and by whom unless the engine did it.
+fn entry(entry: &Entry) -> String {
+    let mut line = format!("entry: {}", entry.kind);
+    if let (Some(reminder), Some(of)) = (entry.reminder, entry.run) {
+        line.push_str(&format!(" run {}", run(OccurrenceId { reminder, run: of })));
     }
+    line.extend(entry.data_json().map(|data| format!(" {}", data.replace('"', ""))));
+    if entry.user.as_deref() != Some("alice") {
+        line.push_str(&format!(" of {}", entry.user.as_deref().unwrap_or("nobody")));
+    }
+    line.extend(entry.who.actor.as_ref().map(|actor| format!(" by {actor}")));
     line
 }
 

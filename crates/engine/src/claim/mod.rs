@@ -282,6 +282,10 @@ impl Claimer {
         };
         self.flights.begin_claim();
         let claims = node.store.claim(claim).await.inspect_err(|_| self.flights.end_claim())?;
+        let is_cut_off = |claimed: &Claimed| claimed.before.state.sending().is_some();
+        if !claims.ended.is_empty() || claims.to_send.iter().any(is_cut_off) {
+            node.journal.written();
+        }
         for state in &claims.ended {
             node.metrics.count_occurrence(state.as_str(), via);
         }

@@ -46,7 +46,12 @@ impl Engine {
         }
         let parts = self.parts.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
-        self.finish(async move { parts.changer.change(id, change, by).await }).await
+        self.finish(async move {
+            let changed = parts.changer.change(id, change, by).await?;
+            parts.editor.changed(&changed);
+            Ok(changed)
+        })
+        .await
     }
 }
 
@@ -61,7 +66,7 @@ pub(crate) struct Changer {
 }
 
 impl Changer {
-    async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+    pub(crate) async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         let Self { node, timer, leases, .. } = self;
         // Every other command is about runs to come, or about one whose person may just be asked again.
         let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume);
@@ -106,12 +111,13 @@ impl Changer {
                     if let (Change::Fire, Some(occurrence)) = (&change, &changed.occurrence) {
                         self.fired.add(occurrence.id);
                     }
+                    node.journal.written();
                     timer.wake_at(changed.wakes.iter().copied());
                     // Other nodes hear of it with the commit.
                     timer.wake_at(leases.stop(&changed.recalled).await);
                     self.alarms.changed(&changed.view);
                     if matches!(change, Change::Cancel) && node.says(Kind::Cancelled) {
-                        tracing::info!(reminder = %id, by = %by.actor, "cancelled");
+                        tracing::info!(reminder = %id, by = by.who.name(), "cancelled");
                     }
                     return Ok(changed);
                 }

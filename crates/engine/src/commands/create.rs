@@ -1,6 +1,7 @@
 //! Writing new reminders.
 
 use punctual_core::invalid::Invalid;
+use punctual_core::journal::Who;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{Answered, Create, NewReminder, ReminderView, StoreError};
 
@@ -24,14 +25,14 @@ pub enum CreateError {
 }
 
 impl Engine {
-    /// Writes all of `reminders` or none. When it has returned, they survive power loss.
+    /// Writes all of `reminders`, as `who` asked, or none. When it has returned, they survive power loss.
     pub async fn create(
         &self,
         reminders: Vec<Reminder>,
-        actor: &str,
+        who: impl Into<Who>,
         answered: Option<(String, Answered)>,
     ) -> Result<Vec<ReminderView>, CreateError> {
-        let now = self.parts.node.now();
+        let (who, now) = (who.into(), self.parts.node.now());
         let mut new = Vec::with_capacity(reminders.len());
         let mut views = Vec::with_capacity(reminders.len());
         let checked = self.check(&reminders, now).await?;
@@ -40,7 +41,7 @@ impl Engine {
             views.push(ReminderView::fresh(reminder.clone(), first_due_at));
             new.push(NewReminder { reminder, first_due_at });
         }
-        let create = Create { reminders: new, actor: actor.to_owned(), answered, now };
+        let create = Create { reminders: new, who, answered, now };
         let parts = self.parts.clone();
         // A caller that goes away must not leave a reminder written and the timer ignorant of it.
         self.finish(async move {
@@ -51,6 +52,7 @@ impl Engine {
                 parts.timer.wake_at(wakes);
             }
             created?;
+            parts.node.journal.written();
             parts.alarms.created(&views);
             for view in &views {
                 if parts.node.says(Kind::Created) {

@@ -12,11 +12,16 @@ pub(crate) mod change;
 /// Changing the people reminders are for.
 mod user;
 
+/// Making and removing keys.
+mod key;
+
 /// Taking a dead address to be alive again.
 mod revive;
 
 /// Sending a message that is no reminder's.
 mod trial;
+
+use std::sync::Arc;
 
 use punctual_core::store::StoreError;
 use tokio::sync::oneshot;
@@ -24,6 +29,7 @@ use tokio::sync::oneshot;
 pub use self::create::CreateError;
 pub use self::trial::Trial;
 use crate::Engine;
+use crate::system::Runtime;
 
 impl Engine {
     /// Runs `work` to its end, also when the caller stops waiting for it.
@@ -32,11 +38,23 @@ impl Engine {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
-        self.parts.runtime.spawn(Box::pin(async move {
-            // The caller may have been dropped; the work is done all the same.
-            let _ = sender.send(work.await);
-        }));
-        receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into()).into()))
+        finish(&self.parts.runtime, work).await
     }
+}
+
+/// Runs `work` to its end, also when the caller stops waiting for it.
+pub(crate) async fn finish<T, E>(
+    runtime: &Arc<dyn Runtime>,
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    runtime.spawn(Box::pin(async move {
+        // The caller may have been dropped; the work is done all the same.
+        let _ = sender.send(work.await);
+    }));
+    receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into()).into()))
 }

@@ -7,13 +7,13 @@ use jiff::SignedDuration;
 use punctual_core::channel::{Channel, Message, Receipt, SendError};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::invalid::Invalid;
+use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
-use punctual_core::store::{ChannelTest, DeadAddress, StoreError};
+use punctual_core::store::{DeadAddress, StoreError};
 use punctual_core::zone::Zone;
 
 use crate::Engine;
-use crate::dispatch::lanes::Sent;
 use crate::dispatch::send::fate;
 use crate::parts::Wired;
 
@@ -32,28 +32,28 @@ pub struct Trial {
 }
 
 impl Engine {
-    /// Sends one message for `user` to `to`, at once and once, and writes down that `actor` asked for it. It is held back by what
+    /// Sends one message for `user` to `to`, at once and once, and writes down that `who` asked for it. It is held back by what
     /// holds back others: the channel's limits, here and on other nodes, and a wait that the platform asked for.
-    pub async fn try_send(&self, user: &str, text: &str, to: Address, actor: &str) -> Result<Trial, Invalid> {
+    pub async fn try_send(&self, user: &str, text: &str, to: Address, who: impl Into<Who>) -> Result<Trial, Invalid> {
         let Some(channel) = self.parts.channels.get(&to.channel).cloned() else {
             return Err(self.no_channel("channel", &to.channel));
         };
         channel.check_address(&to.address)?;
-        let (this, message, actor) = (self.clone(), message(self, user, text, to), actor.to_owned());
+        let (this, message, who) = (self.clone(), message(self, user, text, to), who.into());
         // A caller that goes away must not leave a place taken and a send not written down.
-        let tried = self.finish(async move { this.try_message(&*channel, message, actor).await }).await;
+        let tried = self.finish(async move { this.try_message(&*channel, message, who).await }).await;
         Ok(tried.unwrap_or_else(|error: StoreError| {
             let said = Err(SendError::Unavailable(error.to_string()));
             Trial { said, took: Duration::ZERO, is_dead: false }
         }))
     }
 
-    async fn try_message(&self, channel: &dyn Channel, message: Message, actor: String) -> Result<Trial, StoreError> {
+    async fn try_message(&self, channel: &dyn Channel, message: Message, who: Who) -> Result<Trial, StoreError> {
         let Wired { node, dispatcher, dead, .. } = &*self.parts;
         let begun_at = node.now();
-        let sent = Sent { to: &message.to, user: &message.reminder.user, number: None };
-        let said = match dispatcher.take_turn(sent, begun_at).await {
-            Ok(()) => {
+        let (to, user) = (message.to.clone(), message.reminder.user.clone());
+        let said = match dispatcher.take_turn(to, user, begun_at).await {
+            Ok(turn) => {
                 let sender = dispatcher.sender();
                 let said = sender.send(channel, &message).await;
                 let fate = fate(&said);
@@ -64,7 +64,7 @@ impl Engine {
                     }
                     said => said,
                 };
-                dispatcher.end_turn(sent, Some(fate));
+                turn.end(fate);
                 said
             }
             Err(error) => Err(error),
@@ -82,8 +82,8 @@ impl Engine {
             Err(error) => error.to_string(),
         };
         let (user, name) = (&message.reminder.user, &message.to.channel);
-        let detail = format!("{name} for {user}: {became}");
-        node.store.record_test(ChannelTest { message: message.reminder.id, actor, detail, at: now }).await?;
+        node.store.record(Entry::channel_test(now, who, user, name, became)).await?;
+        node.journal.written();
         let is_dead = dead.get(&message.to).is_some();
         Ok(Trial { said, took: now.duration_since(begun_at).unsigned_abs(), is_dead })
     }

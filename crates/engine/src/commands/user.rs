@@ -3,6 +3,7 @@
 //! A run that waits for the end of somebody's quiet hours or pause is looked at again when those change, so the timer must know.
 
 use jiff::Timestamp;
+use punctual_core::journal::Who;
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
 
@@ -10,21 +11,23 @@ use crate::Engine;
 use crate::timer::Timer;
 
 impl Engine {
-    /// Writes or replaces a user.
-    pub async fn put_user(&self, user: User) -> Result<(), StoreError> {
-        let parts = self.parts.clone();
+    /// Writes or replaces a user, as `who` asked.
+    pub async fn put_user(&self, user: User, who: impl Into<Who>) -> Result<(), StoreError> {
+        let (parts, who) = (self.parts.clone(), who.into());
         self.finish(async move {
-            let wakes = parts.node.store.put_user(user).await;
+            let wakes = parts.node.store.put_user(user, who).await;
+            parts.node.journal.written();
             look_again(&parts.timer, wakes)
         })
         .await
     }
 
-    /// Removes a user's entry; their reminders stay. Returns whether there was one.
-    pub async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
-        let (parts, id) = (self.parts.clone(), id.to_owned());
+    /// Removes a user's entry, as `who` asked; their reminders stay. Returns whether there was one.
+    pub async fn delete_user(&self, id: &str, who: impl Into<Who>) -> Result<bool, StoreError> {
+        let (parts, id, who) = (self.parts.clone(), id.to_owned(), who.into());
         self.finish(async move {
-            let wakes = parts.node.store.delete_user(&id, parts.node.now()).await;
+            let wakes = parts.node.store.delete_user(&id, who, parts.node.now()).await;
+            parts.node.journal.written();
             let existed = matches!(wakes, Ok(Some(_)));
             look_again(&parts.timer, wakes.map(Option::unwrap_or_default))?;
             Ok(existed)

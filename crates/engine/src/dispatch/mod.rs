@@ -84,6 +84,31 @@ const SHED_FOR: SignedDuration = SignedDuration::from_secs(5);
 /// How often lanes and addresses are forgotten that hold back nothing.
 const TIDY_EVERY: Duration = Duration::from_secs(2);
 
+/// The place of a send that did not wait in a lane. It is given back when this is dropped.
+pub(crate) struct Turn {
+    dispatcher: Arc<Dispatcher>,
+    lane: Arc<str>,
+    to: Address,
+    user: String,
+    fate: Option<(Fate, Whom)>,
+}
+
+impl Turn {
+    /// The send was made, and the gates learn its fate.
+    pub(crate) fn end(mut self, fate: (Fate, Whom)) {
+        self.fate = Some(fate);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let Self { dispatcher, lane, to, user, fate } = self;
+        if let Some(next) = dispatcher.leave(lane, Sent { to, user, number: None }, fate.take()) {
+            dispatcher.runtime.spawn(Box::pin(dispatcher.clone().work(next)));
+        }
+    }
+}
+
 /// Sends every flight on its instant, in its turn.
 pub(crate) struct Dispatcher {
     node: Node,
@@ -167,24 +192,21 @@ impl Dispatcher {
         &self.sender
     }
 
-    /// Takes a turn and a place for a send that does not wait in a lane, or says why it has to wait. [`Dispatcher::end_turn`] gives
-    /// the place back.
-    pub(crate) async fn take_turn(self: &Arc<Self>, sent: Sent<'_>, now: Timestamp) -> Result<(), SendError> {
-        let lane = self.lane_of(sent.to);
-        lock(&self.lanes).take_place(&lane, sent.to, now)?;
-        match self.must_wait(&lane, sent.to).await {
-            None => Ok(()),
+    /// Takes a turn and a place for a send for `user` to `to` that does not wait in a lane, or says why it has to wait.
+    pub(crate) async fn take_turn(
+        self: &Arc<Self>,
+        to: Address,
+        user: String,
+        now: Timestamp,
+    ) -> Result<Turn, SendError> {
+        let lane = self.lane_of(&to);
+        lock(&self.lanes).take_place(&lane, &to, now)?;
+        let turn = Turn { dispatcher: self.clone(), lane, to, user, fate: None };
+        match self.must_wait(&turn.lane, &turn.to).await {
+            None => Ok(turn),
             Some(until) => {
-                self.end_turn(sent, None);
                 Err(SendError::Throttled { wait: until.duration_since(now).unsigned_abs(), whom: Whom::Receiver })
             }
-        }
-    }
-
-    /// Gives back the place of a send that did not wait in a lane, and tells the gates what became of it.
-    pub(crate) fn end_turn(self: &Arc<Self>, sent: Sent<'_>, fate: Option<(Fate, Whom)>) {
-        if let Some(next) = self.leave(&self.lane_of(sent.to), sent, fate) {
-            self.runtime.spawn(Box::pin(self.clone().work(next)));
         }
     }
 

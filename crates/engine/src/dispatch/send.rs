@@ -4,7 +4,8 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use jiff::SignedDuration;
-use punctual_core::channel::{Channel, Followed, Message, Receipt, SendError, Whom};
+use punctual_core::channel::receive::{Edit, Edits};
+use punctual_core::channel::{Channel, Followed, Message, Notice, Receipt, SendError, Whom};
 
 use super::gate::Fate;
 use crate::instant::plus;
@@ -25,6 +26,11 @@ impl Sender {
         self.within_time(channel.send(message)).await
     }
 
+    /// Tells a program what happened; returns what the channel says, or that it said nothing in time.
+    pub(crate) async fn tell(&self, channel: &dyn Channel, notice: &Notice) -> Result<Receipt, SendError> {
+        self.within_time(channel.tell(notice)).await
+    }
+
     /// Asks what became of a message that was taken, until it is known or `ask_for` has passed.
     pub(crate) async fn follow(
         &self,
@@ -43,6 +49,11 @@ impl Sender {
                 Followed::AskAgain(after) => self.node.clock.pause(after).await,
             }
         }
+    }
+
+    /// Changes a message that was sent.
+    pub(crate) async fn edit(&self, edits: &dyn Edits, edit: &Edit) -> Result<(), SendError> {
+        self.within_time(edits.edit(edit)).await
     }
 
     async fn within_time<T>(&self, asking: impl Future<Output = Result<T, SendError>>) -> Result<T, SendError> {

@@ -4,17 +4,18 @@
 //! which tells whether something is late and how far there is nothing to do.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::id::hex;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, Pulse, Shared, StoreError};
+use punctual_core::store::{Beat, Follows, Pulse, Shared, StoreError};
 
 use super::Peers;
 use crate::dispatch::Dispatcher;
+use crate::inbound::hold::Holds;
 use crate::instant::plus;
 use crate::node::{Node, lock};
 use crate::settings::Settings;
@@ -38,10 +39,13 @@ const TIMER_AHEAD_MIN: SignedDuration = SignedDuration::from_secs(30);
 /// Says once a second that this node lives.
 pub(crate) struct Heartbeat {
     pub(crate) node: Node,
+    pub(crate) holds: Arc<Holds>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) timer: Arc<Timer>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) random: Arc<dyn Random>,
+    /// The last beat said that somebody reads the journal here.
+    pub(crate) has_told_follows: AtomicBool,
 }
 
 impl Heartbeat {
@@ -73,6 +77,7 @@ impl Heartbeat {
                 () = node.stopped() => break,
                 () = node.clock.pause(EVERY) => {}
                 () = peers.left.notified() => {}
+                () = node.journal.begun() => {}
             }
             n_beats += 1;
             let wants_echo = !peers.hears() || n_beats % ECHO_EVERY == 0;
@@ -113,7 +118,7 @@ impl Heartbeat {
     /// Tells the store that this node lives. None where no other node can be.
     async fn ask(&self, echo: Option<String>) -> Result<Option<Answer>, StoreError> {
         let Self { node, peers, timer, .. } = self;
-        let before = node.now();
+        let (before, begun_at) = (node.now(), node.clock.run_for());
         let until = plus(before, TIMER_AHEAD);
         let reads_on = peers.is_shared() && timer.knows_until().is_some_and(|at| at < plus(before, TIMER_AHEAD_MIN));
         if reads_on {
@@ -121,23 +126,37 @@ impl Heartbeat {
             timer.extend(until);
         }
         let Settings { node: name, shared, .. } = &*node.settings;
-        let beat = Beat { node: name.clone(), echo, shared: shared.to_string() };
+        let is_followed = node.journal.is_interesting();
+        let follows = match (self.has_told_follows.load(Ordering::Acquire), is_followed) {
+            (_, false) => Follows::No,
+            (false, true) => Follows::Begins,
+            (true, true) => Follows::Yes,
+        };
+        let beat = Beat { node: name.clone(), echo, shared: shared.to_string(), follows };
         let pulse = node.store.beat(beat).await.inspect_err(|_| {
             if reads_on {
                 timer.reset();
             }
         })?;
-        Ok(pulse.map(|pulse| Answer { ahead: Ahead::seen(before, node.now(), pulse.now), pulse, until, reads_on }))
+        let after = node.now();
+        Ok(pulse.map(|pulse| {
+            let ahead = Ahead::seen(before, after, pulse.now);
+            Answer { pulse, ahead, begun_at, until, reads_on, is_followed }
+        }))
     }
 
     /// Sets the clock, and does what the answer asks for.
     fn heed(&self, answer: Answer, by: SignedDuration) {
         let Self { node, peers, timer, .. } = self;
-        let Answer { pulse, until, reads_on, .. } = answer;
+        let Answer { pulse, begun_at, until, reads_on, is_followed, .. } = answer;
         correct(&*node.clock, by);
         let now = node.now();
         node.health.answered();
+        self.has_told_follows.store(is_followed, Ordering::Release);
+        self.holds.pulse(&pulse.nodes, begun_at);
         let is_new = peers.heed(&pulse);
+        // Whoever has the first shard places for all.
+        node.journal.heed(&pulse, pulse.shards.contains(0));
         peers.compare(&node.settings.shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);
         node.metrics.shards.set(pulse.shards.count() as i64);
@@ -157,10 +176,14 @@ impl Heartbeat {
 struct Answer {
     pulse: Pulse,
     ahead: Ahead,
+    /// When the store was asked, as long as the clock had run then.
+    begun_at: Duration,
     /// How far ahead the timer is to know everything.
     until: Timestamp,
     /// The timer reads on: it knew too little.
     reads_on: bool,
+    /// Somebody on this node follows the journal, and the beat said so.
+    is_followed: bool,
 }
 
 /// Sets this node's clock by the store's.

@@ -141,6 +141,8 @@ struct Hints {
     waits: Budget,
     recalled: Budget,
     wakes: Budget,
+    placed: Budget,
+    followed: Budget,
     /// Moments that the timer does not know yet.
     moments: Vec<Timestamp>,
     /// Notifications that no node sends, since the log last said so.
@@ -161,6 +163,10 @@ impl Hints {
             recalled: Budget::new(20, millis(20)),
             // Each may be a claim.
             wakes: Budget::new(50, millis(20)),
+            // Each is a look for new entries of the journal.
+            placed: Budget::new(20, millis(20)),
+            // Each is a beat, which writes.
+            followed: Budget::new(3, millis(500)),
             moments: Vec::new(),
             n_nonsense: 0,
             said_at: Timestamp::MIN,
@@ -190,6 +196,8 @@ impl Hints {
             Heard::Left if self.left.ask(now) => listener.peers.left.notify_one(),
             Heard::Throttled if self.waits.ask(now) => listener.dispatcher.hear_waits(),
             Heard::Recalled if self.recalled.ask(now) => listener.look_at_recalled(),
+            Heard::Placed if self.placed.ask(now) => listener.node.journal.placed_elsewhere(),
+            Heard::Followed if self.followed.ask(now) => listener.peers.left.notify_one(),
             Heard::Nonsense => {
                 self.n_nonsense += 1;
                 if now.duration_since(self.said_at).abs() >= SAID_EVERY {
@@ -202,13 +210,20 @@ impl Hints {
                 }
             }
             // The hint waits; or it is a beat, which was heeded before.
-            Heard::Look | Heard::Left | Heard::Throttled | Heard::Recalled | Heard::Beat(_) => {}
+            Heard::Look
+            | Heard::Left
+            | Heard::Throttled
+            | Heard::Recalled
+            | Heard::Placed
+            | Heard::Followed
+            | Heard::Beat(_) => {}
         }
     }
 
     /// How long until a hint that waits may be acted on.
     fn wait(&self, now: Timestamp) -> Option<Duration> {
-        let budgets = [&self.looks, &self.left, &self.waits, &self.recalled, &self.wakes];
+        let Self { looks, left, waits, recalled, wakes, placed, followed, .. } = self;
+        let budgets = [looks, left, waits, recalled, wakes, placed, followed];
         budgets.into_iter().filter_map(|budget| budget.wait(now)).min()
     }
 
@@ -227,7 +242,10 @@ impl Hints {
         if self.waits.ask_again(now) {
             listener.dispatcher.hear_waits();
         }
-        if self.left.ask_again(now) {
+        if self.placed.ask_again(now) {
+            listener.node.journal.placed_elsewhere();
+        }
+        if self.left.ask_again(now) || self.followed.ask_again(now) {
             listener.peers.left.notify_one();
         }
     }

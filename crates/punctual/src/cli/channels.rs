@@ -9,7 +9,7 @@ use punctual_engine::SystemClock;
 use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::{Context, print, print_json, when};
-use crate::wire::{Gate, PageQuery, Revive, Test};
+use crate::wire::{Gate, PageQuery, Receives, Revive, Test};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -54,8 +54,9 @@ async fn list(context: &Context) -> anyhow::Result<()> {
     if context.json {
         return print_json(&page);
     }
-    let mut table = Table::new(&["CHANNEL", "KIND", "AT ONCE", "RATE", "EACH ADDRESS", "SENDING", "WAITING", ""]);
-    let mut closed = String::new();
+    let mut table =
+        Table::new(&["CHANNEL", "KIND", "AT ONCE", "RATE", "EACH ADDRESS", "SENDING", "WAITING", "ANSWERS", ""]);
+    let (mut closed, mut troubles) = (String::new(), String::new());
     let zone = context.zone().await?;
     for channel in &page.channels {
         table.push(vec![
@@ -66,8 +67,12 @@ async fn list(context: &Context) -> anyhow::Result<()> {
             Cell::plain(channel.address_rate.as_deref().unwrap_or("–")),
             Cell::plain(&channel.sending.to_string()),
             Cell::plain(&channel.waiting.to_string()),
+            answers_cell(channel.receives.as_ref()),
             Cell::new(if channel.default { "used when nobody says where" } else { "" }, Style::Dim),
         ]);
+        if let Some(error) = channel.receives.as_ref().and_then(|receives| receives.error.as_deref()) {
+            let _ = writeln!(troubles, "{}: {}", channel.name, neutral(error));
+        }
         for gate in channel.closed.iter().flatten() {
             let _ = writeln!(closed, "{} {}", channel.name, gate_line(gate, &zone));
         }
@@ -76,7 +81,24 @@ async fn list(context: &Context) -> anyhow::Result<()> {
     for warning in &page.warnings {
         print(&format!("\n{} {}\n", context.paint.with(Style::Yellow, "warning:"), neutral(warning)))?;
     }
+    if !troubles.is_empty() {
+        print(&format!("\nNo answers come now:\n{troubles}"))?;
+    }
     if closed.is_empty() { Ok(()) } else { print(&format!("\nLeft alone now:\n{closed}")) }
+}
+
+/// How answers come, such as `connected`.
+fn answers_cell(receives: Option<&Receives>) -> Cell {
+    let Some(receives) = receives else { return Cell::new("–", Style::Dim) };
+    let style = match &*receives.state {
+        "refused" => Style::Red,
+        "connecting" => Style::Yellow,
+        _ => Style::Green,
+    };
+    match (&*receives.state, &receives.node) {
+        ("elsewhere", Some(node)) => Cell::plain(&format!("at {}", neutral(node))),
+        (state, _) => Cell::new(&neutral(state), style),
+    }
 }
 
 /// Such as `https://example.org:443: broken until Mon 2 Mar 08:00:05 Europe/Berlin  in 3 s (12 failures in a row)`.

@@ -23,6 +23,7 @@ mod style;
 
 mod add;
 mod answer;
+mod audit;
 mod change;
 mod channels;
 mod completions;
@@ -129,6 +130,8 @@ enum Command {
     Groups(groups::Args),
     /// The ways to reach them
     Channels(channels::Args),
+    /// What happened, and by whom
+    Audit(audit::Args),
     /// Keys that may use the API
     Keys(keys::Args),
     /// Take over what another system was asked for
@@ -222,6 +225,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
+        Command::Audit(args) => audit::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,

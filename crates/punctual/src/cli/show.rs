@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Kind;
 use punctual_core::reminder::Priority;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
@@ -13,7 +14,7 @@ use super::add::steps_words;
 use super::find::find;
 use super::style::{Paint, Style, neutral, of_status, width, wrap};
 use super::table::line_width;
-use super::{Context, User, print, print_json, when};
+use super::{Context, User, audit, print, print_json, when};
 use crate::wire::{Attempt, Occurrence, PageQuery, Reminder, UserQuery};
 
 /// Where values begin.
@@ -149,10 +150,9 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
     if let Some(at) = run.escalation.as_ref().and_then(|escalation| escalation.at) {
         lines.push((at, paint.with(Style::Dim, "others are asked, unless there is an answer")));
     }
-    // Answers and the people who were asked are in the audit trail as well.
-    let is_shown = |action: &str| matches!(action, "ack" | "snooze" | "dismiss" | "escalated");
-    for entry in run.audit.iter().filter(|entry| !is_shown(&entry.action)) {
-        lines.push((entry.at, format!("{}{}", neutral(&entry.action), after_colon(entry.detail.as_deref()))));
+    // Attempts and answers are in the journal as well.
+    for entry in run.audit.iter().filter(|entry| !is_told_otherwise(&entry.kind)) {
+        lines.push((entry.at, audit::what(entry)));
     }
     if let Some(at) = run.retry_at {
         // An error that an attempt shows is there already.
@@ -162,6 +162,12 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
     }
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(at, line)| format!("{}  {line}", when::local(at, zone, now))).collect()
+}
+
+/// Whether the attempts or the answers of a run tell what entries of this kind do.
+fn is_told_otherwise(kind: &str) -> bool {
+    use Kind::{Acknowledged, AttemptFailed, Dismissed, Failed, Sent, Snoozed};
+    [Sent, AttemptFailed, Failed, Acknowledged, Snoozed, Dismissed].iter().any(|told| told.as_str() == kind)
 }
 
 fn attempt_line(attempt: &Attempt, paint: Paint) -> String {

@@ -90,13 +90,7 @@ impl Client {
         query: Option<&impl Serialize>,
         body: Option<&impl Serialize>,
     ) -> Result<(StatusCode, Bytes), Failure> {
-        let mut request = self.http.request(method, format!("{}{path}", self.url));
-        if let Some(query) = query {
-            request = request.query(query);
-        }
-        if let Some(key) = self.key.get() {
-            request = request.bearer_auth(key.expose());
-        }
+        let mut request = self.request(method, path, query);
         if let Some(body) = body {
             request = request.json(body);
         }
@@ -104,6 +98,35 @@ impl Client {
         let status = response.status();
         let bytes = response.bytes().await.map_err(|error| self.unreachable(&error))?;
         Ok((status, bytes))
+    }
+
+    /// Asks for an answer that has no end.
+    pub(super) async fn open(&self, path: &str, query: &impl Serialize) -> Result<reqwest::Response, Failure> {
+        let ask = || {
+            let request = self.request(Method::GET, path, Some(query));
+            request.timeout(Duration::MAX).send()
+        };
+        let mut response = ask().await.map_err(|error| self.unreachable(&error))?;
+        if response.status() == StatusCode::UNAUTHORIZED && self.key.renew(&self.url) {
+            response = ask().await.map_err(|error| self.unreachable(&error))?;
+        }
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let bytes = response.bytes().await.map_err(|error| self.unreachable(&error))?;
+        Err(self.refused(status, &bytes))
+    }
+
+    fn request(&self, method: Method, path: &str, query: Option<&impl Serialize>) -> reqwest::RequestBuilder {
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(query) = query {
+            request = request.query(query);
+        }
+        match self.key.get() {
+            Some(key) => request.bearer_auth(key.expose()),
+            None => request,
+        }
     }
 
     fn refused(&self, status: StatusCode, body: &[u8]) -> Failure {
@@ -130,7 +153,7 @@ impl Client {
         Failure::Refused(Box::new(Refused { status, problem, words }))
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+    pub(super) fn unreachable(&self, error: &reqwest::Error) -> Failure {
         if error.is_connect() {
             return Failure::Unreachable(format!(
                 "no punctual server at {}; start one with `punctual serve`",

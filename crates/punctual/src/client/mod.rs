@@ -9,15 +9,18 @@ mod key;
 /// What goes wrong.
 mod failure;
 
+/// Reading server-sent events.
+mod stream;
+
 use reqwest::Method;
 use serde::Serialize;
 
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
-    Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Stats, Test,
-    Tested, User, UserInput, UserQuery, Users,
+    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence,
+    Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends,
+    SendsQuery, Settings, Stats, Test, Tested, User, UserInput, UserQuery, Users,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -165,6 +168,11 @@ impl Client {
     /// A page of imported reminders, with their sends.
     pub(crate) async fn sends(&self, query: &SendsQuery) -> Answered<Sends> {
         self.get("/v1/import/sends", query).await
+    }
+
+    /// A page of the journal.
+    pub(crate) async fn journal(&self, query: &JournalQuery) -> Answered<Journal> {
+        self.get("/v1/audit", query).await
     }
 
     /// Counts.

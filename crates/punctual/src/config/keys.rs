@@ -82,6 +82,7 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key("heartbeat_interval", &["PUNCTUAL_HEARTBEAT_INTERVAL"], "write seconds, such as 60, or a span, such as \"1m\""),
     key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
+    key("journal_keep", &["PUNCTUAL_JOURNAL_KEEP"], "write a span, such as \"365d\", or \"forever\""),
     key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),
     key("shadow", &["PUNCTUAL_SHADOW"], "write true or false"),
     key(

@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use punctual_core::span;
+use punctual_engine::Subscription;
 use toml::Value;
 
 use super::keys::{self, KEYS, Key, OTHER_VARIABLES, nearest};
-use super::{ChannelConfig, ConfigError, Env, Flags, channels, paths};
+use super::{ChannelConfig, ConfigError, Env, Flags, channels, paths, subscriptions};
 
 /// The table of the file that is not one setting but many channels.
 const CHANNELS: &str = "channels";
+/// The list of the file that is not one setting but many subscriptions.
+const SUBSCRIPTIONS: &str = "subscriptions";
 
 /// All layers, read and checked for unknown names.
 pub(super) struct Layers<'a> {
@@ -72,10 +75,24 @@ impl<'a> Layers<'a> {
         let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let own = own.filter(|name| name.starts_with(channels::PREFIX));
         let variables: Vec<_> = own.filter_map(|name| (self.env)(&name).map(|value| (name, value))).collect();
-        channels::read(table, variables).map_err(|error| match &self.file {
-            Some((path, _)) if error.0.starts_with("channels") => ConfigError(format!("{}: {error}", path.display())),
-            _ => error,
+        channels::read(table, variables).map_err(|error| match error.0.starts_with(CHANNELS) {
+            true => self.in_file(error),
+            false => error,
         })
+    }
+
+    /// The subscriptions that were asked for.
+    pub(super) fn subscriptions(&self) -> Result<Vec<Subscription>, ConfigError> {
+        let list = self.file.as_ref().and_then(|(_, table)| table.get(SUBSCRIPTIONS));
+        subscriptions::read(list).map_err(|error| self.in_file(error))
+    }
+
+    /// An error that names the file.
+    fn in_file(&self, error: ConfigError) -> ConfigError {
+        match &self.file {
+            Some((path, _)) => ConfigError(format!("{}: {error}", path.display())),
+            None => error,
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Found<Value>> {
@@ -184,7 +201,7 @@ fn read_file(path: PathBuf) -> Result<(PathBuf, toml::Table), ConfigError> {
         ConfigError(format!("{shown}{place}: {}", error.message().replace('\n', ", ")))
     })?;
     for name in table.keys() {
-        if name != CHANNELS && !KEYS.iter().any(|key| key.name == name) {
+        if ![CHANNELS, SUBSCRIPTIONS].contains(&name.as_str()) && !KEYS.iter().any(|key| key.name == name) {
             let hint = match nearest(name, KEYS.iter().map(|key| key.name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are {}", KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),

@@ -11,6 +11,7 @@ mod layers;
 pub(crate) mod paths;
 mod read;
 pub(crate) mod secret;
+mod subscriptions;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use punctual_core::phrase::Lang;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::zone::Zone;
+use punctual_engine::Subscription;
 
 pub(crate) use channels::ChannelConfig;
 pub(crate) use database::Database;
@@ -79,6 +81,10 @@ pub(crate) struct Config {
     pub(crate) default_channel: DefaultChannel,
     /// How long ended occurrences are kept; `None` keeps them for ever.
     pub(crate) history_keep: Option<Duration>,
+    /// How long entries of the journal are kept; `None` keeps them for ever.
+    pub(crate) journal_keep: Option<Duration>,
+    /// Which applications are told what.
+    pub(crate) subscriptions: Vec<Subscription>,
     /// Whether everything is done but the send.
     pub(crate) shadow: bool,
     /// Whether `/metrics` asks for a key.
@@ -168,7 +174,9 @@ impl Config {
             language: read::language(&layers)?,
             heartbeat: read::heartbeat(&layers)?,
             default_channel: read::default_channel(&layers)?,
-            history_keep: read::history_keep(&layers)?,
+            history_keep: read::kept_for(&layers, "history_keep", 90)?,
+            journal_keep: read::kept_for(&layers, "journal_keep", 365)?,
+            subscriptions: layers.subscriptions()?,
             shadow: layers.boolean("shadow")?.unwrap_or(false),
             metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),
             file: layers.file_path(),

@@ -187,9 +187,10 @@ pub(super) fn default_channel(layers: &Layers<'_>) -> Result<DefaultChannel, Con
     Ok(DefaultChannel::chosen(address))
 }
 
-pub(super) fn history_keep(layers: &Layers<'_>) -> Result<Option<Duration>, ConfigError> {
-    let Some(found) = layers.text("history_keep")? else {
-        return Ok(Some(Duration::from_secs(90 * 86_400)));
+/// How long something is kept, `days` if nobody says; `None` is for ever.
+pub(super) fn kept_for(layers: &Layers<'_>, key: &'static str, days: u64) -> Result<Option<Duration>, ConfigError> {
+    let Some(found) = layers.text(key)? else {
+        return Ok(Some(Duration::from_secs(days * 86_400)));
     };
     if found.value == "forever" {
         return Ok(None);

@@ -13,9 +13,10 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use punctual_channels::common::buttons::Verb;
-use punctual_core::change::{Change, Refused, snooze_until};
+use punctual_core::answer::{Pressed, Verb};
+use punctual_core::change::{Change, Refused};
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Who;
 use punctual_core::occurrence::{Attempt, AttemptStatus};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
@@ -28,9 +29,7 @@ use super::problem::Problem;
 use super::shown;
 use crate::wire::LinkAnswer;
 
-/// The span that a link's "later" means; its label says so, too.
-const SNOOZE_MINUTES: u64 = 10;
-/// Who answers, in the audit trail.
+/// Who answers, in the journal.
 const ACTOR: &str = "link";
 
 /// The run and the answer that one link stands for.
@@ -83,15 +82,13 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
         Err(said) => return refuse(said, &headers, accepted_lang(&headers)),
     };
     let now = app.now();
-    let until = (verb == Verb::Snooze).then(|| snooze_until(now, SNOOZE_MINUTES));
-    let plain = match (verb, until) {
-        (Verb::Snooze, Some(until)) => Change::Snooze { until },
-        (Verb::Dismiss, _) => Change::Dismiss,
-        _ => Change::Ack,
+    let change = Pressed { verb, occurrence }.change(now);
+    let until = match change.plain() {
+        Change::Snooze { until } => Some(*until),
+        _ => None,
     };
-    let change = Change::AnswerRun { run: occurrence.run, answer: Box::new(plain) };
-    let said = store::Said { text: None, channel };
-    let by = By { said, ..By::new(ACTOR, now) };
+    let said = store::Said { channel, ..store::Said::default() };
+    let by = By { said, ..By::new(Who::from(ACTOR).via("link"), now) };
     match app.change(occurrence.reminder, change, by).await {
         Ok(_) => {}
         Err(ChangeError::Refused(Refused::SendBegun | Refused::OtherBegun(_))) => return refuse(Said::Busy, &headers, lang),

@@ -1,44 +1,74 @@
-//! What was done, and by whom.
+//! What happened, and by whom.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use punctual_core::store;
+use punctual_core::invalid::Invalid;
+use punctual_core::schedule::{End, parse_end};
+use punctual_core::store::{JournalQuery, Start};
 
 use super::App;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
-use super::reminders::{id_from, seen};
+use super::reminders::id_from;
 use super::shown;
-use crate::wire::{Audit, AuditQuery};
+use crate::wire;
 
-/// Lists what was done, and by whom, newest first.
+/// Lists what happened, and by whom, in the order in which it was committed.
 ///
-/// A key bound to a user sees only entries of that user's reminders, one reminder at a time.
+/// A key bound to a user sees that user's entries and no others. A page may have fewer entries than asked for, or none, and a `next_cursor`
+/// all the same: a search looks at so many entries at a time.
 #[utoipa::path(
-    get, path = "/v1/audit", operation_id = "list_audit", tag = "server", params(AuditQuery),
-    responses((status = 200, description = "A page", body = Audit)),
+    get, path = "/v1/audit", operation_id = "list_audit", tag = "server", params(wire::JournalQuery),
+    responses((status = 200, description = "A page", body = wire::Journal)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "reminder", "limit", "cursor"])?;
-    let reminder = match params.get("reminder") {
-        Some(id) => {
-            let id = id_from(id)?;
-            seen(&app, &caller, id).await?;
-            Some(id)
-        }
-        None if caller.bound_to().is_some() => {
-            let detail = "a key bound to a user sees the trail of one reminder: add ?reminder=ID";
-            return Err(Problem::forbidden(detail).at_field("reminder"));
-        }
-        None => None,
+    let params = params.only(&["user", "reminder", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
+    // `today` is a day of the user whose entries are listed.
+    let zone = match caller.bound_to() {
+        Some(user) => app.zone_of(user, app.now()).await?,
+        None => app.zone.clone(),
     };
-    let limit = params.limit()?;
-    let before = params.cursor(|text| text.parse().ok())?;
-    let mut entries = app.engine.store().audit(store::AuditQuery { reminder, before, limit: limit + 1 }).await?;
-    let next_cursor = shown::cut(&mut entries, limit, |entry| entry.number.to_string());
-    Ok(shown::answer(StatusCode::OK, &Audit { entries: entries.iter().map(shown::entry).collect(), next_cursor }))
+    let bound = |name: &str, end: End| match params.get(name) {
+        Some(text) => parse_end(text, end, &zone, app.now()).map(Some).map_err(|problem| Invalid::new(name, problem)),
+        None => Ok(None),
+    };
+    let cursor = params.cursor(|text| text.parse().ok())?;
+    let start = match params.get("order") {
+        None | Some("oldest") => cursor.map_or(Start::OLDEST, Start::After),
+        Some("newest") => cursor.map_or(Start::NEWEST, Start::Before),
+        Some(other) => {
+            let detail = format!("order: `{other}` is not one of oldest, newest");
+            return Err(Problem::bad_request(detail).at_field("order"));
+        }
+    };
+    let query = JournalQuery {
+        start,
+        actor: params.get("actor").map(str::to_owned),
+        from: bound("from", End::From)?,
+        to: bound("to", End::To)?,
+        limit: params.limit()?,
+        ..wanted(&caller, &params)?
+    };
+    let store = app.engine.store();
+    // So that a caller sees what it did a moment ago.
+    store.place().await?;
+    let page = store.journal(query).await?;
+    let next_cursor = (!page.is_last).then(|| page.reached.to_string());
+    let entries = page.entries.iter().map(shown::entry).collect();
+    Ok(shown::answer(StatusCode::OK, &wire::Journal { entries, next_cursor }))
+}
+
+/// The entries that a caller wants, of those that it may see.
+pub(super) fn wanted(caller: &Caller, params: &Params) -> Result<JournalQuery, Problem> {
+    let kinds = params.get("kind").map(|kinds| kinds.split(',').map(|kind| kind.trim().parse()).collect());
+    Ok(JournalQuery {
+        reminder: params.get("reminder").map(id_from).transpose()?,
+        user: caller.bound_to().map(str::to_owned),
+        kinds: kinds.transpose()?.unwrap_or_default(),
+        ..JournalQuery::new(Start::OLDEST, 0)
+    })
 }

@@ -10,6 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
+use punctual_core::journal::Who;
 use punctual_core::store::By;
 use punctual_core::step::Step;
 use punctual_core::user::{ADMIN_ID, ApiKey};
@@ -35,7 +36,7 @@ pub(super) struct Auth {
     /// The key of this process, for the command line on the same machine.
     local: [u8; 32],
     admin_caller: Caller,
-    recent: Recent<[u8; 32], (Caller, Option<Timestamp>)>,
+    recent: Recent<[u8; 32], Caller>,
 }
 
 /// Somebody with a valid key, who may read.
@@ -43,24 +44,27 @@ pub(super) struct Auth {
 pub(super) struct Caller {
     /// The key's id: keeps the idempotency keys of different callers apart.
     pub(super) id: Arc<str>,
-    /// Who this is, in the audit trail.
+    /// Who this is, in the journal.
     actor: Arc<str>,
     /// The only user it sees, if it is bound to one or acts for one.
     user: Option<Arc<str>>,
     /// Whether the key itself is bound to that user.
     is_bound: bool,
     write: bool,
+    /// When the key stops working.
+    expires_at: Option<Timestamp>,
 }
 
 /// A caller who may also change things.
 pub(super) struct Writer(pub(super) Caller);
 
 /// A caller who is bound to nobody and may change things: keys, and what concerns everybody.
-pub(super) struct Admin;
+pub(super) struct Admin(pub(super) Caller);
 
 impl Auth {
     pub(super) fn new(admin_key: &Secret, local_key: &Secret) -> Self {
-        let admin_caller = Caller { id: ADMIN_ID.into(), actor: ADMIN_ID.into(), user: None, is_bound: false, write: true };
+        let (id, actor) = (ADMIN_ID.into(), ADMIN_ID.into());
+        let admin_caller = Caller { id, actor, user: None, is_bound: false, write: true, expires_at: None };
         Self {
             admin: hash(admin_key.expose()),
             local: hash(local_key.expose()),
@@ -88,24 +92,41 @@ impl Caller {
             return Ok(app.auth.admin_caller.clone());
         }
         let now = app.now();
-        let (caller, expires_at) = match app.auth.recent.get(&hash, now) {
-            Some(known) => known,
+        let caller = match app.auth.recent.get(&hash, now) {
+            Some(caller) => caller,
             None => {
                 let generation = app.auth.recent.generation();
-                let key = app.engine.store().key(hash).await?;
-                let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
-                let caller = if key.id == ADMIN_ID { app.auth.admin_caller.clone() } else { Self::with(&key) };
-                let known = (caller, key.expires_at);
-                app.auth.recent.put(generation, hash, known.clone(), now);
-                known
+                let caller = Self::known(hash, app).await?;
+                app.auth.recent.put(generation, hash, caller.clone(), now);
+                caller
             }
         };
-        match expires_at {
+        match caller.expires_at {
             Some(expires_at) if expires_at <= now => {
                 Err(Problem::unauthorized(format!("the key has expired, at {expires_at}")))
             }
             _ => Ok(caller),
         }
+    }
+
+    /// The caller whose key has this hash.
+    async fn known(hash: [u8; 32], app: &App) -> Result<Self, Problem> {
+        let key = app.engine.store().key(hash).await?;
+        let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
+        Ok(if key.id == ADMIN_ID { app.auth.admin_caller.clone() } else { Self::with(&key) })
+    }
+
+    /// Refuses a caller whose key, in `headers`, was deleted a moment ago, also on another node.
+    pub(super) async fn check_again(&self, headers: &HeaderMap, app: &App) -> Result<(), Problem> {
+        match *self.id == *ADMIN_ID {
+            true => Ok(()),
+            false => Self::known(hash(bearer(headers)?), app).await.map(drop),
+        }
+    }
+
+    /// Whether the key has stopped working.
+    pub(super) fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
     }
 
     fn with(key: &ApiKey) -> Self {
@@ -115,11 +136,14 @@ impl Caller {
             user: key.user.as_deref().map(Into::into),
             is_bound: key.user.is_some(),
             write: key.write,
+            expires_at: key.expires_at,
         }
     }
 
-    pub(super) fn actor(&self) -> &str {
-        &self.actor
+    /// Who this is, for the journal.
+    pub(super) fn who(&self) -> Who {
+        let key = (&*self.id != ADMIN_ID).then(|| self.id.clone());
+        Who { actor: Some(self.actor.clone()), key, via: Some("api".into()) }
     }
 
     /// The only user this caller sees, if it is bound to one.
@@ -173,7 +197,7 @@ impl Caller {
 
     /// Signs a change.
     pub(super) fn by(&self, now: Timestamp) -> By {
-        By { user: self.bound_to().map(str::to_owned), ..By::new(&*self.actor, now) }
+        By { user: self.bound_to().map(str::to_owned), ..By::new(self.who(), now) }
     }
 }
 
@@ -228,6 +252,6 @@ impl FromRequestParts<Arc<App>> for Admin {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let Writer(caller) = Writer::from_request_parts(parts, app).await?;
         caller.must_be_unbound()?;
-        Ok(Self)
+        Ok(Self(caller))
     }
 }

@@ -8,7 +8,7 @@ use axum::response::Response;
 use punctual_core::channel::SendError;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Address;
-use punctual_engine::{ChannelStanding, ClosedGate, Trial};
+use punctual_engine::{ChannelStanding, ClosedGate, Receiving, Trial};
 
 use super::App;
 use super::auth::{Admin, Caller, Writer};
@@ -37,7 +37,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
             until: gate.until,
             failures: gate.n_failed,
         };
+        let receives = app.engine.receiving(&channel.name);
         wire::Channel {
+            receives: receives.map(|receiving| shown_receiving(receiving, caller.bound_to().is_none())),
             default: channel.name == *default,
             name: channel.name,
             kind: channel.kind.into(),
@@ -53,6 +55,27 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let channels = app.engine.channel_standings().into_iter().map(show).collect();
     let warnings = app.local_links.iter().map(|links| links.warning.clone()).collect();
     Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, next_cursor: None }))
+}
+
+/// How answers come. Addresses are somebody's: a key of one person does not see them, nor what a platform says about its bot.
+fn shown_receiving(receiving: Receiving, sees_all: bool) -> wire::Receives {
+    let unknown = |(address, at)| wire::UnknownSender { address, at };
+    let is_refused = receiving.error.is_some();
+    wire::Receives {
+        way: receiving.way.as_str().into(),
+        state: match receiving.connection {
+            Some(link) => link.as_str().into(),
+            None if is_refused => "refused".into(),
+            None => "listening".into(),
+        },
+        node: receiving.node,
+        since: receiving.since,
+        error: receiving.error.filter(|_| sees_all),
+        answers: receiving.answers,
+        unknown_senders: receiving.unknown_senders,
+        forged: receiving.forged,
+        last_unknown: sees_all.then(|| receiving.last_unknown.into_iter().map(unknown).collect()),
+    }
 }
 
 /// Sends a real message, and says what became of it.
@@ -79,7 +102,7 @@ pub(super) async fn test(
             return Err(Problem::forbidden(detail).at_field("address"));
         }
     }
-    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone(), caller.actor()).await {
+    let trial = match app.engine.try_send(caller.default_user(), &text, to.clone(), caller.who()).await {
         Ok(trial) => trial,
         Err(invalid) if invalid.field == "channel" => return Err(Problem::not_found(invalid.problem)),
         Err(invalid) => return Err(invalid.into()),

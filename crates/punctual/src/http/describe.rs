@@ -59,12 +59,14 @@ pub(super) fn empty() -> OpenApi {
 /// Adds what all routes have in common: problems, keys, and the header that makes a POST happen once.
 fn complete(mut document: OpenApi) -> OpenApi {
     for (path, item) in &mut document.paths.paths {
-        let needs_key = path.starts_with("/v1/");
+        // The platforms prove by their signatures who they are.
+        let is_platforms = path == "/v1/inbound/{channel}";
+        let needs_key = path.starts_with("/v1/") && !is_platforms;
         for (method, operation) in operations(item) {
             if needs_key {
                 operation.security = Some(vec![SecurityRequirement::new(KEY, [] as [&str; 0])]);
             }
-            if method == "post" {
+            if method == "post" && !is_platforms {
                 operation.parameters.get_or_insert_default().push(RefOr::T(idempotency_key()));
             }
             let may_be_empty = operation.operation_id.as_deref().is_some_and(|id| WITHOUT_BODY.contains(&id));

@@ -29,6 +29,8 @@ const IN_ONE_TRANSACTION: [&str; 3] = ["/v1/reminders", "/v1/reminders/batch", "
 const LARGE: [&str; 2] = ["/v1/reminders/batch", "/v1/import"];
 /// The route that needs no key of the API: the link is the proof.
 const LINK: &str = "/a/{token}";
+/// The route of the platforms, which have no key of the API either, and may send a header of this name for reasons of their own.
+const PLATFORMS: &str = "/v1/inbound/{channel}";
 /// The largest answer that is kept; a larger one is given and forgotten.
 const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -56,10 +58,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Repeated {
 
 /// Answers a POST that was answered before as it was; does every other, once.
 pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: Next) -> Result<Response, Problem> {
-    let is_post = request.method() == Method::POST;
-    let Some(key) = key_of(request.headers())?.filter(|_| is_post) else {
+    let is_platforms = request.extensions().get::<MatchedPath>().is_some_and(|path| path.as_str() == PLATFORMS);
+    let is_post = request.method() == Method::POST && !is_platforms;
+    if !is_post {
         return Ok(next.run(request).await);
-    };
+    }
+    let Some(key) = key_of(request.headers())? else { return Ok(next.run(request).await) };
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
     let is_link = path == LINK;

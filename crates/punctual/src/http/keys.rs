@@ -38,7 +38,11 @@ fn shown_key(key: &ApiKey, secret: Option<String>) -> Key {
     post, path = "/v1/keys", operation_id = "create_key", tag = "keys", request_body = KeyInput,
     responses((status = 201, description = "The key", body = Key)),
 )]
-pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -> Result<Response, Problem> {
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Admin(caller): Admin,
+    body: Input,
+) -> Result<Response, Problem> {
     let KeyInput { name, user, scopes, expires_at } = body.read(KeyInput::MADE_HERE)?;
     let now = app.now();
     let name = bounded("name", name)?.ok_or_else(|| Invalid::new("name", "is missing; say what the key is for"))?;
@@ -58,7 +62,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, _: Admin, body: Input) -
     let secret = new_key(random);
     let id = format!("key_{}", random_hex::<8>(random));
     let key = ApiKey { id, name, hash: auth::hash(&secret), user, write, expires_at, created_at: now };
-    app.engine.store().put_key(key.clone()).await?;
+    app.engine.put_key(key.clone(), caller.who()).await?;
     app.auth.forget();
     let mut response = shown::answer(StatusCode::CREATED, &shown_key(&key, Some(secret)));
     // An answer that is kept for a repeat would keep the key with it.
@@ -89,10 +93,10 @@ pub(super) async fn list(State(app): State<Arc<App>>, _: Admin, params: Params) 
 )]
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
-    _: Admin,
+    Admin(caller): Admin,
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
-    let was_there = app.engine.store().delete_key(&id).await?;
+    let was_there = app.engine.delete_key(&id, caller.who()).await?;
     app.auth.forget();
     match was_there {
         true => Ok(StatusCode::NO_CONTENT.into_response()),

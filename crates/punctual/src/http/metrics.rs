@@ -50,6 +50,12 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
             age,
         );
     }
+    let position = ConstGauge::new(app.engine.journal().head());
+    now_known.register(
+        "punctual_journal_position",
+        "The last position of the journal that this node knows of",
+        position,
+    );
     let queries = ConstCounter::new(app.engine.store().queries());
     now_known.register("punctual_queries", "Statements run on the database", queries);
     let standing = Standing::default();

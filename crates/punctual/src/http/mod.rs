@@ -47,10 +47,12 @@ mod keys;
 mod metrics;
 mod occurrences;
 mod parse;
+mod platforms;
 mod reminders;
 mod sends;
 mod settings;
 mod stats;
+mod stream;
 mod users;
 
 use std::path::PathBuf;
@@ -75,7 +77,7 @@ use punctual_core::user::User;
 use punctual_core::zone::Zone;
 pub(crate) use punctual_engine::metrics::ChannelLabel;
 use punctual_engine::{CreateError, Engine};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -127,6 +129,7 @@ pub(crate) struct App {
     local_links: Option<LocalLinks>,
     /// Whether everything is done but the send.
     shadow: bool,
+    streams: stream::Streams,
 }
 
 /// What the API is made of.
@@ -145,6 +148,8 @@ pub(crate) struct Parts {
     pub(crate) local_links: Option<LocalLinks>,
     /// Counts the messages that shadow mode kept; none where everything is sent.
     pub(crate) shadow: Option<ShadowSends>,
+    /// Whether the server stops: then streams end.
+    pub(crate) stopping: watch::Receiver<bool>,
 }
 
 /// Messages that were kept from being sent, by channel.
@@ -158,6 +163,7 @@ impl App {
         if let Some(sends) = parts.shadow {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
+        let streams = stream::Streams::new(parts.stopping, &mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -177,6 +183,7 @@ impl App {
             links: parts.links,
             local_links: parts.local_links,
             shadow,
+            streams,
         })
     }
 
@@ -207,7 +214,7 @@ impl App {
         caller: &Caller,
         answered: Option<(String, Answered)>,
     ) -> Result<Vec<ReminderView>, CreateError> {
-        let created = self.engine.create(reminders, caller.actor(), answered).await;
+        let created = self.engine.create(reminders, caller.who(), answered).await;
         match &created {
             Ok(_) => self.refusal.forget(),
             Err(CreateError::Store(error)) => self.remember_refusal(error),
@@ -319,9 +326,11 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::revive))
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
+        .routes(routes!(stream::show))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))
+        .routes(routes!(platforms::greet, platforms::receive))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(metrics::show))

@@ -6,7 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::store::{AuditEntry, AuditQuery};
+use punctual_core::journal::Placed;
+use punctual_core::store::{JournalQuery, Start};
 
 use super::App;
 use super::auth::Caller;
@@ -16,7 +17,7 @@ use super::reminders::{id_from, seen};
 use super::shown;
 use crate::wire::{Occurrence, Occurrences, PageQuery, UserQuery};
 
-/// How many audit entries are shown beside occurrences; `/v1/audit` has them all.
+/// How many entries of the journal are shown beside occurrences, the latest; `/v1/audit` has them all.
 const AUDIT_MAX: usize = 500;
 
 /// Lists the runs of a reminder with their trails, newest first.
@@ -46,7 +47,7 @@ pub(super) async fn of_reminder(
     Ok(shown::answer(StatusCode::OK, &page))
 }
 
-/// Shows one run with its attempts, answers and audit entries.
+/// Shows one run with its attempts, answers and entries of the journal.
 #[utoipa::path(
     get, path = "/v1/occurrences/{id}", operation_id = "show_occurrence", tag = "reminders",
     params(("id" = String, Path, description = "The id of a run"), UserQuery),
@@ -69,7 +70,10 @@ pub(super) async fn show(
     }
 }
 
-async fn audit_of(app: &App, reminder: ReminderId) -> Result<Vec<AuditEntry>, Problem> {
-    let query = AuditQuery { reminder: Some(reminder), before: None, limit: AUDIT_MAX };
-    Ok(app.engine.store().audit(query).await?)
+/// The newest entries about a reminder, newest first.
+async fn audit_of(app: &App, reminder: ReminderId) -> Result<Vec<Placed>, Problem> {
+    let store = app.engine.store();
+    store.place().await?;
+    let query = JournalQuery { reminder: Some(reminder), ..JournalQuery::new(Start::NEWEST, AUDIT_MAX) };
+    Ok(store.journal(query).await?.entries)
 }

@@ -143,7 +143,8 @@ impl From<StoreError> for Problem {
                 tracing::warn!(%error, "a request was refused");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error.to_string()).retry_after(1)
             }
-            StoreError::Broken(_) => {
+            // No request comes by a connection to a platform.
+            StoreError::Broken(_) | StoreError::Seen | StoreError::LeaseLost => {
                 tracing::error!(%error, "a request failed");
                 Self::internal("the database gave an unexpected answer; the log has more")
             }

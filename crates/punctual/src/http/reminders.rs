@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
+use punctual_core::answer::SNOOZE_MINUTES;
 use punctual_core::change::{Change, snooze_until};
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
@@ -26,8 +27,6 @@ use super::{App, Locale};
 use crate::wire::read::{self, WHOLE};
 use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, UserQuery};
 
-/// How long a snooze lasts that does not say.
-const SNOOZE_MINUTES: u32 = 10;
 /// The longest answer in words that is kept.
 const WORDS_BYTES_MAX: usize = 4096;
 /// The longest name of a channel that an answer can come from.
@@ -267,7 +266,7 @@ fn said(text: Option<String>, channel: Option<String>) -> Result<Said, Invalid> 
     };
     let text = bounded("text", text, WORDS_BYTES_MAX)?;
     let channel = bounded("channel", channel, CHANNEL_BYTES_MAX)?;
-    Ok(Said { text, channel })
+    Ok(Said { text, channel, name: None })
 }
 
 async fn snooze(

@@ -81,7 +81,7 @@ pub(super) async fn put(
     if let Some(before) = &before {
         user.created_at = before.created_at;
     }
-    app.engine.put_user(user.clone()).await?;
+    app.engine.put_user(user.clone(), caller.who()).await?;
     app.locales.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     let now = user.updated_at;
@@ -99,7 +99,7 @@ pub(super) async fn delete(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    if !app.engine.delete_user(&id).await? {
+    if !app.engine.delete_user(&id, caller.who()).await? {
         return Err(no_such_user());
     }
     app.locales.forget();

@@ -31,7 +31,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Machine, Random, within};
 use punctual_core::reminder::Address;
 use punctual_core::store::Store;
-use punctual_engine::{Engine, Parts, Settings, TokioRuntime, machine};
+use punctual_engine::{Engine, Parts, Settings, Subscription, TokioRuntime, machine};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
 use tokio::net::TcpListener;
@@ -93,6 +93,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     }
 
     let local_key = Secret::new(http::new_key(&**engine.random()));
+    let (stop, stopping) = watch::channel(false);
     let app = http::App::new(http::Parts {
         engine: engine.clone(),
         zone: config.timezone.clone(),
@@ -104,11 +105,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         links,
         local_links: local_links.clone(),
         shadow,
+        stopping: stopping.clone(),
     });
     let place = place::Place::announce(&config.data_dir, &url, &local_key)?;
     say_ready(address, &config, &engine.settings().node, local_links.as_ref());
 
-    let (stop, stopping) = watch::channel(false);
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
     let router = http::router(app);
     let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
@@ -200,7 +201,7 @@ async fn listen(wanted: &str) -> anyhow::Result<TcpListener> {
 fn server(config: &Config, url: &str, secrets: &secrets::Secrets, clock: &Arc<dyn Clock>) -> setup::Server {
     let public_url = config.public_url.clone().unwrap_or_else(|| url.to_owned());
     let links = Links::new(&public_url, secrets.link.expose().as_bytes());
-    setup::Server { clock: Arc::clone(clock), public_url: Some(public_url), links: Some(links) }
+    setup::Server { clock: Arc::clone(clock), public_url: Some(public_url), links: Some(links), door: None }
 }
 
 /// Refuses settings of channels that cannot be right, before anything is made or opened.
@@ -213,7 +214,34 @@ pub(crate) fn check_channels(config: &Config, clock: &Arc<dyn Clock>) -> anyhow:
     made.insert("console".into(), Arc::new(Console::stdout()));
     let webhook = webhook::Config { allow_private: config.webhook.allow_private, ..webhook::Config::default() };
     made.insert("webhook".into(), Arc::new(Webhook::new(webhook)?));
-    check_default(&config.default_channel.address, &made)
+    check_default(&config.default_channel.address, &made)?;
+    config.subscriptions.iter().try_for_each(|subscription| check_subscription(subscription, &made))
+}
+
+/// Refuses a subscription whose receiver could not be told. The address is not shown: it may be a secret.
+fn check_subscription(
+    Subscription { name, to, .. }: &Subscription,
+    channels: &BTreeMap<String, Arc<dyn Channel>>,
+) -> anyhow::Result<()> {
+    let able = || {
+        let able = channels.iter().filter(|(_, channel)| channel.takes_notices());
+        able.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let channel_name = &to.channel;
+    let Some(channel) = channels.get(channel_name) else {
+        return Err(anyhow!(
+            "subscription `{name}`: unknown channel `{channel_name}`; programs are told by {}",
+            able()
+        ));
+    };
+    if !channel.takes_notices() {
+        let kind = channel.kind();
+        return Err(anyhow!(
+            "subscription `{name}`: `{channel_name}` is of kind {kind}, which tells people; programs are told by {}",
+            able()
+        ));
+    }
+    channel.check_address(&to.address).map_err(|invalid| anyhow!("subscription `{name}`: to: {}", invalid.problem))
 }
 
 /// Refuses a `default_channel` that could reach nobody.
@@ -236,7 +264,9 @@ fn check_default(default: &Address, channels: &BTreeMap<String, Arc<dyn Channel>
 }
 
 fn channel(wanted: &ChannelConfig, server: &setup::Server) -> anyhow::Result<Arc<dyn Channel>> {
-    let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), server);
+    let door = server.links.as_ref().map(|links| links.door(&wanted.name));
+    let server = setup::Server { door, ..server.clone() };
+    let made = setup::make(&wanted.kind, Fields::new(wanted.fields.clone()), &server);
     made.map_err(|invalid| anyhow!("channels.{}.{invalid}", wanted.name))
 }
 
@@ -292,6 +322,8 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         fallback_interval: config.fallback_interval,
         fallback_grace: config.fallback_grace,
         keep_history_for: config.history_keep,
+        keep_journal_for: config.journal_keep,
+        subscriptions: config.subscriptions.clone(),
         retry: config.retry,
         default_channel: config.default_channel.clone(),
         language: config.language,

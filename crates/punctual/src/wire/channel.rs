@@ -26,6 +26,40 @@ pub(crate) struct Channel {
     /// Receivers and addresses that are left alone now. A key bound to a user does not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) closed: Option<Vec<Gate>>,
+    /// How answers come; null where they come only by links, or not at all.
+    pub(crate) receives: Option<Receives>,
+}
+
+/// How answers come by a channel.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Receives {
+    /// `connection` or `webhook`.
+    pub(crate) way: Cow<'static, str>,
+    /// `connected`, `connecting`, `elsewhere` (another node has the connection), `refused`, or `listening` for a webhook.
+    pub(crate) state: Cow<'static, str>,
+    /// The node that has the connection.
+    pub(crate) node: Option<String>,
+    /// Since when it is so.
+    pub(crate) since: Option<Timestamp>,
+    /// The last trouble, while there is one.
+    pub(crate) error: Option<String>,
+    /// Answers that this node has taken since it was started.
+    pub(crate) answers: u64,
+    /// Presses of people whose address no user has.
+    pub(crate) unknown_senders: u64,
+    /// Requests that did not prove that they came from the platform.
+    pub(crate) forged: u64,
+    /// The last people whose address no user has, newest first. A key bound to a user does not see them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_unknown: Option<Vec<UnknownSender>>,
+}
+
+/// Somebody whose address no user has.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct UnknownSender {
+    /// To be given to a user, so that their answers count.
+    pub(crate) address: String,
+    pub(crate) at: Timestamp,
 }
 
 /// A receiver or an address that is left alone.

@@ -18,11 +18,14 @@ mod schema;
 /// Reminders.
 mod reminder;
 
-/// Runs of reminders, and what was done.
+/// Runs of reminders.
 mod occurrence;
 
 /// Who is asked next when a person does not answer.
 mod step;
+
+/// What happened: the journal.
+mod journal;
 
 /// What a text says about time.
 mod understood;
@@ -51,16 +54,19 @@ mod server;
 /// What narrows a call down.
 mod query;
 
-pub(crate) use channel::{Channel, Channels, DeadAddress, DeadAddresses, Gate, Revive, Revived, Test, Tested};
+pub(crate) use channel::{
+    Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
+};
 pub(crate) use either::{AddressInput, MisfireInput, Span};
 pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };
+pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery};
 pub(crate) use key::{Key, KeyInput, Keys};
-pub(crate) use occurrence::{Attempt, Audit, AuditEntry, Occurrence, Occurrences, Response};
+pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
-pub(crate) use query::{AuditQuery, PageQuery, ReminderQuery, SendsQuery, UserQuery};
+pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };

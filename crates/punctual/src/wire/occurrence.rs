@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::journal::Entry;
 use super::step::Escalation;
 use super::word::{AttemptStatus, OccurrenceState, WaitingFor};
 
-/// One run of a reminder, with its attempts, answers and audit entries.
+/// One run of a reminder, with its attempts, answers and entries of the journal.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Occurrence {
     pub(crate) id: String,
@@ -34,7 +35,7 @@ pub(crate) struct Occurrence {
     pub(crate) escalation: Option<Escalation>,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) responses: Vec<Response>,
-    pub(crate) audit: Vec<AuditEntry>,
+    pub(crate) audit: Vec<Entry>,
 }
 
 /// One try at one address.
@@ -77,34 +78,12 @@ pub(crate) struct Response {
     pub(crate) channel: Option<String>,
 }
 
-/// One thing that was done.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub(crate) struct AuditEntry {
-    pub(crate) number: i64,
-    pub(crate) at: Timestamp,
-    pub(crate) by: String,
-    pub(crate) action: String,
-    pub(crate) reminder_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) run_number: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) detail: Option<String>,
-}
-
 /// A page of a reminder's runs, newest first.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Occurrences {
     pub(crate) occurrences: Vec<Occurrence>,
     /// Entries about the reminder itself, such as its creation.
-    pub(crate) audit: Vec<AuditEntry>,
-    /// Begins the next page; null on the last.
-    pub(crate) next_cursor: Option<String>,
-}
-
-/// A page of the audit trail, newest first.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub(crate) struct Audit {
-    pub(crate) entries: Vec<AuditEntry>,
+    pub(crate) audit: Vec<Entry>,
     /// Begins the next page; null on the last.
     pub(crate) next_cursor: Option<String>,
 }

@@ -62,21 +62,6 @@ pub(crate) struct SendsQuery {
     pub(crate) cursor: Option<String>,
 }
 
-/// Which audit entries to list.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "no client of ours asks for it yet; it describes what the server takes")]
-pub(crate) struct AuditQuery {
-    /// For whom it is asked.
-    pub(crate) user: Option<String>,
-    /// Only those of this reminder.
-    pub(crate) reminder: Option<String>,
-    /// How many at most, from 1 to 500; 50 if nobody says.
-    pub(crate) limit: Option<usize>,
-    /// The `next_cursor` of the page before.
-    pub(crate) cursor: Option<String>,
-}
-
 impl UserQuery {
     pub(crate) fn of(user: Option<&str>) -> Self {
         Self { user: user.map(str::to_owned) }

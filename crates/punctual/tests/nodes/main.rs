@@ -11,6 +11,9 @@
 #[expect(dead_code, reason = "the tests of one program need more of it")]
 mod common;
 
+#[path = "../program/events.rs"]
+mod events;
+
 /// Nodes, their database, and what can be done to them.
 mod cluster;
 
@@ -29,6 +32,7 @@ mod benches;
 mod cancelled;
 mod database_stopped;
 mod forged;
+mod journal;
 mod killed;
 mod listening;
 mod outages;

@@ -37,7 +37,7 @@ async fn a_node_that_slept_past_its_lease_changes_nothing() {
     cluster.all_delivered();
 
     let everything = "select o::text from punctual.occurrence o union all select a::text from punctual.attempt a \
-                      union all select r::text from punctual.reminder r union all select e::text from punctual.audit e \
+                      union all select r::text from punctual.reminder r union all select e::text from punctual.journal e \
                       order by 1";
     let before = cluster.sql(everything);
     let n_requests = receiver.arrivals().len();

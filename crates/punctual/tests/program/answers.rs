@@ -110,7 +110,6 @@ async fn a_caller_that_acts_for_one_user_does_not_touch_anothers_reminder() {
             calls.push((Method::GET, format!("{reminder}?user={user}")));
             calls.push((Method::GET, format!("{reminder}/occurrences?user={user}")));
             calls.push((Method::GET, format!("/v1/occurrences/{id}-2?user={user}")));
-            calls.push((Method::GET, format!("/v1/audit?reminder={id}&user={user}")));
             calls.push((Method::PATCH, format!("{reminder}?user={user}")));
             calls.push((Method::DELETE, format!("{reminder}?user={user}")));
             calls

@@ -145,9 +145,10 @@ async fn a_test_of_a_dead_address_revives_nothing_and_is_recorded() {
         let (status, _) = server.call(Method::POST, "/v1/reminders", Some(now("two", &to))).await;
         assert_eq!(status, 422, "nobody brought it back");
 
-        let entries = server.get("/v1/audit").await["entries"].clone();
-        let entry = entries.as_array().unwrap().iter().find(|entry| entry["action"] == "channel.test").unwrap();
-        assert_eq!((&entry["by"], &entry["detail"]), (&json!("admin"), &json!("webhook for me: sent")), "{entry}");
+        let entries = server.get("/v1/audit?kind=channel.test").await["entries"].clone();
+        let entry = &entries.as_array().unwrap()[0];
+        assert_eq!((&entry["actor"], &entry["user"]), (&json!("admin"), &json!("me")), "{entry}");
+        assert_eq!(entry["data"], json!({ "channel": "webhook", "outcome": "sent" }));
     }
 }
 

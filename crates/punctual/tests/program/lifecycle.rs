@@ -83,7 +83,7 @@ async fn a_reminder_missed_while_no_server_ran_says_how_late_it_is() {
     let due_at = SystemClock::read() - SignedDuration::from_hours(2);
     let reminder = missed(due_at, &receiver.url);
     let new = NewReminder { reminder, first_due_at: due_at };
-    store.create(Create { reminders: vec![new], actor: "test".into(), answered: None, now: due_at }).await.unwrap();
+    store.create(Create { reminders: vec![new], who: "test".into(), answered: None, now: due_at }).await.unwrap();
     drop(store);
 
     let _server = home.serve();

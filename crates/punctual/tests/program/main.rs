@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
 mod common;
+mod events;
 
 mod answer_links;
 mod answers;
@@ -21,6 +22,7 @@ mod headers;
 mod health;
 mod idempotency;
 mod import;
+mod journal;
 mod lifecycle;
 mod lists;
 mod logs;
@@ -38,5 +40,7 @@ mod settings;
 mod shadow;
 mod shared;
 mod sql;
+mod stream;
+mod subscriptions;
 mod timers;
 mod zones;

@@ -52,7 +52,8 @@ async fn a_reminder_in_quiet_hours_waits_and_is_sent_when_they_end() {
     let waiting = waiting(&server, id).await;
     assert_eq!((waiting["why"].as_str(), &waiting["until"]), (Some("quiet"), &waiting["due_at"]));
     assert_eq!(clock(instant(&waiting["until"])), hours(2));
-    assert_eq!(waiting["audit"][0]["action"], "quiet");
+    assert_eq!(waiting["audit"][0]["kind"], "reminder.waiting");
+    assert_eq!(waiting["audit"][0]["data"]["why"], "quiet");
     assert_eq!(server.get(&format!("/v1/reminders/{id}")).await["next_run_at"], waiting["until"]);
     let shown = home.run(&["show", id]).ok();
     assert!(shown.contains("waiting for the end of quiet hours"), "{shown}");
@@ -142,5 +143,6 @@ async fn a_critical_reminder_that_fails_everywhere_is_told_to_the_admin() {
     let key = attempt["idempotency_key"].as_str().unwrap();
     assert!(key.starts_with(run["id"].as_str().unwrap()), "{attempt}");
     assert_eq!(attempt["attempt_key"], format!("{}-1-{}", run["id"].as_str().unwrap(), &key[key.len() - 8..]));
-    assert_eq!(run["audit"].as_array().unwrap().last().unwrap()["action"], "alert");
+    let kinds: Vec<_> = run["audit"].as_array().unwrap().iter().map(|entry| &entry["kind"]).collect();
+    assert!(kinds.iter().any(|kind| *kind == "reminder.alerted"), "{kinds:?}");
 }

@@ -142,7 +142,7 @@ async fn a_fired_reminder_leaves_a_trail() {
     assert_eq!(run["attempts"][0]["address"].as_str(), Some(receiver.url.as_str()));
     let page = server.get(&format!("{path}/occurrences?limit=1")).await;
     assert_eq!(page["occurrences"][0]["run_number"], run["run_number"]);
-    assert!(page["audit"].as_array().unwrap().iter().any(|entry| entry["action"] == "create"), "{page}");
+    assert!(page["audit"].as_array().unwrap().iter().any(|entry| entry["kind"] == "reminder.created"), "{page}");
     assert_eq!(server.get(&path).await["status"], "active", "the series goes on");
     let metrics = server.request(Method::GET, "/metrics").send().await.unwrap().text().await.unwrap();
     assert!(metrics.contains(r#"punctual_occurrences_total{state="delivered",via="manual"} 1"#), "{metrics}");

@@ -52,7 +52,13 @@ pub(super) async fn change(
     let vanished = || impossible("a reminder vanished while it was changed");
     let written = all3(db.batch(BY_KEY), write(db, own, &writes), read::reminder(db, id));
     let view = match &by.repeat {
-        None => both(written, db.commit()).await?.0.2.ok_or_else(vanished)?,
+        None if writes.place.is_none() => both(written, db.commit()).await?.0.2.ok_or_else(vanished)?,
+        // Whether this node still has the connection must be known before the commit.
+        None => {
+            let view = written.await?.2.ok_or_else(vanished)?;
+            db.commit().await?;
+            view
+        }
         // Its answer must be known before the commit, and is written with it.
         Some(repeat) => {
             let view = written.await?.2.ok_or_else(vanished)?;
@@ -66,7 +72,7 @@ pub(super) async fn change(
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
-async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, Fault> {
+pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, Fault> {
     let reminder = format!("select {}, {} from punctual.reminder r where r.id = $1", rows::REMINDER, rows::PROGRESS);
     let occurrences = |which: &str| {
         format!("select {} from punctual.occurrence o where o.reminder_id = $1 and {which}", rows::OCCURRENCE)

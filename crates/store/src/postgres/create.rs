@@ -15,7 +15,7 @@ pub(super) fn writes(creates: &[&Create]) -> Option<Writes> {
     let mut writes = Writes::new(creates.iter().map(|create| create.now).max()?);
     for create in creates {
         writes.answered.extend(create.answered.clone());
-        writes.create(create.reminders.clone(), &create.actor.as_str().into());
+        writes.create(create.reminders.clone(), &create.who);
     }
     Some(writes)
 }

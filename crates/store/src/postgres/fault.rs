@@ -21,8 +21,8 @@ impl Fault {
     /// Whether the server answered, so that the connection is in a known state.
     pub(super) fn was_answered(&self) -> bool {
         match self {
-            Self::RolledBack(_) | Self::Store(StoreError::KeyUsed | StoreError::Broken(_)) => true,
             Self::Lost(_) | Self::Store(StoreError::Unavailable(_)) => false,
+            Self::RolledBack(_) | Self::Store(_) => true,
         }
     }
 }
@@ -56,6 +56,9 @@ impl From<Error> for Fault {
         let code = said.code();
         if *code == SqlState::UNIQUE_VIOLATION && said.constraint() == Some("answered_pkey") {
             return Self::Store(StoreError::KeyUsed);
+        }
+        if *code == SqlState::UNIQUE_VIOLATION && said.constraint() == Some("seen_pkey") {
+            return Self::Store(StoreError::Seen);
         }
         if [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code) {
             return Self::RolledBack(text);

@@ -41,10 +41,25 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
         ],
     )
     .await?;
+    put_addresses(db, user).await
+}
+
+/// Lets the user be found at their addresses, and at no other.
+async fn put_addresses(db: &Connection<'_>, user: &User) -> Result<(), Fault> {
+    let channels: Vec<&str> = user.addresses.iter().map(|address| address.channel.as_str()).collect();
+    let addresses: Vec<&str> = user.addresses.iter().map(|address| address.address.as_str()).collect();
+    db.execute(
+        "with gone as (delete from punctual.user_address where user_id = $1 \
+         and (channel, address) not in (select * from unnest($2, $3))) \
+         insert into punctual.user_address (channel, address, user_id) select v.*, $1 from unnest($2, $3) as v \
+         on conflict do nothing",
+        &[(&user.id, Type::TEXT), (&channels, Type::TEXT_ARRAY), (&addresses, Type::TEXT_ARRAY)],
+    )
+    .await?;
     Ok(())
 }
 
-fn select_user() -> String {
+pub(super) fn select_user() -> String {
     format!("select {} from punctual.app_user u", rows::USER)
 }
 
@@ -125,6 +140,14 @@ fn read_key(found: &Row) -> Result<ApiKey, StoreError> {
         expires_at: optional_instant(found, 5)?,
         created_at: instant(found, 6)?,
     })
+}
+
+/// Removes a key; returns it as it was.
+pub(super) async fn delete_key(db: &Connection<'_>, id: &str) -> Result<Option<ApiKey>, Fault> {
+    let sql =
+        "delete from punctual.api_key where id = $1 returning id, name, hash, user_id, write, expires_at, created_at";
+    let rows = db.rows(sql, &[(&clean(id), Type::TEXT)]).await?;
+    Ok(rows.first().map(read_key).transpose()?)
 }
 
 /// Runs a DELETE of one named row; says whether there was one.

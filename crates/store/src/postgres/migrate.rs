@@ -14,7 +14,12 @@ use super::row::get;
 
 /// Each version's SQL; `punctual.migration` says which have been done. A version that has been released never changes: the next
 /// one adds to it.
-const VERSIONS: &[&str] = &[include_str!("schema.sql"), include_str!("migrations/3.sql")];
+const VERSIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
+];
 /// The lock by which nodes that start at once take turns. Only a role with rights on the table can take it, and reading goes on meanwhile; an
 /// advisory lock could be taken, and kept, by any role that may connect.
 const LOCK: &str = "lock table punctual.migration in share row exclusive mode";

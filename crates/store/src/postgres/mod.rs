@@ -16,11 +16,14 @@ mod claim;
 mod coming;
 mod create;
 mod dead;
+mod duty;
 mod fault;
 mod foreign;
 mod functions;
 mod group;
 mod imported;
+mod inbound;
+mod journal;
 mod keep;
 mod lease;
 mod listen;
@@ -56,14 +59,16 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::clock::Machine;
+use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answer, Answered, AuditEntry, AuditQuery, Beat, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Ears, Imported, ImportedQuery, Pulse, ReminderQuery, ReminderView, Settled, Settlement, Store,
-    StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Report, Reported,
+    Settled, Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -77,7 +82,9 @@ pub use publish::{Published, PublishedChannel};
 pub use session::Session;
 pub use url::Url;
 
-use pool::{Pool, Retry, Urgency};
+use batch::BEGIN;
+use fault::Fault;
+use pool::{Connection, Pool, Retry, Urgency};
 
 /// How often something is tried again that failed without a trace: another transaction was in its way, or the connection
 /// was gone before it was used. Each time somebody else got something done; more would hide a trouble that one should see.
@@ -208,6 +215,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Writes a key, and that it was made.
+async fn put_key(db: &Connection<'_>, key: &ApiKey, writes: &Writes) -> Result<(), Fault> {
+    pipeline::all4(db.begin(BEGIN), keep::put_key(db, key), write::write(db, Shards::ALL, writes), db.commit()).await?;
+    Ok(())
+}
+
+/// Removes a key, and writes down that it was; returns whether there was one.
+async fn delete_key(db: &Connection<'_>, id: &str, who: &Who, now: Timestamp) -> Result<bool, Fault> {
+    let ((), key) = pipeline::both(db.begin(BEGIN), keep::delete_key(db, id)).await?;
+    let Some(key) = key else {
+        db.rollback().await?;
+        return Ok(false);
+    };
+    let writes = key_deleted(&key, who.clone(), now);
+    pipeline::both(write::write(db, Shards::ALL, &writes), db.commit()).await?;
+    Ok(true)
+}
+
 /// Brings the database at `url` up to date without serving it.
 pub async fn migrate(url: &str, machine: &Machine) -> Result<MigrateReport, OpenError> {
     migrate::up(&open::pool(url, machine)?).await
@@ -262,13 +287,36 @@ impl Store for PostgresStore {
         read!(self, db => read::occurrence(&db, id))
     }
 
-    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-        read!(self, db => read::audit(&db, &query))
+    async fn place(&self) -> Result<i64, StoreError> {
+        // What has its place keeps it.
+        read!(self, db => journal::place(&db))
     }
 
-    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
-        let writes = test.writes();
+    async fn journal(&self, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        read!(self, db => journal::journal(&db, &query))
+    }
+
+    async fn record(&self, entry: Entry) -> Result<(), StoreError> {
+        let writes = Writes { entries: vec![entry.clone()], ..Writes::new(entry.at) };
         write!(self, Normal, db => write::write(&db, self.own(), &writes))
+    }
+
+    async fn prune_journal(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        write!(self, Normal, db => journal::prune(&db, before, limit))
+    }
+
+    async fn take_duty(&self, name: &str, node: &str, _now: Timestamp) -> Result<Option<Duty>, StoreError> {
+        // Whoever has it may take it once more.
+        read!(self, db => duty::take(&db, name, node))
+    }
+
+    async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError> {
+        // The same position twice is the same position.
+        read!(self, db => duty::keep(&db, &kept))
+    }
+
+    async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
+        read!(self, db => duty::leave(&db, name, lease))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
@@ -334,8 +382,8 @@ impl Store for PostgresStore {
         write!(self, Normal, db => prune::forget_answered(&db, now))
     }
 
-    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        write!(self, Normal, db => person::put_user(&db, self.own(), &user))
+    async fn put_user(&self, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        write!(self, Normal, db => person::put_user(&db, self.own(), &user, &who))
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -350,8 +398,25 @@ impl Store for PostgresStore {
         read!(self, db => keep::users(&db, after.as_deref(), limit))
     }
 
-    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
-        write!(self, Normal, db => person::delete_user(&db, self.own(), id, now))
+    async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        write!(self, Normal, db => person::delete_user(&db, self.own(), id, &who, now))
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        read!(self, db => inbound::users_at(&db, channel, &addresses))
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        read!(self, db => inbound::question(&db, run))
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        // Who has one already takes nothing anew.
+        read!(self, Urgent, db => inbound::hold(&db, node, &channels))
+    }
+
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+        write!(self, Normal, db => inbound::report(&db, self.own(), &report, now))
     }
 
     async fn put_group(&self, group: Group) -> Result<(), StoreError> {
@@ -386,8 +451,9 @@ impl Store for PostgresStore {
         write!(self, Normal, db => dead::revive(&db, address))
     }
 
-    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        write!(self, Normal, db => keep::put_key(&db, &key))
+    async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {
+        let writes = key_created(&key, who);
+        write!(self, Normal, db => put_key(&db, &key, &writes))
     }
 
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
@@ -398,8 +464,8 @@ impl Store for PostgresStore {
         read!(self, db => keep::keys(&db))
     }
 
-    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
-        write!(self, Normal, db => keep::delete(&db, "delete from punctual.api_key where id = $1", id))
+    async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {
+        write!(self, Normal, db => delete_key(&db, id, &who, now))
     }
 
     async fn stats(&self, _now: Timestamp) -> Result<StoreStats, StoreError> {
@@ -423,6 +489,7 @@ impl Store for PostgresStore {
         // The same beat twice is one beat.
         let pulse = read!(self, Urgent, db => node::beat(&db, &beat))?;
         *lock(&self.own) = pulse.shards;
+        self.pool.is_used_by(&beat.node);
         Ok(Some(pulse))
     }
 

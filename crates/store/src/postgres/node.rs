@@ -2,11 +2,12 @@
 
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, Pulse};
+use punctual_core::store::{Beat, Follows, Pulse};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::fault::Fault;
+use super::journal::HEAD;
 use super::pool::Connection;
 use super::row::{self, clean, get, impossible, reminder_id, uuid};
 use super::tell::CHANNEL;
@@ -31,16 +32,27 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
     );
     // The housekeeping and the echo are part of the same statement, so that a node that lives costs one query a second.
     let sql = format!(
-        "with given_back as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at, shared) \
-         values ($1, clock_timestamp(), clock_timestamp(), $3) \
-         on conflict (name) do update set seen_at = clock_timestamp()) \
+        "with given_back as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows) \
+         values ($1, clock_timestamp(), clock_timestamp(), $3, $4) \
+         on conflict (name) do update set seen_at = clock_timestamp(), follows = excluded.follows) \
          select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
          case when $2 is not null then pg_notify('{CHANNEL}', 'beat ' || $2) end, clock_timestamp(), \
-         array(select distinct shared from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and shared is not null)",
+         array(select distinct shared from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and shared is not null), \
+         exists (select from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and follows and name <> $1), \
+         ({HEAD}), punctual.unplaced(), case when $5 then pg_notify('{CHANNEL}', 'follow') end",
         if beat.echo.is_some() { forget.as_str() } else { "select" },
     );
     let rows = db
-        .rows(&sql, &[(&clean(&beat.node), Type::TEXT), (&beat.echo, Type::TEXT), (&beat.shared, Type::TEXT)])
+        .rows(
+            &sql,
+            &[
+                (&clean(&beat.node), Type::TEXT),
+                (&beat.echo, Type::TEXT),
+                (&beat.shared, Type::TEXT),
+                (&(beat.follows != Follows::No), Type::BOOL),
+                (&(beat.follows == Follows::Begins), Type::BOOL),
+            ],
+        )
         .await?;
     let found = rows.first().ok_or_else(|| impossible("a beat was not answered"))?;
     let mut nodes: Vec<String> = get(found, 0)?;
@@ -56,6 +68,9 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
         nodes,
         first_at: row::optional_instant(found, 1)?,
         shared: get(found, 4)?,
+        followed: beat.follows != Follows::No || get(found, 5)?,
+        head: get(found, 6)?,
+        unplaced: get(found, 7)?,
     })
 }
 

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
+use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
 use punctual_core::id::ReminderId;
+use punctual_core::journal::{Entry, Who};
 use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
@@ -27,7 +28,12 @@ use super::write::write;
 use crate::rows::{self, Reader};
 
 /// Writes or replaces a user; returns when the runs that waited for them must be looked at again.
-pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> Result<Vec<Timestamp>, Fault> {
+pub(super) async fn put_user(
+    db: &Connection<'_>,
+    own: Shards,
+    user: &User,
+    who: &Who,
+) -> Result<Vec<Timestamp>, Fault> {
     // The row stays ours from here on.
     db.begin(BEGIN_BY_KEY).await?;
     let before = match keep::user_for_update(db, &user.id).await {
@@ -38,7 +44,9 @@ pub(super) async fn put_user(db: &Connection<'_>, own: Shards, user: &User) -> R
         Err(fault) => return Err(fault),
     };
     keep::put_user(db, user).await?;
-    changed(db, own, &user.id, Difference::between(&before, user), user.updated_at).await
+    let now = user.updated_at;
+    let entry = entry(&user.id, &before, Some(user), who.clone(), now);
+    changed(db, own, &user.id, Difference::between(&before, user), entry, now).await
 }
 
 /// Removes a user's entry. `None`: there was none.
@@ -46,6 +54,7 @@ pub(super) async fn delete_user(
     db: &Connection<'_>,
     own: Shards,
     id: &str,
+    who: &Who,
     now: Timestamp,
 ) -> Result<Option<Vec<Timestamp>>, Fault> {
     let delete = keep::delete(db, "delete from punctual.app_user where id = $1", id);
@@ -53,7 +62,9 @@ pub(super) async fn delete_user(
         db.rollback().await?;
         return Ok(None);
     }
-    changed(db, own, id, Difference::REMOVED, now).await.map(Some)
+    keep::delete(db, "delete from punctual.user_address where user_id = $1", id).await?;
+    let entry = entry(id, &Before::Unreadable, None, who.clone(), now);
+    changed(db, own, id, Difference::REMOVED, entry, now).await.map(Some)
 }
 
 async fn changed(
@@ -61,10 +72,11 @@ async fn changed(
     own: Shards,
     user: &str,
     difference: Difference,
+    entry: Option<Entry>,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
     let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
-    let writes: Writes = person_changed(open, user, difference, now);
+    let writes: Writes = person_changed(open, user, difference, entry, now);
     both(write(db, own, &writes), db.commit()).await?;
     Ok(writes.wakes().collect())
 }

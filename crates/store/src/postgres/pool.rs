@@ -5,7 +5,7 @@
 //! one whose caller went away half-way, or whose server said something odd, is closed, and the server undoes what was begun.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use punctual_core::clock::{Machine, within};
@@ -67,6 +67,8 @@ pub(super) struct Pool {
     urgent: Semaphore,
     normal: Semaphore,
     n_queries: AtomicU64,
+    /// The node that uses it, as of its last beat.
+    node: Mutex<Option<Arc<str>>>,
     machine: Machine,
 }
 
@@ -80,6 +82,7 @@ impl Pool {
             urgent: Semaphore::new(URGENT_MAX),
             normal: Semaphore::new(NORMAL_MAX),
             n_queries: AtomicU64::new(0),
+            node: Mutex::default(),
             machine,
         }
     }
@@ -90,6 +93,14 @@ impl Pool {
 
     pub(super) fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Says which node uses it.
+    pub(super) fn is_used_by(&self, node: &str) {
+        let mut used_by = self.node.lock().unwrap_or_else(PoisonError::into_inner);
+        if used_by.as_deref() != Some(node) {
+            *used_by = Some(node.into());
+        }
     }
 
     pub(super) fn queries(&self) -> u64 {
@@ -218,6 +229,11 @@ pub(super) struct Connection<'p> {
 }
 
 impl Connection<'_> {
+    /// The node that uses the pool, if it has beaten.
+    pub(super) fn node(&self) -> Option<Arc<str>> {
+        self.pool.node.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Runs a statement; returns its rows.
     ///
     /// Statements whose futures are joined are sent together, in the order in which they are first polled, and the server

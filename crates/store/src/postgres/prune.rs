@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_IN_ORDER, BY_KEY, Ids};
 use super::fault::Fault;
-use super::pipeline::{all3, all4, both};
+use super::pipeline::{all4, both};
 use super::pool::Connection;
 use super::row::{self, micros};
 
@@ -34,9 +34,7 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
             &old,
         );
-        // An entry that belongs to no reminder goes by its age.
-        let tests = db.execute("delete from punctual.audit where action = 'channel.test' and at < $1", &old);
-        all3(events, tests, db.commit()).await?;
+        both(events, db.commit()).await?;
         return Ok(0);
     }
     let gone = rows.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<Vec<OccurrenceId>, StoreError>>()?;
@@ -51,9 +49,8 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
     let locked =
         db.rows("select from punctual.reminder r where r.id = any($1) order by r.id for update", &of_reminders);
     let emptied = db.execute(
-        "with gone as (delete from punctual.reminder r where r.id = any($1) and r.status in ('completed', 'cancelled') \
-         and not exists (select from punctual.occurrence o where o.reminder_id = r.id) returning r.id) \
-         delete from punctual.audit a using gone where a.reminder_id = gone.id",
+        "delete from punctual.reminder r where r.id = any($1) and r.status in ('completed', 'cancelled') \
+         and not exists (select from punctual.occurrence o where o.reminder_id = r.id)",
         &of_reminders,
     );
     let occurrences = db.execute(
@@ -80,6 +77,7 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
 pub(super) async fn forget_answered(db: &Connection<'_>, now: Timestamp) -> Result<(), Fault> {
     let before = now.checked_sub(ANSWERED_KEPT_FOR).unwrap_or(Timestamp::MIN);
     db.execute("delete from punctual.answered where at < $1", &[(&micros(before), Type::TIMESTAMPTZ)]).await?;
+    db.execute("delete from punctual.seen where until < $1", &[(&micros(now), Type::TIMESTAMPTZ)]).await?;
     // No limit of a platform looks back further.
     db.execute("delete from punctual.turn where last_at < now() - interval '1 day'", &[]).await?;
     Ok(())

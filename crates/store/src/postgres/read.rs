@@ -1,11 +1,11 @@
 //! Reading reminders and what became of them.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::occurrence::Attempt;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
-    UpcomingQuery,
+    ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -125,6 +125,17 @@ pub(super) async fn occurrence(db: &Connection<'_>, id: OccurrenceId) -> Result<
     Ok(trails(db, "o.reminder_id = $1 and o.run = $2", &params).await?.pop())
 }
 
+/// The attempts of a run that have ended, in order.
+pub(super) async fn attempts(db: &Connection<'_>, id: OccurrenceId) -> Result<Vec<Attempt>, Fault> {
+    let sql = format!(
+        "select {} from punctual.attempt a where a.reminder_id = $1 and a.run = $2 order by a.number",
+        rows::ATTEMPT
+    );
+    let (reminder, run) = (uuid(id.reminder), int(id.run));
+    let params: [Param<'_>; 2] = [(&reminder, Type::UUID), (&run, Type::INT4)];
+    each(&db.rows(&sql, &params).await?, |found| rows::attempt(&mut Reader::new(found, 0)))
+}
+
 /// The occurrences chosen by `which`, all of one reminder, with their trails, at one moment and in one round trip.
 async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Result<Vec<Trail>, Fault> {
     let occurrences = format!("select {} from punctual.occurrence o where {which}", rows::OCCURRENCE);
@@ -163,35 +174,6 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
         let responses = responses.iter().filter(|response| response.occurrence.run == run).cloned().collect();
         let others = others.iter().filter(|(of, _)| *of == run).map(|(_, other)| other.clone());
         Ok(Trail { escalated: others.collect(), ..Trail::new(occurrence, attempts, responses) })
-    })
-}
-
-pub(super) async fn audit(db: &Connection<'_>, query: &AuditQuery) -> Result<Vec<AuditEntry>, Fault> {
-    let of_reminder = if query.reminder.is_some() { "reminder_id = $1" } else { "$1 is null" };
-    let sql = format!(
-        "select number, at, actor, action, reminder_id, run, detail from punctual.audit \
-         where {of_reminder} and number < $2 order by number desc limit $3"
-    );
-    let rows = db
-        .rows(
-            &sql,
-            &[
-                (&query.reminder.map(uuid), Type::UUID),
-                (&query.before.unwrap_or(i64::MAX), Type::INT8),
-                (&i64::try_from(query.limit).unwrap_or(i64::MAX), Type::INT8),
-            ],
-        )
-        .await?;
-    each(&rows, |found| {
-        Ok(AuditEntry {
-            number: get(found, 0)?,
-            at: instant(found, 1)?,
-            actor: get(found, 2)?,
-            action: get(found, 3)?,
-            reminder: row::reminder_id(found, 4)?,
-            run: get::<Option<i32>>(found, 5)?.map(u32::try_from).transpose().map_err(impossible)?,
-            detail: get(found, 6)?,
-        })
     })
 }
 

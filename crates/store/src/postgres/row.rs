@@ -91,8 +91,8 @@ impl Fields for Row {
         get(self, index)
     }
 
-    fn id(&self, index: usize) -> Result<ReminderId, StoreError> {
-        reminder_id(self, index)
+    fn maybe_id(&self, index: usize) -> Result<Option<ReminderId>, StoreError> {
+        Ok(get::<Option<Uuid>>(self, index)?.map(|id| ReminderId::from_bytes(id.into_bytes())))
     }
 }
 

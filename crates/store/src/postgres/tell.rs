@@ -55,6 +55,8 @@ pub(super) fn understand(payload: &str) -> Heard {
         ("left", "") => Heard::Left,
         ("throttle", "") => Heard::Throttled,
         ("recall", "") => Heard::Recalled,
+        ("journal", "") => Heard::Placed,
+        ("follow", "") => Heard::Followed,
         ("beat", echo) if (1..=ECHO_MAX).contains(&echo.len()) => Heard::Beat(echo.to_owned()),
         ("wake", moments) => moments_of(moments).map_or(Heard::Nonsense, Heard::Wake),
         _ => Heard::Nonsense,
@@ -82,6 +84,7 @@ mod tests {
         assert_eq!(understand("look"), Heard::Look);
         assert_eq!(understand("beat 12-abc"), Heard::Beat("12-abc".into()));
         assert_eq!((understand("throttle"), understand("recall")), (Heard::Throttled, Heard::Recalled));
+        assert_eq!((understand("journal"), understand("follow")), (Heard::Placed, Heard::Followed));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use bytes::{BufMut, BytesMut};
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::Entry;
 use punctual_core::reminder::Priority;
 use punctual_core::shard::Shards;
 use punctual_core::store::NewReminder;
@@ -26,10 +27,10 @@ use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
 use super::tell::tell;
-use super::{alert, answered};
+use super::{alert, answered, inbound};
 use crate::columns::{
-    ATTEMPT, AUDIT, Column, DEAD_ADDRESS, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE,
-    Table, Value,
+    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED,
+    RESPONSE, Table, Value,
 };
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
@@ -64,6 +65,12 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     if !writes.answered.is_empty() {
         pipeline.push(Box::pin(answered::insert(db, &writes.answered, writes.now)));
     }
+    if !writes.seen.is_empty() {
+        pipeline.push(Box::pin(inbound::see(db, &writes.seen)));
+    }
+    if let Some(place) = &writes.place {
+        pipeline.push(Box::pin(inbound::move_place(db, place, writes.now)));
+    }
     let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
     occurrences.sort_unstable_by_key(|occurrence| occurrence.id);
     put(&mut pipeline, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);
@@ -74,6 +81,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
         pipeline.push(Box::pin(reprioritize(db, &writes.priorities)));
     }
     put(&mut pipeline, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
+    put(&mut pipeline, db, &UPDATE_REPORTED, &REPORTED, writes.reported.iter().collect());
     put(&mut pipeline, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
     put(&mut pipeline, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
     put(&mut pipeline, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
@@ -85,9 +93,12 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     dead.sort_unstable_by_key(|dead| (&dead.address.channel, &dead.address.address, dead.since));
     put(&mut pipeline, db, &INSERT_DEAD_ADDRESS, &DEAD_ADDRESS, dead);
     put(&mut pipeline, db, &INSERT_RESPONSE, &RESPONSE, writes.responses.iter().collect());
-    put(&mut pipeline, db, &INSERT_AUDIT, &AUDIT, writes.audit.iter().collect());
     if !writes.recalls.is_empty() {
         pipeline.push(Box::pin(recall(db, &writes.recalls)));
+    }
+    // Last, when every lock is taken: of two transactions about one reminder the later one has the larger write.
+    if !writes.entries.is_empty() {
+        pipeline.push(Box::pin(write_entries(db, &writes.entries)));
     }
     if !writes.moments.is_empty() {
         pipeline.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
@@ -98,13 +109,26 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
 /// One row that should not be there must not stop every settle from now on.
 static INSERT_ATTEMPT: LazyLock<String> = LazyLock::new(|| insert_new(&ATTEMPT));
+static UPDATE_REPORTED: LazyLock<String> = LazyLock::new(|| update(&REPORTED));
 static UPDATE_REMINDER: LazyLock<String> = LazyLock::new(|| update(&REMINDER_FIELDS));
 static UPDATE_MOVED: LazyLock<String> = LazyLock::new(|| update(&MOVED));
 static INSERT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&NEW_REMINDER));
 static INSERT_PLANNED: LazyLock<String> = LazyLock::new(|| insert(&PLANNED));
 static INSERT_DEAD_ADDRESS: LazyLock<String> = LazyLock::new(|| insert_new(&DEAD_ADDRESS));
 static INSERT_RESPONSE: LazyLock<String> = LazyLock::new(|| insert(&RESPONSE));
-static INSERT_AUDIT: LazyLock<String> = LazyLock::new(|| insert(&AUDIT));
+/// Entries, and one header for all of them.
+static INSERT_ENTRY: LazyLock<String> = LazyLock::new(|| {
+    let (params, n) = (params(&ENTRY), ENTRY.columns.len());
+    format!(
+        "with w as (insert into punctual.journal_write (n, node) values (cardinality($1), ${}) returning write) \
+         insert into punctual.journal (write, item, {}) select w.write, v.item - 1, {} \
+         from w, unnest({params}) with ordinality as v ({}, item)",
+        n + 1,
+        ENTRY.names(""),
+        ENTRY.names("v."),
+        ENTRY.names("")
+    )
+});
 
 fn insert<T>(table: &Table<T>) -> String {
     format!("insert into punctual.{} ({}) select * from unnest({})", table.name, table.names(""), params(table))
@@ -125,6 +149,18 @@ fn update<T>(table: &Table<T>) -> String {
 fn params<T>(table: &Table<T>) -> String {
     let params: Vec<String> = (1..=table.columns.len()).map(|number| format!("${number}")).collect();
     params.join(", ")
+}
+
+/// Writes what happened, under the name that this node had at its last beat.
+async fn write_entries(db: &Connection<'_>, entries: &[Entry]) -> Result<(), Fault> {
+    let rows: Vec<&Entry> = entries.iter().collect();
+    let node = db.node();
+    let node = node.as_deref();
+    let cells: Vec<Cells<'_, Entry>> = ENTRY.columns.iter().map(|column| Cells { column, rows: &rows }).collect();
+    let mut params: Vec<Param<'_>> = cells.iter().map(|cells| (cells as _, array_of(cells.column.kind))).collect();
+    params.push((&node, Type::TEXT));
+    db.execute(&INSERT_ENTRY, &params).await?;
+    Ok(())
 }
 
 /// Adds a statement over `rows` to a pipeline, unless there are none.

@@ -42,7 +42,7 @@ pub(super) fn change(
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
-fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, StoreError> {
+pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, StoreError> {
     let sql = format!("SELECT {}, {} FROM reminder r WHERE r.id = ?", rows::REMINDER, rows::PROGRESS);
     let found = collect(db, &sql, [id.as_bytes()], |found| {
         let mut from = Reader::new(found, 0);

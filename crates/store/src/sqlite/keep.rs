@@ -5,6 +5,7 @@ use punctual_core::store::StoreError;
 use punctual_core::user::{ApiKey, User};
 use rusqlite::{Connection, params};
 
+use super::read;
 use super::row::{broken, impossible, micros};
 
 pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
@@ -34,6 +35,18 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
         micros(user.updated_at),
     ])
     .map_err(broken)?;
+    db.prepare_cached("DELETE FROM user_address WHERE user_id = ?")
+        .map_err(broken)?
+        .execute([&user.id])
+        .map_err(broken)?;
+    for address in &user.addresses {
+        db.prepare_cached(
+            "INSERT INTO user_address (channel, address, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        )
+        .map_err(broken)?
+        .execute([&address.channel, &address.address, &user.id])
+        .map_err(broken)?;
+    }
     Ok(())
 }
 
@@ -53,6 +66,13 @@ pub(super) fn put_key(db: &Connection, key: &ApiKey) -> Result<(), StoreError> {
     ])
     .map_err(broken)?;
     Ok(())
+}
+
+/// Removes a key; returns it as it was.
+pub(super) fn delete_key(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
+    let key = read::key_of(db, id)?;
+    delete(db, "DELETE FROM api_key WHERE id = ?1", id)?;
+    Ok(key)
 }
 
 /// Runs a DELETE of one named row; says whether there was one.

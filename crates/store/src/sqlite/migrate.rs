@@ -9,7 +9,12 @@ use super::open::{OpenError, connect, failed, lock};
 
 /// Each version's SQL; a file's `user_version` says how many have been done. A version that has been released never changes:
 /// the next one adds to it.
-const VERSIONS: &[&str] = &[include_str!("schema.sql"), include_str!("migrations/3.sql")];
+const VERSIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
+];
 /// "pnct" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x706e_6374;
 /// The same before the first release, when versions were counted otherwise.

@@ -13,10 +13,13 @@ mod claim;
 mod coming;
 mod commits;
 mod dead;
+mod duty;
 mod export;
 mod foreign;
 mod group;
 mod imported;
+mod inbound;
+mod journal;
 mod keep;
 mod migrate;
 mod open;
@@ -35,15 +38,18 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
+use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::store::{
-    Answer, Answered, AuditEntry, AuditQuery, By, ChangeError, Changed, ChannelTest, Claim, Claims, Create,
-    DeadAddress, Imported, ImportedQuery, ReminderQuery, ReminderView, Settled, Settlement, Store, StoreError,
-    StoreStats, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, ReminderQuery, ReminderView, Report, Reported,
+    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
+use punctual_core::writes::Writes;
 use rusqlite::Connection;
 
 pub use check::{CheckReport, check};
@@ -174,13 +180,42 @@ impl Store for SqliteStore {
         self.read(move |db| read::occurrence(db, id)).await
     }
 
-    async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-        self.read(move |db| read::audit(db, &query)).await
+    async fn place(&self) -> Result<i64, StoreError> {
+        // One writer commits one after the other, so an entry's number is its place.
+        self.read(journal::head).await
     }
 
-    async fn record_test(&self, test: ChannelTest) -> Result<(), StoreError> {
-        let writes = test.writes();
+    async fn journal(&self, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        self.read(move |db| journal::journal(db, &query)).await
+    }
+
+    async fn record(&self, entry: Entry) -> Result<(), StoreError> {
+        let writes = Writes { entries: vec![entry.clone()], ..Writes::new(entry.at) };
         self.write(Urgency::Normal, move |db| write::write(db, &writes)).await.map(drop)
+    }
+
+    async fn prune_journal(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.write(Urgency::Normal, move |db| journal::prune(db, before, limit)).await
+    }
+
+    async fn take_duty(&self, name: &str, node: &str, _now: Timestamp) -> Result<Option<Duty>, StoreError> {
+        let (name, node) = (name.to_owned(), node.to_owned());
+        self.write(Urgency::Normal, move |db| duty::take(db, &name, &node)).await.map(Some)
+    }
+
+    async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError> {
+        let now = kept.clone();
+        // Nothing to write is no reason for a commit.
+        match self.read(move |db| duty::is_as(db, &now)).await? {
+            duty::Is::AsKept => Ok(true),
+            duty::Is::Anothers => Ok(false),
+            duty::Is::Behind => self.write(Urgency::Normal, move |db| duty::keep(db, &kept)).await,
+        }
+    }
+
+    async fn leave_duty(&self, _name: &str, _lease: u64) -> Result<(), StoreError> {
+        // Whoever asks for it next gets it.
+        Ok(())
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
@@ -233,11 +268,15 @@ impl Store for SqliteStore {
     }
 
     async fn forget_answered(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| prune::forget_answered(db, now)).await
+        self.write(Urgency::Normal, move |db| {
+            prune::forget_answered(db, now)?;
+            inbound::forget_seen(db, now)
+        })
+        .await
     }
 
-    async fn put_user(&self, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        self.write(Urgency::Normal, move |db| person::put_user(db, &user)).await
+    async fn put_user(&self, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        self.write(Urgency::Normal, move |db| person::put_user(db, &user, who)).await
     }
 
     async fn user(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -249,9 +288,27 @@ impl Store for SqliteStore {
         self.read(move |db| read::users(db, after.as_deref(), limit)).await
     }
 
-    async fn delete_user(&self, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+    async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
         let id = id.to_owned();
-        self.write(Urgency::Normal, move |db| person::delete_user(db, &id, now)).await
+        self.write(Urgency::Normal, move |db| person::delete_user(db, &id, who, now)).await
+    }
+
+    async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
+        let channel = channel.to_owned();
+        self.read(move |db| inbound::users_at(db, &channel, &addresses)).await
+    }
+
+    async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError> {
+        self.read(move |db| inbound::question(db, run)).await
+    }
+
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+        let node = node.to_owned();
+        self.write(Urgency::Normal, move |db| inbound::hold(db, &node, &channels)).await
+    }
+
+    async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
+        self.write(Urgency::Normal, move |db| inbound::report(db, &report, now)).await
     }
 
     async fn put_group(&self, group: Group) -> Result<(), StoreError> {
@@ -284,8 +341,13 @@ impl Store for SqliteStore {
         self.write(Urgency::Normal, move |db| dead::revive(db, &address)).await
     }
 
-    async fn put_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| keep::put_key(db, &key)).await
+    async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {
+        let writes = key_created(&key, who);
+        self.write(Urgency::Normal, move |db| {
+            keep::put_key(db, &key)?;
+            write::write(db, &writes).map(drop)
+        })
+        .await
     }
 
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError> {
@@ -296,9 +358,14 @@ impl Store for SqliteStore {
         self.read(read::keys).await
     }
 
-    async fn delete_key(&self, id: &str) -> Result<bool, StoreError> {
+    async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Urgency::Normal, move |db| keep::delete(db, "DELETE FROM api_key WHERE id = ?1", &id)).await
+        self.write(Urgency::Normal, move |db| {
+            let Some(key) = keep::delete_key(db, &id)? else { return Ok(false) };
+            write::write(db, &key_deleted(&key, who, now))?;
+            Ok(true)
+        })
+        .await
     }
 
     async fn stats(&self, _now: Timestamp) -> Result<StoreStats, StoreError> {

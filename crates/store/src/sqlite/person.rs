@@ -1,7 +1,8 @@
 //! Changing a person: load their open runs, let core decide, write.
 
 use jiff::Timestamp;
-use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
+use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
+use punctual_core::journal::{Entry, Who};
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
 use rusqlite::{Connection, params};
@@ -12,7 +13,7 @@ use super::write::write;
 use crate::rows::{self, Reader};
 
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
-pub(super) fn put_user(db: &Connection, user: &User) -> Result<Vec<Timestamp>, StoreError> {
+pub(super) fn put_user(db: &Connection, user: &User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
     let before = match read::user(db, &user.id) {
         Ok(None) => Before::Unknown,
         Ok(Some(before)) => Before::Known(Box::new(before)),
@@ -21,22 +22,41 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<Vec<Timestamp>, S
         Err(error) => return Err(error),
     };
     keep::put_user(db, user)?;
-    follow(db, &user.id, Difference::between(&before, user), user.updated_at)
+    let now = user.updated_at;
+    let entry = entry(&user.id, &before, Some(user), who, now);
+    follow(db, &user.id, Difference::between(&before, user), entry, now)
 }
 
 /// Removes a user's entry. `None`: there was none.
-pub(super) fn delete_user(db: &Connection, id: &str, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+pub(super) fn delete_user(
+    db: &Connection,
+    id: &str,
+    who: Who,
+    now: Timestamp,
+) -> Result<Option<Vec<Timestamp>>, StoreError> {
     if !keep::delete(db, "DELETE FROM user WHERE id = ?1", id)? {
         return Ok(None);
     }
-    follow(db, id, Difference::REMOVED, now).map(Some)
+    keep::delete(db, "DELETE FROM user_address WHERE user_id = ?1", id)?;
+    follow(db, id, Difference::REMOVED, entry(id, &Before::Unreadable, None, who, now), now).map(Some)
 }
 
 /// Lets a person's open runs follow what is different about them.
-fn follow(db: &Connection, user: &str, difference: Difference, now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
-    if difference.is_none() {
-        return Ok(Vec::new());
-    }
+fn follow(
+    db: &Connection,
+    user: &str,
+    difference: Difference,
+    entry: Option<Entry>,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, StoreError> {
+    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference)? };
+    let writes = person_changed(open, user, difference, entry, now);
+    write(db, &writes)?;
+    Ok(writes.wakes().collect())
+}
+
+/// The open runs of a user's that the difference may concern.
+fn open_runs(db: &Connection, user: &str, difference: Difference) -> Result<Vec<OpenRun>, StoreError> {
     let sql = format!(
         "SELECT {}, r.ack_timeout, r.only_to FROM reminder r CROSS JOIN occurrence o ON o.reminder_id = r.id \
          WHERE r.user_id = ?1 AND (o.wake_at IS NOT NULL OR o.state = 'paused') \
@@ -51,7 +71,5 @@ fn follow(db: &Connection, user: &str, difference: Difference, now: Timestamp) -
         let occurrence = rows::occurrence(&mut Reader::new(found, 0)).ok();
         Ok(occurrence.map(|occurrence| OpenRun { occurrence, ack_timeout, only }))
     })?;
-    let writes = person_changed(open.into_iter().flatten().collect(), user, difference, now);
-    write(db, &writes)?;
-    Ok(writes.wakes().collect())
+    Ok(open.into_iter().flatten().collect())
 }

@@ -28,28 +28,14 @@ pub(super) fn prune(db: &Connection, before: Timestamp, limit: usize) -> Result<
         }
     }
     for id in emptied {
-        // A reminder goes with its last occurrence, and its audit trail with it.
-        let n_gone = db
-            .prepare_cached(
-                "DELETE FROM reminder WHERE id = ?1 AND status IN ('completed', 'cancelled') \
+        // A reminder goes with its last occurrence.
+        db.prepare_cached(
+            "DELETE FROM reminder WHERE id = ?1 AND status IN ('completed', 'cancelled') \
                  AND NOT EXISTS (SELECT 1 FROM occurrence WHERE reminder_id = ?1)",
-            )
-            .map_err(broken)?
-            .execute([id])
-            .map_err(broken)?;
-        if n_gone > 0 {
-            db.prepare_cached("DELETE FROM audit WHERE reminder_id = ?")
-                .map_err(broken)?
-                .execute([id])
-                .map_err(broken)?;
-        }
-    }
-    if n_pruned == 0 {
-        // The last round. What belongs to no reminder goes by its age.
-        db.prepare_cached("DELETE FROM audit WHERE action = 'channel.test' AND at < ?")
-            .map_err(broken)?
-            .execute([before])
-            .map_err(broken)?;
+        )
+        .map_err(broken)?
+        .execute([id])
+        .map_err(broken)?;
     }
     Ok(n_pruned)
 }

@@ -1,11 +1,10 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Escalation, Occurrence};
+use punctual_core::occurrence::{Attempt, Escalation, Occurrence};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
-    AuditEntry, AuditQuery, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
-    UpcomingQuery,
+    ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::types::ToSql;
@@ -143,12 +142,17 @@ pub(super) fn occurrence(db: &Connection, id: OccurrenceId) -> Result<Option<Tra
     found.into_iter().next().map(|occurrence| trail(db, occurrence)).transpose()
 }
 
-fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
-    let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
-    let id = params![reminder.as_bytes(), run];
+/// The attempts of a run that have ended, in order.
+pub(super) fn attempts(db: &Connection, id: OccurrenceId) -> Result<Vec<Attempt>, StoreError> {
     let sql =
         format!("SELECT {} FROM attempt a WHERE a.reminder_id = ? AND a.run = ? ORDER BY a.number", rows::ATTEMPT);
-    let attempts = collect(db, &sql, id, |found| rows::attempt(&mut Reader::new(found, 0)))?;
+    collect(db, &sql, params![id.reminder.as_bytes(), id.run], |found| rows::attempt(&mut Reader::new(found, 0)))
+}
+
+fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
+    let attempts = attempts(db, occurrence.id)?;
+    let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
+    let id = params![reminder.as_bytes(), run];
     let sql =
         format!("SELECT {} FROM response s WHERE s.reminder_id = ? AND s.run = ? ORDER BY s.number", rows::RESPONSE);
     let responses = collect(db, &sql, id, |found| rows::response(&mut Reader::new(found, 0)))?;
@@ -162,27 +166,6 @@ fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
         trail.escalated = others.into_iter().map(|(_, other)| other).collect();
     }
     Ok(trail)
-}
-
-pub(super) fn audit(db: &Connection, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-    let of_reminder = if query.reminder.is_some() { "reminder_id = ?1" } else { "?1 IS NULL" };
-    let sql = format!(
-        "SELECT number, at, actor, action, reminder_id, run, detail FROM audit WHERE {of_reminder} AND number < ?2 \
-         ORDER BY number DESC LIMIT ?3"
-    );
-    let values =
-        params![query.reminder.as_ref().map(ReminderId::as_bytes), query.before.unwrap_or(i64::MAX), query.limit];
-    collect(db, &sql, values, |found| {
-        Ok(AuditEntry {
-            number: get(found, 0)?,
-            at: instant(get(found, 1)?)?,
-            actor: get(found, 2)?,
-            action: get(found, 3)?,
-            reminder: Reader::new(found, 4).id()?,
-            run: get(found, 5)?,
-            detail: get(found, 6)?,
-        })
-    })
 }
 
 pub(super) fn upcoming(db: &Connection, window: &UpcomingQuery) -> Result<Upcoming, StoreError> {
@@ -226,6 +209,10 @@ const KEY: &str = "SELECT id, name, hash, user, write, expires_at, created_at FR
 
 pub(super) fn key(db: &Connection, hash: &[u8; 32]) -> Result<Option<ApiKey>, StoreError> {
     Ok(collect(db, &format!("{KEY} WHERE hash = ?"), [hash], read_key)?.pop())
+}
+
+pub(super) fn key_of(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
+    Ok(collect(db, &format!("{KEY} WHERE id = ?"), [id], read_key)?.pop())
 }
 
 pub(super) fn keys(db: &Connection) -> Result<Vec<ApiKey>, StoreError> {

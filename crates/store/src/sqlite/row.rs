@@ -55,7 +55,7 @@ impl Fields for Row<'_> {
         get(self, index)
     }
 
-    fn id(&self, index: usize) -> Result<ReminderId, StoreError> {
-        get::<[u8; 16]>(self, index).map(ReminderId::from_bytes)
+    fn maybe_id(&self, index: usize) -> Result<Option<ReminderId>, StoreError> {
+        Ok(get::<Option<[u8; 16]>>(self, index)?.map(ReminderId::from_bytes))
     }
 }

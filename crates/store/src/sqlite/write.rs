@@ -14,9 +14,10 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, group, read};
+use super::{answered, group, inbound, read};
 use crate::columns::{
-    ATTEMPT, AUDIT, DEAD_ADDRESS, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, RESPONSE, Table, Value,
+    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
+    Value,
 };
 
 impl ToSql for Value<'_> {
@@ -37,6 +38,12 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     for (key, answer) in &writes.answered {
         answered::insert(db, key, answer, writes.now)?;
     }
+    for seen in &writes.seen {
+        inbound::see(db, seen)?;
+    }
+    if let Some(place) = &writes.place {
+        inbound::move_place(db, place, writes.now)?;
+    }
     insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
     let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
     insert(db, &PLANNED, &firsts, |first| first)?;
@@ -53,6 +60,8 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     }
     // A row that is there and should not be must not stop every settle from now on.
     insert_new(db, &ATTEMPT, &writes.attempts)?;
+    // What a decision has read is what is there: nobody else writes meanwhile.
+    update(db, &REPORTED, &writes.reported)?;
     insert(db, &PLANNED, &writes.planned, |planned| planned)?;
     update(db, &REMINDER_FIELDS, &writes.reminders)?;
     update(db, &MOVED, &writes.moved)?;
@@ -67,12 +76,12 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     }
     insert_new(db, &DEAD_ADDRESS, &writes.dead)?;
     insert(db, &RESPONSE, &writes.responses, |response| response)?;
-    insert(db, &AUDIT, &writes.audit, |deed| deed)?;
     if !writes.uncounted.is_empty() {
         let ids = writes.uncounted.iter().map(|moved| moved.reminder);
         let n_open = ids.map(|id| Ok((id, n_open(db, id)?))).collect::<Result<_, StoreError>>()?;
         update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
     }
+    insert(db, &ENTRY, &writes.entries, |entry| entry)?;
     tell(db, writes)
 }
 

@@ -30,7 +30,7 @@ fn by(second: i64) -> By {
 async fn create(store: &PostgresStore, reminders: &[Reminder]) {
     let new = |reminder: &Reminder| NewReminder { reminder: reminder.clone(), first_due_at: at(0) };
     let reminders = reminders.iter().map(new).collect();
-    store.create(Create { reminders, actor: "ann".into(), answered: None, now: at(0) }).await.unwrap();
+    store.create(Create { reminders, who: "ann".into(), answered: None, now: at(0) }).await.unwrap();
 }
 
 fn claim(now: i64, limit: usize) -> Claim {
@@ -109,7 +109,7 @@ async fn one_of_each(store: &PostgresStore) -> Vec<(&'static str, ReminderId)> {
     let held = ("being sent", once(21, at(0) - SignedDuration::from_secs(9), at(0)));
     let ids = sent.iter().chain(&waiting).chain([&held]).map(|(name, reminder)| (*name, reminder.id)).collect();
     let new = NewReminder { reminder: held.1, first_due_at: at(-9) };
-    let new = Create { reminders: vec![new], actor: "ann".into(), answered: None, now: at(0) };
+    let new = Create { reminders: vec![new], who: "ann".into(), answered: None, now: at(0) };
     store.create(new).await.unwrap();
     assert_eq!(store.claim(claim(-9, 1)).await.unwrap().to_send.len(), 1);
     ids
@@ -122,7 +122,7 @@ fn kept(server: &Postgres, name: &str, id: ReminderId) -> String {
         ("occurrence", "to_jsonb(t) - 'at' || jsonb_build_object('at', t.at is null)", "reminder_id", "run"),
         ("attempt", "to_jsonb(t)", "reminder_id", "run, number"),
         ("response", "to_jsonb(t)", "reminder_id", "number"),
-        ("audit", "to_jsonb(t) - 'at' - 'number'", "reminder_id", "number"),
+        ("journal", "to_jsonb(t) - 'at' - 'write' - 'item' - 'via'", "reminder_id", "write, item"),
     ];
     let part = |(table, what, key, order): (&str, &str, &str, &str)| {
         format!(
@@ -241,7 +241,7 @@ async fn a_cancel_and_a_claim_of_the_same_reminder_agree_who_was_first() {
     println!("{} cancelled, {} had begun", a + b, a_begun + b_begun);
     let cancelled = "select count(*) from punctual.reminder where status = 'cancelled'";
     assert_eq!(server.sql(&name, cancelled), (a + b).to_string(), "each was cancelled once");
-    let entries = "select count(*) from punctual.audit where action = 'cancel'";
+    let entries = "select count(*) from punctual.journal where kind = 'reminder.cancelled'";
     assert_eq!(server.sql(&name, entries), (a + b).to_string());
     let alive = "select count(*) from punctual.occurrence o join punctual.reminder r on r.id = o.reminder_id \
                  where r.status = 'cancelled' and (o.wake_at is not null or r.carried_by is not null)";

@@ -116,7 +116,10 @@ async fn an_event_reminds_each_user_at_each_offset_and_moves_with_its_scopes() {
     let kept = desk.reminder("ann", 60);
     desk.check(put, "4", &by_guild);
     assert_eq!(desk.reminder("ann", 60), kept, "the same again changes nothing");
-    assert_eq!(desk.sql("select count(*) from punctual.audit where action <> 'create'"), "0");
+    assert_eq!(
+        desk.sql("select count(*) from punctual.journal where kind not in ('reminder.created', 'event.planned')"),
+        "0"
+    );
     let by_channel = ["ann 60 Game in 60 min", "ann 0 Game in 0 min", "bob 60 Game in 60 min", "bob 0 Game in 0 min"];
     desk.check("put_scope('guild:1/channel:2', '{60,0}')", "1", &by_channel);
     assert_eq!(desk.reminder("ann", 60), kept, "what is wanted all along is the same all along");
@@ -227,7 +230,7 @@ async fn one_of_each(desk: &Desk) {
         created_at: desk.due_at(600),
         updated_at: desk.due_at(600),
     };
-    desk.store.put_user(paused).await.unwrap();
+    desk.store.put_user(paused, "ann".into()).await.unwrap();
     desk.sql(&put_asking("", "{ann,bob,cid,dan}"));
     let now = desk.due_at(60);
     let claimed = desk.claim(60).await;

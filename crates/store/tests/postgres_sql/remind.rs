@@ -174,14 +174,14 @@ async fn a_reminder_made_in_sql_is_the_one_a_node_would_have_made() {
         assert_eq!(found.reminder, expect, "{arguments}");
         assert_eq!(found.next_run_at, Some(first_due_at), "{arguments}");
         let new = NewReminder { reminder: expect, first_due_at };
-        let create = Create { reminders: vec![new], actor: "sql:punctual".into(), answered: None, now };
+        let create = Create { reminders: vec![new], who: "sql:punctual".into(), answered: None, now };
         by_store.create(create).await.unwrap();
-        for table in ["reminder t where id", "occurrence t where reminder_id", "audit t where reminder_id"] {
-            let row = format!("select to_jsonb(t) - 'number' - 'asked' from punctual.{table} = '{id}'");
+        for table in ["reminder t where id", "occurrence t where reminder_id", "journal t where reminder_id"] {
+            let row = format!("select to_jsonb(t) - 'write' - 'item' - 'via' - 'asked' from punctual.{table} = '{id}'");
             assert_eq!(server.sql(&a, &row), server.sql(&b, &row), "{arguments}: {table}");
         }
     }
-    for counted in ["reminder", "occurrence", "audit"] {
+    for counted in ["reminder", "occurrence", "journal"] {
         let count = format!("select count(*) from punctual.{counted}");
         assert_eq!(server.sql(&a, &count), cases().len().to_string(), "{counted}");
     }
@@ -233,7 +233,7 @@ async fn a_reminder_lives_and_dies_with_the_callers_transaction() {
     listener.client.batch_execute(&format!("begin; {near}; rollback")).await.unwrap();
     assert_eq!(listener.told().await, Vec::<String>::new());
     let rows = "select (select count(*) from punctual.reminder) + (select count(*) from punctual.occurrence) \
-                + (select count(*) from punctual.audit)";
+                + (select count(*) from punctual.journal)";
     assert_eq!(server.sql(&name, rows), "0");
     // One that is wrong takes nothing with it but its own statement's work.
     listener.client.batch_execute("begin; savepoint s").await.unwrap();

@@ -69,8 +69,8 @@ async fn a_client_may_call_the_functions_and_nothing_else() {
     for statement in OTHERS {
         assert!(is_denied(&app, statement).await, "{statement}");
     }
-    let actors = "select distinct actor from punctual.audit";
-    assert_eq!(server.sql(&name, actors), "sql:app", "the trail names who has logged in");
+    let actors = "select distinct actor from punctual.journal";
+    assert_eq!(server.sql(&name, actors), "sql:app", "the journal names who has logged in");
 }
 
 #[tokio::test(flavor = "multi_thread")]

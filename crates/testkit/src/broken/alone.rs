@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
 use punctual_core::clock::{BoxFuture, Clock};
 use punctual_core::id::ReminderId;
+use punctual_core::journal::Who;
 use punctual_core::occurrence::State;
 use punctual_core::reminder::OnUnknown;
 use punctual_core::store::{By, ChangeError, Changed, Claim, Claims, Create, Settled, Settlement, Store, StoreError};
@@ -200,8 +201,8 @@ pub(super) struct NoQuiet;
 
 #[async_trait]
 impl Tap for NoQuiet {
-    async fn put_user(&self, store: &Arc<dyn Store>, user: User) -> Result<Vec<Timestamp>, StoreError> {
-        store.put_user(User { quiet_hours: None, paused_until: None, ..user }).await
+    async fn put_user(&self, store: &Arc<dyn Store>, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        store.put_user(User { quiet_hours: None, paused_until: None, ..user }, who).await
     }
 }
 

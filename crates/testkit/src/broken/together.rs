@@ -1,13 +1,14 @@
 //! Breaks that take two nodes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::State;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Claim, Claims, Settled, Settlement, Store, StoreError};
+use punctual_core::store::{Claim, Claims, JournalPage, JournalQuery, Settled, Settlement, Store, StoreError};
 
 use crate::tap::Tap;
 
@@ -100,5 +101,18 @@ impl Tap for ForgottenNote {
         let mut claims = store.claim(claim).await?;
         claims.to_send.iter_mut().for_each(|claimed| claimed.noted = None);
         Ok(claims)
+    }
+}
+
+/// Leaves out one entry of fifty where the journal is read.
+#[derive(Default)]
+pub(super) struct HoledPage(AtomicU64);
+
+#[async_trait]
+impl Tap for HoledPage {
+    async fn journal(&self, store: &Arc<dyn Store>, query: JournalQuery) -> Result<JournalPage, StoreError> {
+        let mut page = store.journal(query).await?;
+        page.entries.retain(|_| self.0.fetch_add(1, Ordering::Relaxed) % 50 != 49);
+        Ok(page)
     }
 }

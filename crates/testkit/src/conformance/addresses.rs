@@ -162,7 +162,7 @@ async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
         created_at: at(0),
         updated_at: at(0),
     };
-    let put = async |names: &[&str]| desk.store.put_user(ann(names)).await.expect("the store works");
+    let put = async |names: &[&str]| desk.store.put_user(ann(names), "ann".into()).await.expect("the store works");
     put(&["a", "b"]).await;
     let theirs = Reminder { to: vec![], ..once(1, 10) };
     let own = Reminder { to: phones(&["x", "y"]), only: true, ..once(2, 10) };
@@ -180,7 +180,7 @@ async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
     assert_eq!(again.to(), &Address::new("phone", "c"));
     desk.settle(&again, refused(), 100).await;
     assert_eq!(tries(&theirs).await.refused, 1);
-    desk.store.delete_user("ann", at(101)).await.expect("the store works");
+    desk.store.delete_user("ann", "ann".into(), at(101)).await.expect("the store works");
     assert_eq!(tries(&theirs).await.refused, 0, "and whoever is gone");
 }
 

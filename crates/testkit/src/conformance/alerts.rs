@@ -43,7 +43,7 @@ fn admin(id: &str, language: &str) -> User {
 }
 
 async fn put(desk: &Desk, user: User) {
-    desk.store.put_user(user).await.expect("the store works");
+    desk.store.put_user(user, "ann".into()).await.expect("the store works");
 }
 
 /// A critical reminder that is tried once.
@@ -84,8 +84,8 @@ async fn a_critical_reminder_that_failed_is_told_to_each_admin(desk: Desk) {
     }
     assert!(!message.contains("secret"), "{message}");
     assert_eq!(told[1].reminder.metadata.to_value()["about"]["reminder_id"], reminder.id.to_string());
-    assert_eq!(desk.audit(told[1].reminder.id).await, ["create"]);
-    assert_eq!(desk.audit(reminder.id).await, ["create", "alert"]);
+    assert_eq!(desk.kinds(told[1].reminder.id).await, ["created"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "failed", "failed", "alerted"]);
     let sent = desk.claim(12).await.to_send;
     let mut routes: Vec<_> = sent.iter().map(|claimed| claimed.route.clone()).collect();
     routes.sort();
@@ -212,7 +212,8 @@ async fn a_critical_reminder_is_told_when_all_addresses_failed_once_and_when_it_
     put(&desk, admin("ops", "en")).await;
     desk.settle(&claim_it(&desk, &reminder, 300).await, taken(), 300).await;
     assert_eq!(news(&desk).await, told(&[("root", "trouble"), ("root", "recovered")]));
-    assert_eq!(desk.audit(reminder.id).await, ["create", "alert", "alert"]);
+    let kinds = ["created", "failed", "failed", "alerted", "failed", "failed", "sent", "alerted"];
+    assert_eq!(desk.kinds(reminder.id).await, kinds);
     let all = alerts(&desk).await;
     assert!(all.iter().any(|view| view.reminder.message.contains("was delivered after all")), "{all:?}");
 }

@@ -51,7 +51,7 @@ async fn an_answer_keeps_who_said_what_and_where(desk: Desk) {
     let reminder = asking(once(1, 10), 3);
     desk.create(&[&reminder]).await;
     desk.deliver(10).await;
-    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()) };
+    let said = Said { text: Some("5 more minutes".into()), channel: Some("telegram".into()), name: Some("Ann".into()) };
     let by = By { said: said.clone(), user: Some("ann".into()), ..By::new("bot", at(20)) };
     desk.store.change(reminder.id, snooze(320), by).await.expect("it can be put off");
     desk.deliver(320).await;
@@ -119,7 +119,7 @@ async fn silence_is_asked_again_and_then_over(desk: Desk) {
     assert_eq!((claims.to_send.len(), claims.ended.as_slice()), (0, &[StateKind::Unanswered][..]));
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
     assert_eq!(desk.view(reminder.id).await.total_runs, 1);
-    assert_eq!(desk.audit(reminder.id).await, ["create", "unanswered"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "sent", "sent", "unanswered"]);
 }
 
 async fn an_answer_while_it_is_asked_again_refuses_the_result(desk: Desk) {

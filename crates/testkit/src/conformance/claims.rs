@@ -147,8 +147,8 @@ async fn a_claim_knows_the_person(desk: Desk) {
         updated_at: at(0),
     };
     let bob = User { id: "bob".into(), timezone: None, language: Some("tlh".into()), quiet_hours: None, ..ann.clone() };
-    desk.store.put_user(ann).await.expect("the store works");
-    desk.store.put_user(bob).await.expect("the store works");
+    desk.store.put_user(ann, "ann".into()).await.expect("the store works");
+    desk.store.put_user(bob, "ann".into()).await.expect("the store works");
     let of = |number, user: &str| Reminder { user: user.into(), ..once(number, 10 * i64::from(number)) };
     // With addresses of their own, too.
     desk.create(&[&of(1, "ann"), &of(2, "bob"), &of(3, "stranger")]).await;
@@ -171,7 +171,7 @@ async fn a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback(
         created_at: at(0),
         updated_at: at(0),
     };
-    desk.store.put_user(user.clone()).await.expect("the store works");
+    desk.store.put_user(user.clone(), "ann".into()).await.expect("the store works");
     let bobs = Reminder { user: "bob".into(), to: vec![], ..once(1, 10) };
     let nobodys = Reminder { user: "carol".into(), to: vec![], ..once(2, 20) };
     desk.create(&[&bobs, &nobodys]).await;
@@ -197,7 +197,7 @@ fn bob(addresses: Vec<Address>) -> User {
 
 async fn the_users_addresses_come_after_the_reminders_own_unless_it_says_only(desk: Desk) {
     let (mail, phone, sms) = (Address::new("mail", "bob"), Address::new("phone", "bob"), Address::new("sms", "bob"));
-    desk.store.put_user(bob(vec![mail.clone(), phone.clone()])).await.expect("the store works");
+    desk.store.put_user(bob(vec![mail.clone(), phone.clone()]), "ann".into()).await.expect("the store works");
     let of = |number, to: &[&Address], only| Reminder {
         user: "bob".into(),
         to: to.iter().map(|address| (*address).clone()).collect(),
@@ -231,15 +231,16 @@ async fn the_users_addresses_come_after_the_reminders_own_unless_it_says_only(de
 }
 
 async fn a_reminder_that_nobody_can_receive_any_more_fails(desk: Desk) {
-    desk.store.put_user(bob(vec![Address::new("mail", "bob")])).await.expect("the store works");
+    desk.store.put_user(bob(vec![Address::new("mail", "bob")]), "ann".into()).await.expect("the store works");
     let of = |number, user: &str, priority| Reminder { user: user.into(), to: vec![], priority, ..once(number, 10) };
     let (normal, critical) = (of(1, "bob", Priority::Normal), of(2, "bob", Priority::Critical));
     let mine = of(3, "me", Priority::Normal);
     desk.create(&[&normal, &critical, &mine]).await;
-    desk.store.put_user(bob(vec![])).await.expect("the store works");
+    desk.store.put_user(bob(vec![]), "ann".into()).await.expect("the store works");
     let console = Address::new("console", "");
     let default_channel = DefaultChannel { address: console.clone(), is_chosen: false };
-    let claims = desk.store.claim(Claim { default_channel: default_channel.clone(), ..Desk::claim_of(10, 0, 10, 10) }).await;
+    let claims =
+        desk.store.claim(Claim { default_channel: default_channel.clone(), ..Desk::claim_of(10, 0, 10, 10) }).await;
     let claims = claims.expect("the store works");
     assert_eq!(claims.ended, [StateKind::Failed, StateKind::Failed]);
     let sent: Vec<_> = claims.to_send.iter().map(|claimed| (claimed.reminder.id, claimed.route.clone())).collect();

@@ -42,7 +42,7 @@ async fn a_created_reminder_reads_back_whole(desk: Desk) {
     desk.create(&[&full]).await;
     assert_eq!(desk.view(full.id).await, ReminderView::fresh(full.clone(), at(120)));
     assert_eq!(desk.states(full.id).await, [(StateKind::Scheduled, 120)]);
-    assert_eq!(desk.audit(full.id).await, ["create"]);
+    assert_eq!(desk.kinds(full.id).await, ["created"]);
     assert_eq!(desk.status(full.id).await, ReminderStatus::Active);
     assert!(desk.store.reminder(once(9, 1).id).await.expect("the store works").is_none());
     assert!(desk.store.occurrence(run(&full, 2)).await.expect("the store works").is_none());
@@ -54,7 +54,7 @@ async fn a_batch_is_written_whole_or_not_at_all(desk: Desk) {
     let twice = desk.try_create(&[&second, &first]).await;
     assert!(twice.is_err(), "an id cannot be taken twice");
     assert!(desk.store.reminder(second.id).await.expect("the store works").is_none(), "nothing of it was written");
-    assert_eq!(desk.audit(second.id).await, Vec::<String>::new());
+    assert_eq!(desk.kinds(second.id).await, Vec::<String>::new());
     desk.create(&[&second, &once(3, 10)]).await;
     assert_eq!(desk.claim(10).await.to_send.len(), 3);
 }
@@ -63,7 +63,7 @@ async fn a_key_is_used_once(desk: Desk) {
     let answered = Answered { request: [7; 32], answer: Some(Answer { status: 201, body: "made".into() }) };
     let create = |reminder: Reminder| Create {
         reminders: vec![NewReminder { reminder, first_due_at: at(10) }],
-        actor: "ann".into(),
+        who: "ann".into(),
         answered: Some(("key".into(), answered.clone())),
         now: at(0),
     };
@@ -96,7 +96,7 @@ async fn a_command_is_done_once_under_its_key(desk: Desk) {
     let again = desk.store.change(reminder.id, Change::Fire, by).await;
     assert!(matches!(again, Err(ChangeError::Store(StoreError::KeyUsed))), "{again:?}");
     assert_eq!(desk.runs(reminder.id).await.len(), 2, "it was fired once");
-    assert_eq!(desk.audit(reminder.id).await, ["create", "fire"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "changed"]);
 }
 
 async fn a_request_that_has_begun_is_known_until_it_is_finished(desk: Desk) {

@@ -8,14 +8,15 @@ use punctual_core::change::{Change, Refused};
 use punctual_core::channel::{Receipt, SendError};
 use punctual_core::decide::decide;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::Placed;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{AckPolicy, Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    By, ChangeError, Changed, Claim, Claimed, Claims, Create, NewReminder, ReminderView, Settled, Settlement, Store,
-    StoreError, Trail,
+    By, ChangeError, Changed, Claim, Claimed, Claims, Create, JournalPage, JournalQuery, NewReminder, ReminderView,
+    Settled, Settlement, Start, Store, StoreError, Trail,
 };
 
 use crate::sample;
@@ -71,7 +72,7 @@ impl Desk {
             first_due_at: reminder.schedule.first_after(&reminder.timezone, at(0)).expect("it is due some time"),
         };
         let reminders = reminders.iter().map(new).collect();
-        self.store.create(Create { reminders, actor: "ann".into(), answered: None, now: at(0) }).await
+        self.store.create(Create { reminders, who: "ann".into(), answered: None, now: at(0) }).await
     }
 
     /// Claims everything from the beginning until `now`.
@@ -180,12 +181,21 @@ impl Desk {
         self.store.occurrence(id).await.expect("the store works").expect("the occurrence is there")
     }
 
-    /// The verbs of a reminder's audit entries, oldest first.
-    pub(super) async fn audit(&self, id: ReminderId) -> Vec<String> {
-        let query = punctual_core::store::AuditQuery { reminder: Some(id), before: None, limit: 100 };
-        let mut entries = self.store.audit(query).await.expect("the store works");
-        entries.reverse();
-        entries.into_iter().map(|entry| entry.action).collect()
+    /// Reads the journal, with everything in it that is committed.
+    pub(super) async fn journal(&self, query: JournalQuery) -> JournalPage {
+        self.store.place().await.expect("the store works");
+        self.store.journal(query).await.expect("the store works")
+    }
+
+    /// The entries about a reminder, oldest first.
+    pub(super) async fn entries(&self, id: ReminderId) -> Vec<Placed> {
+        self.journal(JournalQuery { reminder: Some(id), ..JournalQuery::new(Start::OLDEST, 100) }).await.entries
+    }
+
+    /// The last words of the kinds of a reminder's entries, oldest first.
+    pub(super) async fn kinds(&self, id: ReminderId) -> Vec<String> {
+        let last = |entry: &Placed| entry.kind.rsplit('.').next().unwrap_or_default().to_owned();
+        self.entries(id).await.iter().map(last).collect()
     }
 }
 

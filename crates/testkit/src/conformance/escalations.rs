@@ -186,7 +186,7 @@ async fn a_silent_run_asks_the_next_at_the_instant(desk: Desk) {
     assert_eq!(desk.deliver(70).await.before.id, run(&reminder, 1));
     assert_eq!(desk.claim_only(100, vec![others[0].id], 10).await.to_send.len(), 1);
     assert_eq!(made(&desk, escalate::VIA).await.len(), 1);
-    assert_eq!(desk.audit(reminder.id).await, ["create", "escalated"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "sent", "escalated", "sent"]);
 }
 
 async fn a_group_in_order_is_asked_one_by_one(desk: Desk) {
@@ -231,7 +231,7 @@ async fn an_escalation_is_planned_once_whoever_claims(desk: Desk) {
         desk.claim_only(now, vec![reminder.id], 10).await;
     }
     assert_eq!(asked(&desk).await, people(&[("bob", 40)]), "at its instant, however late it is noticed");
-    assert_eq!(desk.audit(reminder.id).await, ["create", "escalated"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "sent", "escalated"]);
 }
 
 async fn a_node_that_dies_leaves_the_escalation_planned(desk: Desk) {
@@ -270,9 +270,9 @@ async fn an_answer_by_anyone_ends_the_family(desk: Desk) {
     let answers = desk.trail(run(&ann, 1)).await.responses;
     assert_eq!((answers[0].kind, answers[0].user.as_deref()), ("ack", Some("bob")));
     let told = made(&desk, family::VIA).await;
-    let told: Vec<_> = told.iter().map(|notice| (notice.user.as_str(), notice.message.as_str())).collect();
+    let told: Vec<_> = told.iter().map(|relay| (relay.user.as_str(), relay.message.as_str())).collect();
     assert_eq!(told, [("ann", "✓ bob: done. \"water the plants\"")], "eve was never asked");
-    // Nothing but the notice is sent any more.
+    // Nothing but the relay is sent any more.
     let sent = desk.claim(1000).await.to_send;
     assert_eq!(sent.iter().map(|claimed| claimed.reminder.created_via.as_str()).collect::<Vec<_>>(), [family::VIA]);
 }
@@ -322,7 +322,7 @@ async fn a_cancel_is_refused_while_an_escalation_is_being_sent(desk: Desk) {
     desk.change(ann.id, Change::Cancel, 63).await;
     assert_eq!(family_of(&desk, ann.id).await, [StateKind::Dismissed; 3]);
     let told = made(&desk, family::VIA).await;
-    assert_eq!(told.iter().map(|notice| notice.user.as_str()).collect::<Vec<_>>(), ["bob", "eve"]);
+    assert_eq!(told.iter().map(|relay| relay.user.as_str()).collect::<Vec<_>>(), ["bob", "eve"]);
 }
 
 async fn it_is_unanswered_only_after_the_last_was_asked(desk: Desk) {

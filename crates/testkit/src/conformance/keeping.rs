@@ -41,7 +41,7 @@ fn user(id: &str) -> User {
 async fn users_are_kept_and_replaced(desk: Desk) {
     let store = &desk.store;
     for id in ["bob", "ann", "carol"] {
-        store.put_user(user(id)).await.expect("the store works");
+        store.put_user(user(id), "ann".into()).await.expect("the store works");
     }
     assert_eq!(store.user("ann").await.expect("the store works"), Some(user("ann")));
     let names = |users: Vec<User>| users.into_iter().map(|user| user.id).collect::<Vec<_>>();
@@ -57,10 +57,10 @@ async fn users_are_kept_and_replaced(desk: Desk) {
         updated_at: at(9),
         ..user("ann")
     };
-    store.put_user(plain.clone()).await.expect("the store works");
+    store.put_user(plain.clone(), "ann".into()).await.expect("the store works");
     assert_eq!(store.user("ann").await.expect("the store works"), Some(plain));
-    assert_eq!(store.delete_user("ann", at(9)).await.expect("the store works"), Some(vec![]));
-    assert_eq!(store.delete_user("ann", at(9)).await.expect("the store works"), None);
+    assert_eq!(store.delete_user("ann", "ann".into(), at(9)).await.expect("the store works"), Some(vec![]));
+    assert_eq!(store.delete_user("ann", "ann".into(), at(9)).await.expect("the store works"), None);
     assert_eq!(store.user("ann").await.expect("the store works"), None);
 }
 
@@ -76,14 +76,14 @@ async fn keys_are_found_by_their_hash(desk: Desk) {
         created_at: at(i64::from(byte)),
     };
     for key in [key("b", 2), key("a", 1)] {
-        store.put_key(key).await.expect("the store works");
+        store.put_key(key, "ann".into()).await.expect("the store works");
     }
     assert_eq!(store.key([1; 32]).await.expect("the store works"), Some(key("a", 1)));
     assert_eq!(store.key([9; 32]).await.expect("the store works"), None);
     assert_eq!(store.keys().await.expect("the store works"), [key("a", 1), key("b", 2)]);
-    assert!(store.put_key(key("c", 1)).await.is_err(), "a hash belongs to one key");
-    assert!(store.delete_key("a").await.expect("the store works"));
-    assert!(!store.delete_key("a").await.expect("the store works"));
+    assert!(store.put_key(key("c", 1), "ann".into()).await.is_err(), "a hash belongs to one key");
+    assert!(store.delete_key("a", "ann".into(), at(9)).await.expect("the store works"));
+    assert!(!store.delete_key("a", "ann".into(), at(9)).await.expect("the store works"));
     assert_eq!(store.key([1; 32]).await.expect("the store works"), None);
 }
 
@@ -97,7 +97,7 @@ async fn old_history_goes_and_the_rest_stays(desk: Desk) {
     assert_eq!(desk.store.prune(at(150), 1).await.expect("the store works"), 1, "no more than asked");
     assert_eq!(desk.store.prune(at(150), 100).await.expect("the store works"), 1);
     assert!(desk.store.reminder(over.id).await.expect("the store works").is_none(), "it goes with its last run");
-    assert!(desk.audit(over.id).await.is_empty());
+    assert_eq!(desk.kinds(over.id).await, ["created", "sent"], "what happened stays known");
     assert_eq!(desk.runs(series.id).await.len(), 2, "a recent run and one to come");
     assert_eq!(desk.status(series.id).await, ReminderStatus::Active);
     assert_eq!(desk.runs(paused.id).await.len(), 1, "what is paused has not ended");

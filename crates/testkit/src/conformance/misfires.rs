@@ -31,7 +31,7 @@ async fn a_single_reminder_is_delivered_however_late(desk: Desk) {
     assert_eq!(desk.claim(90 * 86_400).await.to_send.len(), 0);
     assert_eq!(desk.states(skipped.id).await, [(Missed, 10)]);
     assert_eq!(desk.status(skipped.id).await, ReminderStatus::Completed);
-    assert_eq!(desk.audit(skipped.id).await, ["create", "missed"]);
+    assert_eq!(desk.kinds(skipped.id).await, ["created", "missed"]);
 }
 
 async fn of_a_series_the_latest_run_is_delivered(desk: Desk) {
@@ -43,7 +43,7 @@ async fn of_a_series_the_latest_run_is_delivered(desk: Desk) {
         (0, &[Missed; 3][..], &[at(400)][..])
     );
     assert_eq!(desk.states(reminder.id).await, [(Missed, 100), (Missed, 200), (Missed, 300), (Scheduled, 400)]);
-    assert_eq!(desk.audit(reminder.id).await, ["create", "missed"]);
+    assert_eq!(desk.kinds(reminder.id).await, ["created", "missed"]);
     let claimed = desk.deliver(450).await;
     assert_eq!(claimed.before.due_at, at(400));
     assert_eq!(desk.view(reminder.id).await.next_run_at, Some(at(500)));

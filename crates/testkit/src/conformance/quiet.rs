@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use jiff::civil::time;
 use punctual_core::change::{Change, Patch};
 use punctual_core::decide::withdraw;
+use punctual_core::journal::{Kind, Placed};
 use punctual_core::occurrence::{AttemptStatus, State, StateKind, Why};
 use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
 use punctual_core::schedule::{Rule, Schedule};
-use punctual_core::store::{AuditQuery, Claims};
+use punctual_core::store::Claims;
 use punctual_core::user::{Except, QuietHours, User};
 
 use super::desk::{Desk, asking, at, every, failed, once, run, taken};
@@ -63,7 +64,7 @@ fn paused(until: i64) -> User {
 
 async fn put(desk: &Desk, user: User, now: i64) -> Vec<Timestamp> {
     let user = User { updated_at: at(now), ..user };
-    desk.store.put_user(user).await.expect("the store works")
+    desk.store.put_user(user, "ann".into()).await.expect("the store works")
 }
 
 /// Claims at `now`, when no run may be sent; returns what came of it.
@@ -73,10 +74,10 @@ async fn puts_off(desk: &Desk, now: i64) -> Claims {
     claims
 }
 
-async fn details(desk: &Desk, reminder: &Reminder) -> Vec<(String, String)> {
-    let query = AuditQuery { reminder: Some(reminder.id), before: None, limit: 100 };
-    let entries = desk.store.audit(query).await.expect("the store works").into_iter().rev();
-    entries.filter_map(|entry| Some((entry.action, entry.detail?))).collect()
+/// What the journal says of the waits of a reminder's runs.
+async fn waits(desk: &Desk, reminder: &Reminder) -> Vec<String> {
+    let waits = |entry: Placed| (entry.kind == Kind::Waiting.as_str()).then_some(entry.data?);
+    desk.entries(reminder.id).await.into_iter().filter_map(waits).collect()
 }
 
 async fn a_run_that_falls_into_quiet_hours_waits_for_their_end(desk: Desk) {
@@ -92,13 +93,10 @@ async fn a_run_that_falls_into_quiet_hours_waits_for_their_end(desk: Desk) {
     let trail = desk.trail(run(&first, 1)).await;
     assert_eq!(trail.occurrence.state, State::Waiting { why: Why::Quiet, from: at(QUIET_FROM) });
     assert_eq!((trail.occurrence.due_at, trail.attempts.len()), (at(QUIET_TO), 0), "nothing was tried");
-    let told = details(&desk, &first).await;
+    let told = waits(&desk, &first).await;
     assert_eq!(told.len(), 1);
-    assert_eq!(told[0].0, "quiet");
-    assert!(
-        told[0].1.contains(&at(QUIET_TO).to_string()) && told[0].1.contains(&at(QUIET_FROM).to_string()),
-        "{told:?}"
-    );
+    let (until, from) = (at(QUIET_TO), at(QUIET_FROM));
+    assert_eq!(told[0], format!(r#"{{"why":"quiet","until":"{until}","from":"{from}"}}"#));
     assert_eq!(desk.status(first.id).await, ReminderStatus::Active);
     puts_off(&desk, QUIET_TO - 1).await;
     assert_eq!(puts_off(&desk, QUIET_TO - 1).await.n_taken, 0, "it is not looked at again before the end");
@@ -174,10 +172,9 @@ async fn everything_waits_for_the_end_of_a_pause_and_runs_in_between_are_left_ou
     let claims = puts_off(&desk, 100).await;
     assert_eq!(claims.wakes, [at(450), at(450)], "the series does not go on meanwhile");
     assert_eq!(desk.trail(run(&urgent, 1)).await.occurrence.state, State::Waiting { why: Why::Paused, from: at(100) });
-    let told = details(&desk, &series).await;
-    assert_eq!(told[0].0, "paused");
-    assert!(told[0].1.contains("left out"), "{told:?}");
-    assert!(!details(&desk, &urgent).await[0].1.contains("left out"), "it has no others");
+    let told = waits(&desk, &series).await;
+    assert!(told[0].contains(r#""why":"paused""#) && told[0].contains(r#""series_waits":true"#), "{told:?}");
+    assert!(!waits(&desk, &urgent).await[0].contains("series_waits"), "it has no others");
     let sent = desk.claim(450).await.to_send;
     assert_eq!(sent.len(), 2, "at the end to the second");
     for claimed in &sent {
@@ -269,7 +266,7 @@ async fn a_person_who_may_be_disturbed_again_gets_waiting_runs_at_once(desk: Des
 
     put(&desk, paused(9000), 1501).await;
     puts_off(&desk, 1560).await;
-    let wakes = desk.store.delete_user("ann", at(1570)).await.expect("the store works");
+    let wakes = desk.store.delete_user("ann", "ann".into(), at(1570)).await.expect("the store works");
     assert_eq!(wakes, Some(vec![at(1570)]));
     assert_eq!(desk.claim(1570).await.to_send.len(), 1, "and nobody knows of a pause any more");
 }
@@ -406,7 +403,7 @@ async fn a_run_that_its_person_frees_is_not_due_before_its_own_instant_also_wher
         if number == 1 {
             assert_eq!(put(&desk, ann(), freed).await, [at(made_for)]);
         } else {
-            let wakes = desk.store.delete_user("ann", at(freed)).await.expect("the store works");
+            let wakes = desk.store.delete_user("ann", "ann".into(), at(freed)).await.expect("the store works");
             assert_eq!(wakes, Some(vec![at(made_for)]));
         }
         assert_eq!(desk.states(reminder.id).await, [(StateKind::Waiting, made_for)]);

@@ -6,9 +6,7 @@ use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{Address, Metadata, Priority, Reminder, ReminderStatus};
 use punctual_core::shard::Shards;
-use punctual_core::store::{
-    AuditQuery, ImportedQuery, ImportedRun, ReminderQuery, StatusFilter, Upcoming, UpcomingQuery,
-};
+use punctual_core::store::{ImportedQuery, ImportedRun, ReminderQuery, StatusFilter, Upcoming, UpcomingQuery};
 
 use super::desk::{Desk, LEASE, at, every, failed, once};
 
@@ -19,7 +17,7 @@ rules!(
     a_list_can_be_narrowed_to_those_whose_last_run_failed,
     a_view_counts_what_its_runs_led_to,
     a_view_says_until_when_a_run_is_snoozed,
-    runs_and_audit_entries_come_in_pages,
+    runs_come_in_pages,
     reminders_that_are_there_are_found_among_many_ids,
     imported_reminders_are_listed_by_their_source_with_their_sends,
     upcoming_moments_are_in_order_and_within_the_asked_span,
@@ -154,7 +152,7 @@ async fn a_view_counts_what_its_runs_led_to(desk: Desk) {
     assert_eq!(counts(desk.view(reminder.id).await), (Some(StateKind::Delivered), 3, 0, Some(at(400))));
 }
 
-async fn runs_and_audit_entries_come_in_pages(desk: Desk) {
+async fn runs_come_in_pages(desk: Desk) {
     let reminder = every(1, 10);
     desk.create(&[&reminder]).await;
     for second in [10, 20, 30] {
@@ -164,16 +162,6 @@ async fn runs_and_audit_entries_come_in_pages(desk: Desk) {
         |trails: Vec<punctual_core::store::Trail>| trails.iter().map(|t| t.occurrence.id.run).collect::<Vec<_>>();
     assert_eq!(runs(desk.store.occurrences(reminder.id, None, 2).await.expect("the store works")), [4, 3]);
     assert_eq!(runs(desk.store.occurrences(reminder.id, Some(3), 2).await.expect("the store works")), [2, 1]);
-
-    desk.change(reminder.id, Change::Pause, 31).await;
-    desk.change(reminder.id, Change::Resume, 32).await;
-    let page = |before| AuditQuery { reminder: Some(reminder.id), before, limit: 2 };
-    let newest = desk.store.audit(page(None)).await.expect("the store works");
-    let verbs: Vec<_> = newest.iter().map(|entry| entry.action.as_str()).collect();
-    assert_eq!(verbs, ["resume", "pause"]);
-    assert_eq!((newest[0].actor.as_str(), newest[0].at), ("ann", at(32)));
-    let older = desk.store.audit(page(Some(newest[1].number))).await.expect("the store works");
-    assert_eq!(older.iter().map(|entry| entry.action.as_str()).collect::<Vec<_>>(), ["create"]);
 }
 
 async fn reminders_that_are_there_are_found_among_many_ids(desk: Desk) {

@@ -54,7 +54,7 @@ fn spoil(sql: &Sql, table: &str, set: &str) {
 async fn what_cannot_be_read_stops_nobody(desk: Desk, sql: Sql) {
     let spoil = |table, set: &str| spoil(&sql, table, set);
     for id in ["ann", "bob", "root"] {
-        desk.store.put_user(user(id)).await.expect("the store works");
+        desk.store.put_user(user(id), "ann".into()).await.expect("the store works");
     }
     let of = |reminder: Reminder, user: &str, message: &str| Reminder {
         user: user.into(),
@@ -101,7 +101,7 @@ async fn what_cannot_be_read_stops_nobody(desk: Desk, sql: Sql) {
     assert!(desk.claim(100).await.ended.is_empty(), "and an alert raises no other");
 
     // A user who is written anew can be reached again.
-    desk.store.put_user(user("ann")).await.expect("the store works");
+    desk.store.put_user(user("ann"), "ann".into()).await.expect("the store works");
     let next = desk.claim_only(200, vec![nowhere.id], 1).await.to_send.remove(0);
     assert_eq!(next.to(), &Address::new("mail", "ann"));
 }

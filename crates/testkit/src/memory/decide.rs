@@ -68,16 +68,11 @@ impl Tables {
     }
 
     pub(super) fn change(&mut self, id: ReminderId, change: &Change, by: &By) -> Result<Changed, ChangeError> {
-        let (reminder, progress) = self.reminders.get(&id).cloned().ok_or(ChangeError::NotFound)?;
-        if by.user.as_ref().is_some_and(|user| *user != reminder.user) {
+        let mut loaded = self.loaded(id, change.run()).ok_or(ChangeError::NotFound)?;
+        if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
             return Err(ChangeError::NotFound);
         }
-        let is_meant = |run: &Occurrence| change.run().is_none_or(|meant| run.id.run == meant);
-        let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
-        let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
-        let open: Vec<Occurrence> = self.open(id).cloned().collect();
-        let family = self.family(&reminder, &open, last_ended.as_ref(), change);
-        let loaded = change::Loaded { reminder, progress, open, last_ended, family };
+        loaded.family = self.family(&loaded.reminder, &loaded.open, loaded.last_ended.as_ref(), change);
         let (occurrence, mut writes) = changed(loaded, change, by)?;
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
@@ -116,17 +111,39 @@ impl Tables {
         kin.map(load).collect()
     }
 
+    /// A reminder for a command, which may name a run.
+    fn loaded(&self, id: ReminderId, run: Option<u32>) -> Option<change::Loaded> {
+        let (reminder, progress) = self.reminders.get(&id).cloned()?;
+        let is_meant = |known: &Occurrence| run.is_none_or(|meant| known.id.run == meant);
+        let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
+        let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
+        let open = self.open(id).cloned().collect();
+        Some(change::Loaded { reminder, progress, open, last_ended, family: Vec::new() })
+    }
+
+    pub(super) fn report(&mut self, report: &Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> {
+        let run = report.run;
+        let Some(loaded) = self.loaded(run.reminder, Some(run.run)) else { return Ok((Reported::Nothing, Vec::new())) };
+        let attempts: Vec<Attempt> =
+            self.runs.get(&run).into_iter().flat_map(|run| run.attempts.values().cloned()).collect();
+        let (said, writes) = reported(loaded, &attempts, report, now);
+        let mut wakes: Vec<Timestamp> = writes.wakes().collect();
+        wakes.extend(self.write(writes)?.into_iter().map(|run| run.at));
+        Ok((said, wakes))
+    }
+
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.
-    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>) -> Done<Vec<Timestamp>> {
+    pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>, who: Who) -> Done<Vec<Timestamp>> {
         let before = self.users.remove(id).map_or(Before::Unknown, |before| Before::Known(Box::new(before)));
         let difference = user.as_ref().map_or(Difference::REMOVED, |user| Difference::between(&before, user));
+        let entry = entry(id, &before, user.as_ref(), who, now);
         self.users.extend(user.map(|user| (user.id.clone(), user)));
         let theirs = self.reminders.values().map(|(reminder, _)| reminder).filter(|reminder| reminder.user == id);
         let open = theirs.flat_map(|reminder| {
             let (ack_timeout, only) = (reminder.ack.as_ref().map(|ack| ack.timeout), reminder.only);
             self.open(reminder.id).map(move |run| OpenRun { occurrence: run.clone(), ack_timeout, only })
         });
-        let writes = person_changed(open.collect(), id, difference, now);
+        let writes = person_changed(open.collect(), id, difference, entry, now);
         let wakes = writes.wakes().collect();
         self.write(writes)?;
         Ok(wakes)

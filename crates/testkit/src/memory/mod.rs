@@ -4,6 +4,7 @@
 //! one plans for another is told. Delays, failures and lost answers come from a [`crate::tap::Tap`] before it.
 
 mod decide;
+mod journal;
 mod nodes;
 mod read;
 mod tables;
@@ -18,22 +19,25 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm::NextRun;
 use punctual_core::change::{self, Change, changed};
-use punctual_core::channel::Rate;
+use punctual_core::channel::{Rate, receive};
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::family::{Kin, family_of};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
-use punctual_core::decide::person::{Before, Difference, OpenRun, person_changed};
+use punctual_core::decide::key::{key_created, key_deleted};
+use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
+use punctual_core::decide::report::reported;
 use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::{Entry, Placed, Who};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::shard::Shards;
 use punctual_core::store::*;
 use punctual_core::user::{ApiKey, Person, User};
-use punctual_core::writes::{Deed, EndedAttempt, Moved, Planned, Writes};
+use punctual_core::writes::{EndedAttempt, Moved, Planned, Writes};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use tables::{Run, Tables};
@@ -112,11 +116,16 @@ store! {
         older.take(limit).map(|run| t.trail(run)).collect()
     } }
     fn occurrence(id: OccurrenceId) -> Done<Option<Trail>> { |t| t.runs.get(&id).map(|run| t.trail(run)) }
-    fn audit(query: AuditQuery) -> Done<Vec<AuditEntry>> { |t| {
-        let older = t.audit.iter().rev().filter(|entry| query.before.is_none_or(|before| entry.number < before));
-        older.filter(|entry| query.reminder.is_none_or(|id| id == entry.reminder)).take(query.limit).cloned().collect()
+    fn place() -> Done<i64> { |t| t.place() }
+    fn journal(query: JournalQuery) -> Done<JournalPage> { |t| t.read_journal(&query) }
+    fn record(entry: Entry) -> Done<()> { |t| {
+        let now = entry.at;
+        t.write(Writes { entries: vec![entry], ..Writes::new(now) })?;
     } }
-    fn record_test(test: ChannelTest) -> Done<()> { |t| drop(t.write(test.writes())?) }
+    fn prune_journal(before: Timestamp, limit: usize) -> Done<usize> { |t| t.prune_journal(before, limit) }
+    fn take_duty(name: &str, node: &str, _now: Timestamp) -> Done<Option<Duty>> { |t| t.take_duty(name, node) }
+    fn keep_duty(kept: KeptDuty) -> Done<bool> { |t| t.keep_duty(kept) }
+    fn leave_duty(name: &str, lease: u64) -> Done<()> { |t| t.leave_duty(name, lease) }
     fn upcoming(query: UpcomingQuery) -> Done<Upcoming> { |t| t.upcoming(&query) }
     fn coming(from: Timestamp, until: Timestamp, after: Place, limit: usize) -> Done<Vec<(OccurrenceId, NextRun)>> {
         |t| t.coming(from, until, after).take(limit).collect()
@@ -132,31 +141,48 @@ store! {
     }
     fn rescue(node: &str, now: Timestamp) -> Done<usize> { |t| t.end_leases(now, |_, lease| *lease.node == *node).len() }
     fn prune(before: Timestamp, limit: usize) -> Done<usize> { |t| t.prune(before, limit) }
-    fn put_user(user: User) -> Done<Vec<Timestamp>> { |t| t.put_user(&user.id.clone(), user.updated_at, Some(user))? }
+    fn put_user(user: User, who: Who) -> Done<Vec<Timestamp>> {
+        |t| t.put_user(&user.id.clone(), user.updated_at, Some(user), who)?
+    }
     fn user(id: &str) -> Done<Option<User>> { |t| t.users.get(id).cloned() }
     fn users(after: Option<String>, limit: usize) -> Done<Vec<User>> { |t| page(&t.users, after, limit) }
-    fn delete_user(id: &str, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
-        |t| t.users.contains_key(id).then(|| t.put_user(id, now, None)).transpose()?
+    fn delete_user(id: &str, who: Who, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
+        |t| t.users.contains_key(id).then(|| t.put_user(id, now, None, who)).transpose()?
     }
     fn put_group(group: Group) -> Done<()> { |t| drop(t.groups.insert(group.name.clone(), group)) }
     fn groups_of(names: Vec<String>) -> Done<Vec<Group>> { |t| names.iter().filter_map(|name| t.groups.get(name).cloned()).collect() }
     fn groups(after: Option<String>, limit: usize) -> Done<Vec<Group>> { |t| page(&t.groups, after, limit) }
     fn delete_group(name: &str) -> Done<bool> { |t| t.groups.remove(name).is_some() }
+    fn users_at(channel: &str, addresses: Vec<String>) -> Done<Vec<User>> { |t| {
+        let is_theirs = |known: &Address| known.channel == channel && addresses.contains(&known.address);
+        t.users.values().filter(|user| user.addresses.iter().any(is_theirs)).cloned().collect()
+    } }
+    fn question(run: OccurrenceId) -> Done<Option<Question>> { |t| t.question(run) }
+    fn hold(node: &str, channels: Vec<String>) -> Done<Vec<Held>> { |t| t.hold(node, channels) }
+    fn report(report: Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> { |t| t.report(&report, now)? }
     fn dead_addresses(after: Option<Address>, limit: usize) -> Done<Vec<DeadAddress>> { |t| page(&t.dead, after, limit) }
     fn mark_dead(dead: DeadAddress) -> Done<()> { |t| {
         t.dead.entry(dead.address.clone()).or_insert(dead);
     } }
     fn revive(address: &Address) -> Done<bool> { |t| t.dead.remove(address).is_some() }
-    fn put_key(key: ApiKey) -> Done<()> { |t| match t.keys.iter().any(|kept| kept.hash == key.hash) {
-        true => return Err(StoreError::Broken("a hash belongs to one key".into())),
-        false => t.keys.push(key),
+    fn put_key(key: ApiKey, who: Who) -> Done<()> { |t| {
+        if t.keys.iter().any(|kept| kept.hash == key.hash) {
+            return Err(StoreError::Broken("a hash belongs to one key".into()));
+        }
+        t.write(key_created(&key, who))?;
+        t.keys.push(key);
     } }
     fn key(hash: [u8; 32]) -> Done<Option<ApiKey>> { |t| t.keys.iter().find(|key| key.hash == hash).cloned() }
     fn keys() -> Done<Vec<ApiKey>> { |t| {
         t.keys.sort_by_key(|key| key.created_at);
         t.keys.clone()
     } }
-    fn delete_key(id: &str) -> Done<bool> { |t| t.keys.extract_if(.., |key| key.id == id).count() > 0 }
+    fn delete_key(id: &str, who: Who, now: Timestamp) -> Done<bool> { |t| {
+        let gone: Vec<ApiKey> = t.keys.extract_if(.., |key| key.id == id).collect();
+        let Some(key) = gone.first() else { return Ok(false) };
+        t.write(key_deleted(key, who, now))?;
+        true
+    } }
     fn stats(_now: Timestamp) -> Done<StoreStats> { |t| t.stats() }
     fn failed_since(since: Timestamp, limit: usize) -> Done<usize> { |t| t.failed_since(since).take(limit).count() }
     fn probe() -> Done<()> { |_t| () }

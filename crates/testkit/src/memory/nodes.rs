@@ -8,19 +8,26 @@ const LIVES_FOR: SignedDuration = SignedDuration::from_secs(3);
 const ASKED_FOR: SignedDuration = SignedDuration::from_secs(1);
 
 impl Tables {
-    pub(super) fn beat(&mut self, Beat { node, echo, shared }: Beat) -> Pulse {
+    pub(super) fn beat(&mut self, Beat { node, echo, shared, follows }: Beat) -> Pulse {
         let now = self.now;
-        self.nodes.retain(|_, (seen_at, _)| now.duration_since(*seen_at) < LIVES_FOR);
-        self.nodes.insert(node.clone(), (now, shared));
+        self.nodes.retain(|_, (seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
+        self.nodes.insert(node.clone(), (now, shared, follows != Follows::No));
+        self.names.insert(self.connection, node.clone());
         echo.into_iter().for_each(|echo| self.say(&Heard::Beat(echo)));
+        if follows == Follows::Begins {
+            self.say(&Heard::Followed);
+        }
         let nodes: Vec<String> = self.nodes.keys().cloned().collect();
-        let shared: BTreeSet<String> = self.nodes.values().map(|(_, shared)| shared.clone()).collect();
+        let shared: BTreeSet<String> = self.nodes.values().map(|(_, shared, _)| shared.clone()).collect();
         let share = &mut self.shares[self.connection];
         if share.0 != nodes {
             *share = (nodes.clone(), Shards::share(&node, &nodes));
         }
         let shards = share.1;
-        Pulse { now, nodes, shards, first_at: self.first_at(), shared: shared.into_iter().collect() }
+        let followed = self.nodes.values().any(|(.., follows)| *follows);
+        let (head, unplaced) = (self.announced, self.head() > self.announced);
+        let shared = shared.into_iter().collect();
+        Pulse { now, nodes, shards, first_at: self.first_at(), shared, followed, head, unplaced }
     }
 
     pub(super) fn leave(&mut self, node: &str) {
@@ -34,6 +41,21 @@ impl Tables {
         let (mouth, ears) = unbounded_channel();
         self.ears.push(mouth);
         Box::new(Open(ears))
+    }
+
+    /// Takes the connections that no living node has, unless this node is not seen to live itself.
+    pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<Held> {
+        let now = self.now;
+        let nodes = &self.nodes;
+        let lives = |name: &str| nodes.get(name).is_some_and(|(seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
+        for channel in channels.into_iter().filter(|_| lives(node)) {
+            let new = Held { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
+            let held = self.inbound.entry(channel).or_insert(new);
+            if held.lease == 0 || (held.node != node && !lives(&held.node)) {
+                (held.node, held.lease) = (node.to_owned(), held.lease + 1);
+            }
+        }
+        self.inbound.values().cloned().collect()
     }
 
     pub(super) fn recall(&mut self, reminder: ReminderId) {

@@ -6,6 +6,12 @@ use super::*;
 const ANSWERED_KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
 impl Tables {
+    pub(super) fn question(&self, run: OccurrenceId) -> Option<Question> {
+        let (reminder, _) = self.reminders.get(&run.reminder)?;
+        let (trail, user) = (self.runs.get(&run)?.trail(), self.users.get(&reminder.user).cloned());
+        Some(Question { reminder: reminder.clone(), trail, user })
+    }
+
     pub(super) fn view(&self, id: ReminderId) -> Option<ReminderView> {
         let (reminder, progress) = self.reminders.get(&id)?.clone();
         let next = |run: &Run| match run.occurrence.state.kind() {
@@ -106,17 +112,14 @@ impl Tables {
             let is_over = |status| matches!(status, ReminderStatus::Completed | ReminderStatus::Cancelled);
             if is_over(self.reminders[&reminder].0.status) && self.runs_of(reminder).next().is_none() {
                 self.reminders.remove(&reminder);
-                self.audit.retain(|entry| entry.reminder != reminder);
             }
-        }
-        if ended.is_empty() {
-            self.audit.retain(|entry| entry.action != CHANNEL_TEST || entry.at >= before);
         }
         ended.len()
     }
 
     pub(super) fn forget_answered(&mut self, now: Timestamp) {
         self.answered.retain(|_, (at, _)| now.duration_since(*at) <= ANSWERED_KEPT_FOR);
+        self.seen.retain(|_, until| *until >= now);
     }
 }
 

@@ -16,14 +16,24 @@ pub(super) struct Tables {
     pub(super) runs: BTreeMap<OccurrenceId, Run>,
     /// When runs must be looked at, in order.
     pub(super) moments: BTreeSet<(Timestamp, OccurrenceId)>,
-    pub(super) audit: Vec<AuditEntry>,
+    /// What happened, by position: when it was placed, and the entry.
+    pub(super) journal: BTreeMap<i64, (Timestamp, Placed)>,
+    /// The last position that nodes were told of.
+    pub(super) announced: i64,
+    pub(super) duties: BTreeMap<String, journal::Held>,
+    /// The name of each connection's node, as of its last beat.
+    pub(super) names: BTreeMap<usize, String>,
     pub(super) users: BTreeMap<String, User>,
     pub(super) groups: BTreeMap<String, Group>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
+    /// Events that were taken, and until when each is remembered.
+    pub(super) seen: BTreeMap<(String, [u8; 16]), Timestamp>,
+    /// The connections to platforms.
+    pub(super) inbound: BTreeMap<String, Held>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
-    /// When each node was last seen, and the secrets that it uses.
-    pub(super) nodes: BTreeMap<String, (Timestamp, String)>,
+    /// When each node was last seen, the secrets that it uses, and whether somebody reads the journal there.
+    pub(super) nodes: BTreeMap<String, (Timestamp, String, bool)>,
     pub(super) turns: BTreeMap<String, Vec<Timestamp>>,
     /// When each throttle was told, and until when it lasts.
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,
@@ -99,6 +109,15 @@ impl Tables {
         if writes.created.iter().any(|new| self.reminders.contains_key(&new.reminder.id)) {
             return Err(StoreError::Broken("a reminder of this id is there already".into()));
         }
+        if writes.seen.iter().any(|seen| self.seen.contains_key(&(seen.channel.clone(), seen.id))) {
+            return Err(StoreError::Seen);
+        }
+        if let Some(PlaceMove { channel, lease, text }) = writes.place {
+            let held =
+                self.inbound.get_mut(&channel).filter(|held| held.lease == lease).ok_or(StoreError::LeaseLost)?;
+            held.place = Some(receive::Place { text, at: writes.now });
+        }
+        self.seen.extend(writes.seen.into_iter().map(|seen| ((seen.channel, seen.id), seen.until)));
         self.answered.extend(writes.answered.into_iter().map(|(key, kept)| (key, (writes.now, kept))));
         for new in writes.created {
             self.plan(new.first());
@@ -126,17 +145,16 @@ impl Tables {
         for EndedAttempt { occurrence, attempt } in writes.attempts {
             self.change_run(occurrence, |run| drop(run.attempts.insert(attempt.number, attempt)));
         }
+        for EndedAttempt { occurrence, attempt } in writes.reported {
+            self.change_run(occurrence, |run| drop(run.attempts.insert(attempt.number, attempt)));
+        }
         for response in writes.responses {
             self.change_run(response.occurrence, |run| run.responses.push(response));
         }
         for dead in writes.dead {
             self.dead.entry(dead.address.clone()).or_insert(dead);
         }
-        for Deed { at, actor, action, reminder, run, detail } in writes.audit {
-            let number = self.audit.last().map_or(1, |last| last.number + 1);
-            let (actor, action) = (actor.to_string(), action.to_owned());
-            self.audit.push(AuditEntry { number, at, actor, action, reminder, run, detail });
-        }
+        writes.entries.iter().for_each(|entry| self.enter(entry));
         let (_, own) = &self.shares[self.connection];
         let foreign: Vec<_> = writes.moments.into_iter().filter(|(shard, _)| !own.contains(*shard)).collect();
         if !foreign.is_empty() {

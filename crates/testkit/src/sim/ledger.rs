@@ -11,6 +11,7 @@ use punctual_core::change::Change;
 use punctual_core::channel::Message;
 use punctual_core::clock::Clock;
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::journal::Placed;
 use punctual_core::reminder::Reminder;
 use punctual_core::user::User;
 
@@ -35,6 +36,8 @@ pub struct Book {
     pub people: Vec<PutUser>,
     /// Sends.
     pub sends: Vec<Sent>,
+    /// What the reader of the journal has read.
+    pub entries: Vec<Placed>,
     /// What was done to the world.
     pub faults: Vec<Fault>,
     last_number: u64,
@@ -250,6 +253,14 @@ impl Ledger {
     /// The receiver asked to be left alone for a while.
     pub fn asked_to_wait(&self, index: usize, wait: SignedDuration) {
         self.read().sends[index].asked_to_wait = Some(wait);
+    }
+
+    /// The reader has read on in the journal.
+    pub fn entries_read(&self, entries: &[Placed]) {
+        for entry in entries {
+            self.trace(("read", entry.position));
+            self.read().entries.push(entry.clone());
+        }
     }
 
     /// Something was done to the world.

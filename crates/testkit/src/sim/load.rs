@@ -120,7 +120,7 @@ impl Load {
             }
             Wish::Person(user) => {
                 let index = ledger.put_user_begun(&user);
-                let answer = engine.put_user(*user).await;
+                let answer = engine.put_user(*user, "ann").await;
                 ledger.put_user_answered(index, answer.is_ok());
             }
             Wish::Change(id, change) => {

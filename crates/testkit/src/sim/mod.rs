@@ -19,6 +19,7 @@ pub mod options;
 mod load;
 mod node_clock;
 mod process;
+mod reader;
 mod receiver;
 mod weather;
 mod world;

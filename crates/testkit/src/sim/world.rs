@@ -9,7 +9,8 @@ use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::Clock;
 use punctual_core::group::{self, Mode};
-use punctual_core::store::{AuditQuery, ReminderQuery, Store};
+use punctual_core::journal::Placed;
+use punctual_core::store::{JournalQuery, ReminderQuery, Start, Store, StoreError};
 use punctual_store::sqlite::{Options as StoreOptions, SqliteStore};
 
 use super::check::{Evidence, Row};
@@ -17,6 +18,7 @@ use super::ledger::{FaultKind, Ledger};
 use super::load::{GROUP, GROUP_NAME, Load};
 use super::options::Options;
 use super::process::{Process, Surroundings};
+use super::reader::Reader;
 use crate::clock::ManualClock;
 use crate::executor::{Executor, Group};
 use crate::memory::MemoryStore;
@@ -31,6 +33,9 @@ const WATCHED_FOR: SignedDuration = SignedDuration::from_mins(30);
 /// The same for many nodes, which look every second.
 const WATCHED_FOR_MANY: SignedDuration = SignedDuration::from_mins(10);
 
+/// What is written this long before the end has been read.
+const READ_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+
 /// Runs a world from its begin to its end. Fails with a sentence if the world itself cannot go on.
 pub(super) fn run(seed: u64, options: &Options) -> Result<Evidence, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -39,7 +44,9 @@ pub(super) fn run(seed: u64, options: &Options) -> Result<Evidence, String> {
     world.calm_down()?;
     let watched_for = if options.n_nodes == 1 { WATCHED_FOR } else { WATCHED_FOR_MANY };
     let quiet = if options.is_punctual() { watched_for } else { options.settles_within() + watched_for };
-    world.pass(quiet)?;
+    world.pass(quiet - READ_WITHIN)?;
+    world.note_head()?;
+    world.pass(READ_WITHIN)?;
     world.stop()?;
     world.close()?;
     world.evidence()
@@ -51,6 +58,9 @@ struct World {
     scheduler: SeededRandom,
     trouble: SeededRandom,
     load: Load,
+    reader: Reader,
+    /// How far the journal had come a little before the end.
+    head_before_the_end: i64,
     /// Where a node is, or will be again.
     places: Vec<Place>,
     last_group: Group,
@@ -121,6 +131,7 @@ impl World {
             _ => Base::Memory(MemoryStore::new(Arc::new(clock.clone()))),
         };
         let random = Arc::new(SeededRandom::stream(seed, "load"));
+        let reader = Reader::new(seed, ledger.clone());
         let channels: &[&str] = if options.calls { &["phone", "mail", "call"] } else { &["phone", "mail"] };
         let mut world = Self {
             around,
@@ -136,6 +147,8 @@ impl World {
                 channels,
                 last_moments: BTreeMap::new(),
             },
+            reader,
+            head_before_the_end: 0,
             places: (0..options.n_nodes).map(|_| Place::default()).collect(),
             last_group: 0,
             wish_at: SignedDuration::ZERO,
@@ -196,10 +209,16 @@ impl World {
             if wish_at <= self.elapsed() {
                 self.fulfil_a_wish();
             }
+            if self.reader.moves_at <= self.elapsed() {
+                let span = SignedDuration::from_millis(self.reader.random.between(10, 60_000));
+                self.reader.moves_at = self.elapsed() + span;
+                let chosen = self.reader.random.below(self.places.len() as u64) as usize;
+                self.read_through(chosen);
+            }
             let starts = self.places.iter().filter_map(|place| place.start_at);
             let processes = self.places.iter().filter_map(|place| place.process.as_ref());
             let mends = processes.flat_map(|process| [process.frozen_until, process.cut_until]).flatten();
-            let next = starts.chain(mends).chain([wish_at, self.around.options.busy_for]).min();
+            let next = starts.chain(mends).chain([wish_at, self.reader.moves_at, self.around.options.busy_for]).min();
             self.step(next)?;
         }
         Ok(())
@@ -228,6 +247,27 @@ impl World {
                 self.start(index)?;
             }
         }
+        // From here on the reader stays where they are.
+        let until = self.elapsed() + SignedDuration::from_mins(2);
+        while !self.read_through(0) && self.elapsed() < until {
+            self.step(Some(until))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the reader read on through the node at this place; returns whether there is one.
+    fn read_through(&mut self, index: usize) -> bool {
+        let Some(process) = self.places[index].process.as_ref().filter(|process| process.is_up()) else { return false };
+        let reading = self.reader.read_through(process.engine.clone());
+        self.around.executor.spawn(process.group, Box::pin(reading));
+        true
+    }
+
+    /// Notes how far the journal has come.
+    fn note_head(&mut self) -> Result<(), String> {
+        let store = self.places.iter().find_map(|place| place.store.clone()).ok_or("no node is left")?;
+        let head = store.place().now_or_never().ok_or("a simulated store answers at once")?;
+        self.head_before_the_end = head.map_err(|error| error.to_string())?;
         Ok(())
     }
 
@@ -400,10 +440,13 @@ impl World {
     /// Reads everything through a store that nobody else uses.
     fn evidence(self) -> Result<Evidence, String> {
         let store = self.base.connect()?;
-        let rows = read(&*store).now_or_never().ok_or("a simulated store answers at once")?;
+        let read = read(&*store).now_or_never().ok_or("a simulated store answers at once")?;
+        let (rows, journal) = read.map_err(|error| error.to_string())?;
         let hash = self.around.ledger.hash();
         Ok(Evidence {
-            rows: rows.map_err(|error| error.to_string())?,
+            rows,
+            journal,
+            head_before_the_end: self.head_before_the_end,
             now: self.around.clock.now(),
             elapsed: self.around.clock.elapsed(),
             quiet_since: self.quiet_since,
@@ -438,15 +481,18 @@ fn step(
     Ok(())
 }
 
-async fn read(store: &dyn Store) -> Result<Vec<Row>, punctual_core::store::StoreError> {
+/// Every reminder, and the whole journal.
+async fn read(store: &dyn Store) -> Result<(Vec<Row>, Vec<Placed>), StoreError> {
+    store.place().await?;
     let mut rows = Vec::new();
     let everything = ReminderQuery { limit: usize::MAX >> 1, ..ReminderQuery::default() };
     for view in store.reminders(everything).await? {
         let id = view.reminder.id;
         let mut trails = store.occurrences(id, None, usize::MAX >> 1).await?;
         trails.reverse();
-        let query = AuditQuery { reminder: Some(id), before: None, limit: usize::MAX >> 1 };
-        rows.push(Row { view, trails, audit: store.audit(query).await? });
+        let query = JournalQuery { reminder: Some(id), ..JournalQuery::new(Start::OLDEST, usize::MAX >> 1) };
+        rows.push(Row { view, trails, entries: store.journal(query).await?.entries });
     }
-    Ok(rows)
+    let journal = store.journal(JournalQuery::new(Start::OLDEST, usize::MAX >> 1)).await?;
+    Ok((rows, journal.entries))
 }

@@ -4,8 +4,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use punctual_channels::common::buttons::Verb;
 use punctual_channels::common::texts::texts;
+use punctual_core::answer::Verb;
 use punctual_core::phrase::Lang;
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,6 @@
 //! Turns the store's values into answers.
 
+mod entry;
 mod occurrence;
 mod reminder;
 mod user;
@@ -8,7 +9,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-pub(super) use occurrence::{entry, occurrence};
+pub(super) use entry::entry;
+pub(super) use occurrence::occurrence;
 pub(super) use reminder::reminder;
 pub(super) use user::user;
 

@@ -1,14 +1,16 @@
 //! An occurrence and its trail as they are shown.
 
 use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Placed;
 use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::reminder::Address;
 use punctual_core::store::{self, Trail};
 
-use crate::wire::{Attempt, AuditEntry, Escalated, Escalation, Occurrence, Response};
+use super::entry;
+use crate::wire::{Attempt, Escalated, Escalation, Occurrence, Response};
 
-/// The trail with those of the reminder's audit entries that concern this run.
-pub(in crate::http) fn occurrence(trail: Trail, audit: &[store::AuditEntry]) -> Occurrence {
+/// The trail with those of the reminder's entries that concern this run.
+pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence {
     let Trail { occurrence, attempts, responses, escalated } = trail;
     let id = occurrence.id;
     let (retry_at, ask_again_at) = match occurrence.state {
@@ -91,18 +93,5 @@ fn response(response: store::Response) -> Response {
         user_id: response.user,
         response_text: response.said.text,
         channel: response.said.channel,
-    }
-}
-
-/// One thing that was done.
-pub(in crate::http) fn entry(entry: &store::AuditEntry) -> AuditEntry {
-    AuditEntry {
-        number: entry.number,
-        at: entry.at,
-        by: entry.actor.clone(),
-        action: entry.action.clone(),
-        reminder_id: entry.reminder.to_string(),
-        run_number: entry.run,
-        detail: entry.detail.clone(),
     }
 }

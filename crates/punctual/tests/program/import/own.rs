@@ -175,7 +175,7 @@ async fn a_killed_move_goes_on_and_a_served_file_is_refused() {
     let reminders = rest["tables"].as_array().unwrap().iter().find(|table| table["table"] == "reminder").unwrap();
     let n_rest = reminders["copied"].as_u64().unwrap();
     assert!(n_before > 0 && n_rest > 0 && reminders["database"] == 50_000, "{n_before} {rest}");
-    let whole = "select (select count(*) from punctual.occurrence), (select count(*) from punctual.audit), \
+    let whole = "select (select count(*) from punctual.occurrence), (select count(*) from punctual.journal), \
                  (select count(distinct shard) > 0 from punctual.occurrence)";
     assert_eq!(postgres.sql(&database, whole), "50000|50000|t");
     println!("{n_rest} of 50,000 in {} s", rest["seconds"]);

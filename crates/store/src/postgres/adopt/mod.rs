@@ -17,7 +17,9 @@ use rusqlite::params;
 use rusqlite::types::Value;
 
 use self::column::Columns;
-use self::table::{ANSWERED, ATTEMPT, AUDIT, DEAD_ADDRESS, GROUP, KEY, OCCURRENCE, REMINDER, RESPONSE, Table, USER};
+use self::table::{
+    ANSWERED, ATTEMPT, DEAD_ADDRESS, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, Table, USER,
+};
 use super::fault::Fault;
 use super::migrate;
 use super::open::{self, OpenError};
@@ -31,8 +33,8 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 10] =
-    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &AUDIT, &USER, &GROUP, &DEAD_ADDRESS, &KEY, &ANSWERED];
+const TABLES: [&Table; 11] =
+    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &JOURNAL, &USER, &GROUP, &DEAD_ADDRESS, &KEY, &ANSWERED, &SEEN];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -49,7 +51,7 @@ pub struct Adoption {
 enum Phase {
     Plain(&'static Plain),
     Reminders,
-    Audit,
+    Journal,
     Done,
 }
 
@@ -60,12 +62,13 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 5] = [
+const PLAINS: [Plain; 6] = [
     Plain { table: USER.name, next: 1 },
     Plain { table: GROUP.name, next: 2 },
     Plain { table: DEAD_ADDRESS.name, next: 3 },
     Plain { table: KEY.name, next: 4 },
     Plain { table: ANSWERED.name, next: 5 },
+    Plain { table: SEEN.name, next: 6 },
 ];
 
 /// How many rows a table has.
@@ -180,7 +183,7 @@ impl Adoption {
             Phase::Done => return Ok(None),
             Phase::Plain(plain) => copy_plain(&db, &self.file, of_name(plain.table), self.after.as_ref()).await,
             Phase::Reminders => copy_reminders(&db, &self.file, self.after.as_ref(), self.now).await,
-            Phase::Audit => copy_audit(&db, &self.file, self.after.as_ref()).await,
+            Phase::Journal => copy_journal(&db, &self.file, self.after.as_ref()).await,
         };
         let page = db.end(result).await.map_err(|(fault, _)| AdoptError::from(fault))?;
         for (table, n) in page.copied {
@@ -193,8 +196,8 @@ impl Adoption {
                 self.after = None;
                 self.phase = match self.phase {
                     Phase::Plain(plain) => PLAINS.get(plain.next).map_or(Phase::Reminders, Phase::Plain),
-                    Phase::Reminders => Phase::Audit,
-                    Phase::Audit | Phase::Done => Phase::Done,
+                    Phase::Reminders => Phase::Journal,
+                    Phase::Journal | Phase::Done => Phase::Done,
                 };
             }
         }
@@ -233,7 +236,16 @@ async fn copy_plain(
 ) -> Result<Page, Fault> {
     let (columns, last) = read(file, table, after, ROWS)?;
     let n_read = columns.len();
-    let n = insert(db, table, &columns, "").await?;
+    let n = insert(db, table, &columns).await?;
+    if *table == USER {
+        // Those of users who were there already are left as they are.
+        db.execute(
+            "insert into punctual.user_address (channel, address, user_id) select a ->> 'channel', coalesce(a ->> 'address', ''), u.id \
+             from punctual.app_user u, jsonb_array_elements(u.addresses::jsonb) a on conflict do nothing",
+            &[],
+        )
+        .await?;
+    }
     Ok(Page { n_read, copied: vec![(table.name, n)], last: last.filter(|_| n_read == ROWS) })
 }
 
@@ -266,7 +278,7 @@ async fn copy_reminders(
                         break;
                     }
                 }
-                n_copied += insert(db, table, &columns, "").await?;
+                n_copied += insert(db, table, &columns).await?;
                 if is_over {
                     break;
                 }
@@ -278,15 +290,27 @@ async fn copy_reminders(
     Ok(Page { n_read, copied, last: last.filter(|_| n_read == REMINDERS) })
 }
 
-/// Entries have numbers of their own in every database, so those that are there are known by what they say.
-async fn copy_audit(db: &Connection<'_>, file: &Export, after: Option<&Value>) -> Result<Page, Fault> {
-    let (columns, last) = read(file, &AUDIT, after, ROWS)?;
+/// Entries have a place of their own in every database, so those that are there are known by what they say. A page is one write.
+async fn copy_journal(db: &Connection<'_>, file: &Export, after: Option<&Value>) -> Result<Page, Fault> {
+    let (columns, last) = read(file, &JOURNAL, after, ROWS)?;
     let n_read = columns.len();
-    let only_new = "where exists (select from punctual.reminder r where r.id = v.reminder_id) and not exists \
-        (select from punctual.audit a where a.reminder_id = v.reminder_id and a.at = v.at and a.action = v.action \
-        and a.run is not distinct from v.run and a.actor = v.actor and a.detail is not distinct from v.detail)";
-    let n = insert(db, &AUDIT, &columns, only_new).await?;
-    Ok(Page { n_read, copied: vec![(AUDIT.name, n)], last: last.filter(|_| n_read == ROWS) })
+    if n_read == 0 {
+        return Ok(Page { n_read, copied: Vec::new(), last: None });
+    }
+    let names: Vec<&str> = JOURNAL.columns.iter().map(|column| column.into).collect();
+    let (names, params) = (names.join(", "), (1..=names.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", "));
+    let same = "a.at = v.at and a.kind = v.kind and a.run is not distinct from v.run and a.user_id is not distinct from v.user_id \
+        and a.actor is not distinct from v.actor and a.data is not distinct from v.data";
+    let sql = format!(
+        "with v as (select * from unnest({params}) with ordinality as v ({names}, item)), new as (select * from v where case \
+         when v.reminder_id is null then not exists (select from punctual.journal a where a.reminder_id is null and {same}) \
+         else not exists (select from punctual.journal a where a.reminder_id = v.reminder_id and {same}) end), \
+         w as (insert into punctual.journal_write (n) select count(*) from new having count(*) > 0 returning write) \
+         insert into punctual.journal (write, item, {names}) \
+         select w.write, row_number() over (order by item) - 1, {names} from new, w"
+    );
+    let n = db.execute(&sql, &columns.params()).await?;
+    Ok(Page { n_read, copied: vec![(JOURNAL.name, n)], last: last.filter(|_| n_read == ROWS) })
 }
 
 /// The next rows of a table, and the key of the last of them.
@@ -311,16 +335,16 @@ fn unreadable(error: rusqlite::Error) -> Fault {
     Fault::Store(StoreError::Broken(format!("the file cannot be read: {error}")))
 }
 
-async fn insert(db: &Connection<'_>, table: &Table, columns: &Columns, only: &str) -> Result<u64, Fault> {
+async fn insert(db: &Connection<'_>, table: &Table, columns: &Columns) -> Result<u64, Fault> {
     if columns.len() == 0 {
         return Ok(0);
     }
-    db.execute(&table.insert(only), &columns.params()).await
+    db.execute(&table.insert(), &columns.params()).await
 }
 
 /// Writes reminders that are not there; returns which.
 async fn insert_new(db: &Connection<'_>, columns: &Columns) -> Result<std::collections::HashSet<[u8; 16]>, Fault> {
-    let sql = format!("{} returning id", REMINDER.insert(""));
+    let sql = format!("{} returning id", REMINDER.insert());
     let rows = db.rows(&sql, &columns.params()).await?;
     let id = |row: &tokio_postgres::Row| get::<uuid::Uuid>(row, 0).map(uuid::Uuid::into_bytes);
     Ok(rows.iter().map(id).collect::<Result<_, _>>()?)

@@ -166,21 +166,24 @@ pub(super) const RESPONSE: Table = Table {
         same("user_id", Text),
         same("text", Text),
         same("channel", Text),
+        same("name", Text),
     ],
 };
 
-pub(super) const AUDIT: Table = Table {
-    name: "audit",
-    into: "audit",
-    from: "audit",
+pub(super) const JOURNAL: Table = Table {
+    name: "journal",
+    into: "journal",
+    from: "journal",
     key: "number",
     columns: &[
         same("at", At),
-        same("actor", Text),
-        same("action", Text),
+        same("kind", Text),
         same("reminder_id", Uuid),
         same("run", Int),
-        same("detail", Text),
+        same("user_id", Text),
+        same("actor", Text),
+        same("via", Text),
+        same("data", Text),
     ],
 };
 
@@ -252,6 +255,14 @@ pub(super) const ANSWERED: Table = Table {
     columns: &[same("key", Text), same("request", Bytes), same("status", Small), same("body", Text), same("at", At)],
 };
 
+pub(super) const SEEN: Table = Table {
+    name: "seen",
+    into: "seen",
+    from: "seen",
+    key: "channel || char(1) || hex(id)",
+    columns: &[same("channel", Text), same("id", Bytes), same("until", At)],
+};
+
 impl Table {
     fn expressions(&self) -> String {
         self.columns.iter().map(|column| column.from).collect::<Vec<_>>().join(", ")
@@ -271,13 +282,13 @@ impl Table {
         format!("SELECT {columns} FROM {} WHERE reminder_id BETWEEN ?1 AND ?2 ORDER BY {order}", self.from)
     }
 
-    /// Writes what is not there; `only` narrows down the rows, which are called `v`.
-    pub(super) fn insert(&self, only: &str) -> String {
+    /// Writes what is not there.
+    pub(super) fn insert(&self) -> String {
         let names = self.columns.iter().map(|column| column.into).collect::<Vec<_>>().join(", ");
         let holes = (1..=self.columns.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
         format!(
             "insert into punctual.{} ({names}) select {names} from unnest({holes}) with ordinality as v ({names}, place) \
-             {only} order by place on conflict do nothing",
+             order by place on conflict do nothing",
             self.into
         )
     }
@@ -296,7 +307,9 @@ mod tests {
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
             .unwrap();
         let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        for name in tables.iter().filter(|name| !["probe", "commits", "reminder_tag"].contains(&name.as_str())) {
+        // Addresses are made from the users; connections to platforms are opened anew; a duty's position means nothing in another database.
+        let not_copied = ["probe", "commits", "user_address", "reminder_tag", "inbound", "duty"];
+        for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str())) {
             let table = super::super::TABLES.into_iter().find(|table| table.name == name);
             let table = table.unwrap_or_else(|| panic!("{name} is not copied"));
             let mut columns = Vec::new();

@@ -1,3 +1,3 @@
--- Who acts, for the audit trail: the role that has logged in, whatever function it calls.
+-- Who acts, for the journal: the role that has logged in, whatever function it calls.
 create or replace function punctual.actor() returns text
 language sql stable as $$ select 'sql:' || session_user $$;

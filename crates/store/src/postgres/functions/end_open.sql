@@ -6,6 +6,7 @@ declare
   had_runs uuid[];
   runs integer[];
   lasts text[];
+  ends text[];
 begin
   with ended as (
     -- One that reached the person was not cancelled: it will just not be asked about any more.
@@ -14,15 +15,21 @@ begin
     where o.reminder_id = any (ids) and (o.wake_at is not null or o.state = 'paused')
     returning o.reminder_id, o.run, o.state, o.reached
   ), by_reminder as (
-    select e.reminder_id, min(e.run) as run, (array_agg(e.state order by e.run desc) filter (where e.reached > 0))[1] as last
+    select e.reminder_id, min(e.run) as run, (array_agg(e.state order by e.run desc) filter (where e.reached > 0))[1] as last,
+      '{"runs":' || to_json(array_agg(e.run order by e.run)) || '}' as ends
     from ended e group by e.reminder_id
-  ) select array_agg(b.reminder_id), array_agg(b.run), array_agg(b.last) into had_runs, runs, lasts from by_reminder b;
+  ) select array_agg(b.reminder_id), array_agg(b.run), array_agg(b.last), array_agg(b.ends) into had_runs, runs, lasts, ends
+    from by_reminder b;
   update punctual.reminder r set status = 'cancelled', carried_by = null, updated_at = now where r.id = any (ids);
   -- What was sent and has now ended with its reminder is the last thing that became of it.
   update punctual.reminder r set last_status = v.last from unnest(had_runs, lasts) as v (id, last)
     where r.id = v.id and v.last is not null;
-  insert into punctual.audit (at, actor, action, reminder_id, run)
-    select now, punctual.actor(), 'cancel', v.id, v.run from unnest(had_runs, runs) as v (id, run)
+  with cancelled as (
+    select v.id, v.run, v.ends from unnest(had_runs, runs, ends) as v (id, run, ends)
     union all
-    select now, punctual.actor(), 'cancel', v.id, null from (select unnest(ids) except select unnest(had_runs)) as v (id);
+    select v.id, null, '{"runs":[]}' from (select unnest(ids) except select unnest(had_runs)) as v (id)
+  ), w as (insert into punctual.journal_write (n) select count(*) from cancelled having count(*) > 0 returning write)
+  insert into punctual.journal (write, item, at, kind, reminder_id, run, user_id, actor, via, data)
+    select w.write, row_number() over (order by c.id) - 1, now, 'reminder.cancelled', c.id, c.run, r.user_id, punctual.actor(), 'sql', c.ends
+    from w, cancelled c left join punctual.reminder r on r.id = c.id;
 end $$;

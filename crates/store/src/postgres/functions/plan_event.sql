@@ -34,6 +34,7 @@ declare
   made punctual.reminder[] := '{}';
   made_due timestamptz[] := '{}';
   made_before integer[] := '{}';
+  n_differing integer := 0;
 begin
   -- Occurrences before their reminders, both by id, as everybody locks them; and nothing that is being sent, because whoever
   -- settles that may hold what belongs to several events.
@@ -128,9 +129,13 @@ begin
         is distinct from (v.name, v.message, v.schedule, v.timezone, v.priority, v.route, v.ack_timeout, v.ack_prompt,
           v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.only_to, v.metadata, v.tags,
           v.escalate)
-      returning t.id
-    ) insert into punctual.audit (at, actor, action, reminder_id, run)
-      select now, punctual.actor(), 'update', d.id, 1 from differing d;
+      returning t.id, t.user_id
+    ), header as (insert into punctual.journal_write (n) select count(*) from differing having count(*) > 0 returning write)
+    insert into punctual.journal (write, item, at, kind, reminder_id, run, user_id, actor, via, data)
+      select header.write, row_number() over (order by d.id) - 1, now, 'reminder.changed', d.id, 1, d.user_id, punctual.actor(), 'sql',
+        '{"did":"update"}'
+      from header, differing d;
+    get diagnostics n_differing = row_count;
     update punctual.event_reminder l set due_at = v.due_at
       from unnest(array_fill(e.key, array[cardinality(changed)]), changed_before, changed_users, changed_due)
         as v (event_key, seconds_before, user_id, due_at)
@@ -142,6 +147,13 @@ begin
       select e.key, made_before[m.ordinality], m.user_id, made_due[m.ordinality], m.id from unnest(made) with ordinality as m
       on conflict (event_key, seconds_before, user_id) do update
         set due_at = excluded.due_at, reminder_id = excluded.reminder_id;
+  end if;
+  if cardinality(dropped) + n_differing + cardinality(made) > 0 then
+    with header as (insert into punctual.journal_write (n) values (1) returning write)
+    insert into punctual.journal (write, item, at, kind, actor, via, data)
+      select header.write, 0, now, 'event.planned', punctual.actor(), 'sql', json_build_object('key', e.key,
+        'starts_at', punctual.instant_text(e.starts_at), 'planned', cardinality(changed) + cardinality(made))::text
+      from header;
   end if;
   return cardinality(changed) + cardinality(made);
 end $$;

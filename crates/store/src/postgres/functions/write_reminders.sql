@@ -14,6 +14,8 @@ begin
     select r.id, 1, due_at[r.ordinality], case when asked is null then 'scheduled' else 'unplanned' end, due_at[r.ordinality],
       r.priority, get_byte(sha256(convert_to(r.user_id, 'UTF8')), 0), asked
     from unnest(reminders) with ordinality as r;
-  insert into punctual.audit (at, actor, action, reminder_id)
-    select r.created_at, punctual.actor(), 'create', r.id from unnest(reminders) as r;
+  with w as (insert into punctual.journal_write (n) values (cardinality(reminders)) returning write)
+  insert into punctual.journal (write, item, at, kind, reminder_id, user_id, actor, via)
+    select w.write, r.ordinality - 1, r.created_at, 'reminder.created', r.id, r.user_id, punctual.actor(), 'sql'
+    from w, unnest(reminders) with ordinality as r;
 end $$;

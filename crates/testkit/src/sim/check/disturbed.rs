@@ -23,7 +23,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     // A run that somebody fired by hand, and an alert for admins, is sent all the same.
     let fired = |id: OccurrenceId| {
         let mut of_it = evidence.rows.iter().filter(|row| row.view.reminder.id == id.reminder);
-        of_it.any(|row| row.audit.iter().any(|entry| entry.run == Some(id.run) && entry.action == "fire"))
+        of_it.any(|row| row.did("fire").any(|entry| entry.run == Some(id.run)))
     };
     let book = evidence.ledger.read();
     let mut found = Vec::new();

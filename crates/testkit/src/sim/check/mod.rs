@@ -9,6 +9,7 @@ mod disturbed;
 mod early;
 mod escalated;
 mod hold;
+mod journal;
 mod late;
 mod left_behind;
 mod lost;
@@ -21,7 +22,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::id::ReminderId;
-use punctual_core::store::{AuditEntry, ReminderView, Trail};
+use punctual_core::journal::{Kind, Placed};
+use punctual_core::store::{ReminderView, Trail};
 
 use super::ledger::{Command, Ledger};
 use super::options::Options;
@@ -53,12 +55,19 @@ pub const LEFT_IN_PEACE: &str = "left in peace";
 /// A critical reminder that led to nothing is told to somebody.
 pub const TOLD: &str = "somebody is told";
 
+/// Everything that happened is in the journal, and a reader who resumes misses nothing.
+pub const JOURNAL: &str = "the journal is whole";
+
 /// Everything a checker may look at.
 pub struct Evidence {
     /// What users and receivers wrote down.
     pub ledger: Ledger,
     /// What the store shows.
     pub rows: Vec<Row>,
+    /// Everything that happened, as the store shows it.
+    pub journal: Vec<Placed>,
+    /// How far the journal had come a little before the end.
+    pub head_before_the_end: i64,
     /// What the clock showed at the end.
     pub now: Timestamp,
     /// How much time had passed at the end.
@@ -92,8 +101,21 @@ pub struct Row {
     pub view: ReminderView,
     /// Its occurrences, oldest first.
     pub trails: Vec<Trail>,
-    /// What was done to it, newest first.
-    pub audit: Vec<AuditEntry>,
+    /// What happened to it, oldest first.
+    pub entries: Vec<Placed>,
+}
+
+impl Row {
+    /// Whether it has an entry of one of these kinds.
+    fn has(&self, kinds: &[Kind]) -> bool {
+        self.entries.iter().any(|entry| kinds.iter().any(|kind| kind.as_str() == entry.kind))
+    }
+
+    /// The entries of a command.
+    fn did(&self, verb: &str) -> impl Iterator<Item = &Placed> {
+        let did = format!("{{\"did\":\"{verb}\"");
+        self.entries.iter().filter(move |entry| entry.data.as_ref().is_some_and(|data| data.starts_with(&did)))
+    }
 }
 
 /// A promise that was broken.
@@ -123,6 +145,7 @@ pub const CHECKERS: [(&str, Checker); 13] = [
     (ON_TIME, late::check),
     (LEFT_IN_PEACE, disturbed::check),
     (TOLD, told::check),
+    (JOURNAL, journal::check),
 ];
 
 /// Asks every checker.

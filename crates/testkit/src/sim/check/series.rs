@@ -1,6 +1,7 @@
 //! A series goes on while it is active, ends when its rule does, and leaves nothing out.
 
 use jiff::Timestamp;
+use punctual_core::journal::Kind;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::schedule::{Anchor, Rule};
@@ -20,7 +21,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         let untouched = !commands.contains_key(&id);
         // A run that was put off is due at its new instant, and in a pause runs are left out.
-        let put_off = row.audit.iter().any(|entry| matches!(entry.action.as_str(), "quiet" | "paused"));
+        let put_off = row.has(&[Kind::Waiting]);
         if untouched
             && !put_off
             && let Some(what) = wrong(evidence, row)

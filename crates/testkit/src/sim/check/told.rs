@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use punctual_core::alert::VIA;
 use punctual_core::change::Change;
+use punctual_core::journal::{ENGINE, Kind};
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::Priority;
 
@@ -41,9 +42,13 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         for trail in &row.trails {
             let kind = trail.occurrence.state.kind();
-            // Of runs that were missed together the first is told of, which is the one that the audit trail names.
+            // Of runs that were missed together the first is told of, which is the one that the journal names.
             let run = Some(trail.occurrence.id.run);
-            let is_named = || row.audit.iter().any(|entry| entry.run == run && entry.action == "missed");
+            let is_named = || {
+                row.entries
+                    .iter()
+                    .any(|entry| entry.run == run && entry.kind == Kind::Missed.as_str() && entry.actor == ENGINE)
+            };
             let led_to_nothing = match kind {
                 StateKind::Failed | StateKind::Unanswered => true,
                 StateKind::Missed => is_named(),

@@ -1,5 +1,6 @@
 //! Every ending can be explained from the rows, and every send was written down.
 
+use punctual_core::journal::Kind;
 use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::store::Trail;
 
@@ -8,8 +9,8 @@ use super::{Evidence, Row};
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let mut found = Vec::new();
     for row in &evidence.rows {
-        if !row.audit.iter().any(|entry| entry.action == "create") {
-            found.push(format!("{} has no audit entry of its creation", row.view.reminder.id));
+        if !row.has(&[Kind::Created]) {
+            found.push(format!("{} has no entry of its creation", row.view.reminder.id));
         }
         for trail in &row.trails {
             if let Some(what) = unexplained(row, trail) {
@@ -36,20 +37,21 @@ fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
     let reached = trail.attempts.iter().any(|attempt| attempt.status == AttemptStatus::Sent);
     let run = trail.occurrence.id.run;
     let answered = |kind| trail.responses.iter().any(|response| response.kind == kind);
-    let audited = |actions: &[&str]| row.audit.iter().any(|entry| actions.contains(&entry.action.as_str()));
+    let is_cancelled = row.has(&[Kind::Cancelled]);
     match &trail.occurrence.state {
         State::Delivered { .. } | State::Unanswered { .. } => (!reached).then_some("and no attempt was sent"),
         // Somebody who was asked in their place may have answered.
-        State::Completed { .. } if !reached && !audited(&["escalated"]) => Some("and no attempt was sent"),
+        State::Completed { .. } if !reached && !row.has(&[Kind::Escalated]) => Some("and no attempt was sent"),
         State::Completed { .. } => (!answered("ack")).then_some("and nobody said so"),
-        State::Dismissed { .. } => (!answered("dismiss") && !audited(&["cancel", "withdrawn"])).then_some("and nobody said so"),
-        State::Cancelled { .. } => (!audited(&["cancel", "skip", "withdrawn"])).then_some("and nobody said so"),
+        State::Dismissed { .. } => (!answered("dismiss") && !is_cancelled).then_some("and nobody said so"),
+        State::Cancelled { .. } => (!is_cancelled && row.did("skip").next().is_none()).then_some("and nobody said so"),
         State::Failed { error, .. } if error.is_empty() => Some("and nobody knows why"),
         State::Failed { .. } => trail.attempts.is_empty().then_some("and nothing was tried"),
         // A run missed along with others is counted in the entry of the first of them.
-        State::Missed { .. } => (!row.audit.iter().any(|entry| {
-            matches!(entry.action.as_str(), "missed" | "resume") && entry.run.is_none_or(|first| first <= run)
-        }))
+        State::Missed { .. } => (!row
+            .entries
+            .iter()
+            .any(|entry| entry.kind == Kind::Missed.as_str() && entry.run.is_some_and(|first| first <= run)))
         .then_some("and nobody noted it"),
         _ => None,
     }

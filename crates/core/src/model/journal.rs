@@ -1,0 +1,373 @@
+//! The journal: everything that happened, an entry each.
+//!
+//! A decision returns the [`Entry`]s of what it decided, and they are written in its transaction. An entry gets its position in the
+//! journal after that commit ([`Placed`]), so positions are the order in which things were committed.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use punctual_time::words;
+use serde::Serialize;
+
+use crate::id::{OccurrenceId, ReminderId};
+use crate::occurrence::{Attempt, AttemptStatus, Why};
+use crate::store::NewReminder;
+
+/// The actor of what the engine does by itself.
+pub const ENGINE: &str = "engine";
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A reminder was made.
+    Created,
+    /// Somebody changed, paused, resumed, skipped or fired it.
+    Changed,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// A message was sent.
+    Sent,
+    /// A run was given up.
+    Failed,
+    /// An attempt failed, and the run goes on.
+    AttemptFailed,
+    /// A run was left out because its instant had passed.
+    Missed,
+    /// A run waits because its person must not be disturbed.
+    Waiting,
+    /// A person said: done.
+    Acknowledged,
+    /// A person said: later.
+    Snoozed,
+    /// A person said: not needed.
+    Dismissed,
+    /// A person never answered.
+    Unanswered,
+    /// The next person was asked, because nobody had answered.
+    Escalated,
+    /// The admins were told of a critical reminder.
+    Alerted,
+    /// A person's entry was written or removed.
+    UserChanged,
+    /// A key was made.
+    KeyCreated,
+    /// A key was removed.
+    KeyDeleted,
+    /// Somebody tried a channel.
+    ChannelTest,
+    /// An event's reminders were planned.
+    EventPlanned,
+}
+
+words!(Kind as "kind" {
+    "reminder.created" => Created, "reminder.changed" => Changed, "reminder.cancelled" => Cancelled,
+    "reminder.sent" => Sent, "reminder.failed" => Failed, "attempt.failed" => AttemptFailed, "reminder.missed" => Missed,
+    "reminder.waiting" => Waiting, "reminder.acknowledged" => Acknowledged, "reminder.snoozed" => Snoozed,
+    "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
+    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
+    "channel.test" => ChannelTest, "event.planned" => EventPlanned,
+});
+
+/// Who did something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Who {
+    /// By name; `None` is the engine.
+    pub actor: Option<Arc<str>>,
+    /// The id of the key that they used.
+    pub key: Option<Arc<str>>,
+    /// Through which door.
+    pub via: Option<Arc<str>>,
+}
+
+impl Who {
+    /// The engine.
+    pub const ENGINE: Self = Self { actor: None, key: None, via: None };
+
+    /// The name by which people know them.
+    pub fn name(&self) -> &str {
+        self.actor.as_deref().unwrap_or(ENGINE)
+    }
+
+    /// The same, through this door.
+    #[must_use]
+    pub fn via(&self, door: &str) -> Self {
+        Self { via: Some(door.into()), ..self.clone() }
+    }
+}
+
+impl From<&str> for Who {
+    fn from(actor: &str) -> Self {
+        Self { actor: Some(actor.into()), key: None, via: None }
+    }
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub kind: Kind,
+    /// By whom.
+    pub who: Who,
+    /// Whose it is: a key that is bound to a user sees that user's entries and no others.
+    pub user: Option<String>,
+    /// About which reminder.
+    pub reminder: Option<ReminderId>,
+    /// About which run of it.
+    pub run: Option<u32>,
+    /// What else there is to know. No address: it may be a secret.
+    pub data: Data,
+}
+
+impl Entry {
+    /// Something that the engine did to a run of `user`'s.
+    pub(crate) fn of_engine(at: Timestamp, kind: Kind, id: OccurrenceId, user: Option<&str>, data: Data) -> Self {
+        let (user, reminder, run) = (user.map(str::to_owned), Some(id.reminder), Some(id.run));
+        Self { at, kind, who: Who::ENGINE, user, reminder, run, data }
+    }
+
+    /// Somebody tried `channel` for `user`, and this became of it.
+    pub fn channel_test(at: Timestamp, who: Who, user: &str, channel: &str, outcome: String) -> Self {
+        let data = Data::Test { channel: channel.to_owned(), outcome };
+        Self { at, kind: Kind::ChannelTest, who, user: Some(user.to_owned()), reminder: None, run: None, data }
+    }
+
+    /// The data as a store keeps it: a JSON object, with the id of the key that was used; `None` where there is nothing to know.
+    pub fn data_json(&self) -> Option<String> {
+        // These types have no map and no number that JSON could not say.
+        let data = match &self.data {
+            Data::None => None,
+            data => serde_json::to_string(data).ok(),
+        };
+        let Some(key) = &self.who.key else { return data };
+        let key = serde_json::to_string(&**key).unwrap_or_default();
+        Some(match data {
+            None => format!("{{\"key\":{key}}}"),
+            Some(data) => format!("{{\"key\":{key},{}", &data[1..]),
+        })
+    }
+}
+
+/// What there is to know about an entry besides what every entry has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Data {
+    /// Nothing.
+    #[default]
+    None,
+    /// A command.
+    Did {
+        /// Its verb.
+        did: &'static str,
+        /// The fields that have another value now.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        fields: Vec<&'static str>,
+    },
+    /// The runs that a cancel ended.
+    Ended {
+        /// By number.
+        runs: Vec<u32>,
+    },
+    /// An attempt that has ended.
+    Attempt {
+        /// Where to.
+        channel: String,
+        /// Which try of the run.
+        attempt: u32,
+        /// What became of it, where it was not just sent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<&'static str>,
+        /// What went wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// When the run goes on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next_at: Option<Timestamp>,
+        /// The key of the message that it went out in together with others.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        digest: Option<String>,
+    },
+    /// A run that ended without an attempt.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// A person's answer.
+    Answer {
+        /// In their own words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// Where they gave it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        channel: Option<String>,
+        /// By how many minutes it was put off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        minutes: Option<u32>,
+        /// Until when.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+        /// Who answered.
+        by_user: String,
+    },
+    /// Runs that were missed together, of which the entry names the first.
+    Missed {
+        /// How many.
+        runs: u64,
+    },
+    /// A run that was put off.
+    Wait {
+        /// Why its person must not be disturbed.
+        #[serde(serialize_with = "word")]
+        why: Why,
+        /// Until when.
+        until: Timestamp,
+        /// When it was due.
+        from: Timestamp,
+        /// Runs of the series until then are left out.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        series_waits: bool,
+    },
+    /// Admins who were told.
+    Told {
+        /// What they were told.
+        news: &'static str,
+        /// Who they are.
+        to: Vec<String>,
+    },
+    /// Further people who are asked because nobody answered.
+    Escalated {
+        /// `unanswered`, or `failed`.
+        why: &'static str,
+        /// Who they are, in order.
+        to: Vec<AskedNext>,
+        /// The groups that there are not.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        unknown: Vec<String>,
+    },
+    /// A question that ended because of what another of those who were asked did.
+    Withdrawn {
+        /// What they did, as a verb.
+        did: &'static str,
+        /// Who.
+        by_user: String,
+    },
+    /// A person's entry that was written.
+    Fields {
+        /// The fields that have another value now.
+        fields: Vec<&'static str>,
+    },
+    /// A person's entry that was removed.
+    Deleted {
+        /// Yes.
+        deleted: bool,
+    },
+    /// A key.
+    Key {
+        /// Its name for machines.
+        id: String,
+        /// Its name for people.
+        name: String,
+        /// The only user it sees.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user: Option<String>,
+        /// What it may do.
+        scopes: &'static [&'static str],
+    },
+    /// A trial of a channel.
+    Test {
+        /// Which channel.
+        channel: String,
+        /// What became of it.
+        outcome: String,
+    },
+}
+
+/// Somebody who is asked in another's place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AskedNext {
+    /// Who.
+    pub user: String,
+    /// When.
+    pub due_at: Timestamp,
+    /// Their own reminder.
+    pub reminder_id: String,
+}
+
+impl From<&NewReminder> for AskedNext {
+    fn from(new: &NewReminder) -> Self {
+        let NewReminder { reminder, first_due_at } = new;
+        Self { user: reminder.user.clone(), due_at: *first_due_at, reminder_id: reminder.id.to_string() }
+    }
+}
+
+fn word<S: serde::Serializer>(why: &Why, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(why.as_str())
+}
+
+impl Data {
+    /// An attempt that has ended; its run goes on at `next_at`.
+    pub(crate) fn of_attempt(attempt: &Attempt, next_at: Option<Timestamp>) -> Self {
+        let is_sent = attempt.status == AttemptStatus::Sent;
+        Self::Attempt {
+            channel: attempt.channel.clone(),
+            attempt: attempt.number,
+            status: (!is_sent).then(|| attempt.status.as_str()),
+            error: attempt.error.clone(),
+            next_at: next_at.filter(|_| !is_sent),
+            digest: attempt.key.clone(),
+        }
+    }
+}
+
+/// An entry that has its place in the journal, as it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Its position: entries rise in the order of their commits.
+    pub position: i64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What it is about: a [`Kind`], or a word that a later version of this program wrote.
+    pub kind: String,
+    /// By whom: [`ENGINE`], or a name.
+    pub actor: String,
+    /// Through which door.
+    pub via: Option<String>,
+    /// Which node wrote it.
+    pub node: Option<String>,
+    /// Whose it is.
+    pub user: Option<String>,
+    /// About which reminder.
+    pub reminder: Option<ReminderId>,
+    /// About which run of it.
+    pub run: Option<u32>,
+    /// What else there is to know: a JSON object.
+    pub data: Option<String>,
+}
+
+impl Placed {
+    /// The run that it is about.
+    pub fn occurrence(&self) -> Option<OccurrenceId> {
+        Some(OccurrenceId { reminder: self.reminder?, run: self.run? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_that_was_used_stands_in_the_data() {
+        let key = Who { key: Some("key_1\"".into()), ..Who::from("key ann") };
+        for (who, data, expect) in [
+            (Who::ENGINE, Data::None, None),
+            (Who::ENGINE, Data::Missed { runs: 3 }, Some(r#"{"runs":3}"#)),
+            (key.clone(), Data::None, Some(r#"{"key":"key_1\""}"#)),
+            (key, Data::Did { did: "pause", fields: vec![] }, Some(r#"{"key":"key_1\"","did":"pause"}"#)),
+        ] {
+            let (kind, at) = (Kind::Changed, Timestamp::UNIX_EPOCH);
+            let entry = Entry { at, kind, who, user: None, reminder: None, run: None, data };
+            assert_eq!(entry.data_json().as_deref(), expect);
+        }
+    }
+}

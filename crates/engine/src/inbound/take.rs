@@ -1,0 +1,261 @@
+//! From an event of a platform to a reaction: whoever sent it, whatever it says, and however often it comes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Zoned;
+use punctual_core::answer::{Pressed, Verb};
+use punctual_core::change::Refused;
+use punctual_core::channel::receive::{Became, Inbound, NAME_CHARS_MAX, NotNow, NotTaken, Reaction, Sender, What};
+use punctual_core::clock::Random;
+use punctual_core::id::OccurrenceId;
+use punctual_core::journal::Who;
+use punctual_core::occurrence::{Occurrence, State};
+use punctual_core::phrase::Lang;
+use punctual_core::reach::route;
+use punctual_core::rules::sender::{Verdict, may_answer};
+use punctual_core::rules::stale::is_stale;
+use punctual_core::store::{
+    Answerer, By, Came, ChangeError, PlaceMove, Question, Report, Reported, Said, Seen, StoreError,
+};
+
+use super::edit::Editor;
+use super::standing::Standings;
+use crate::Engine;
+use crate::commands::change::Changer;
+use crate::commands::finish;
+use crate::node::Node;
+use crate::system::Runtime;
+use crate::timer::Timer;
+
+/// How long a store that cannot be used is tried again. Platforms want an answer within three seconds.
+const TRY_FOR: Duration = Duration::from_secs(2);
+/// How long it is left alone in between.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+impl Engine {
+    /// Takes an event that came to this server by a request of a channel's platform. When it has returned a reaction, what was made of it
+    /// survives power loss.
+    pub async fn receive(&self, channel: &str, inbound: Inbound) -> Result<Reaction, NotTaken> {
+        self.parts.taker.take(channel, inbound, None).await
+    }
+}
+
+/// Takes events.
+pub(crate) struct Taker {
+    pub(crate) node: Node,
+    pub(crate) changer: Arc<Changer>,
+    pub(crate) editor: Arc<Editor>,
+    pub(crate) standings: Arc<Standings>,
+    pub(crate) timer: Arc<Timer>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) runtime: Arc<dyn Runtime>,
+}
+
+/// What became of a press that somebody may give.
+enum Press {
+    Answered,
+    /// The run's state does not allow it, or the run is gone.
+    Refused(Option<Refused>),
+    /// It was taken before.
+    Replayed,
+}
+
+impl Taker {
+    /// Takes an event of `channel`; one that came by a connection names the number under which this node has it.
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        channel: &str,
+        inbound: Inbound,
+        lease: Option<u64>,
+    ) -> Result<Reaction, NotTaken> {
+        let begun_at = self.node.now();
+        let (this, name) = (self.clone(), channel.to_owned());
+        // Whoever handed it over may go away, as a connection that breaks: it is taken to its end all the same.
+        let work = async move { Ok::<_, StoreError>(this.react(&name, inbound, lease).await) };
+        let (reaction, outcome) = match finish(&self.runtime, work).await {
+            Ok(taken) => taken,
+            Err(_) => (Err(NotTaken::Unavailable), "unavailable"),
+        };
+        self.node.metrics.count_inbound(channel, outcome);
+        if outcome == "answered" {
+            self.standings.answered(channel);
+            let took = self.node.now().duration_since(begun_at);
+            self.node.metrics.inbound_seconds.observe(took.as_secs_f64().max(0.0));
+        }
+        reaction
+    }
+
+    /// The reaction, and the word by which it is counted.
+    async fn react(
+        &self,
+        channel: &str,
+        inbound: Inbound,
+        lease: Option<u64>,
+    ) -> (Result<Reaction, NotTaken>, &'static str) {
+        let give_up_at = self.node.clock.run_for() + TRY_FOR;
+        loop {
+            let failed = match &inbound.what {
+                What::Press { pressed, message_id } => {
+                    match self.press(channel, &inbound, *pressed, message_id.as_deref(), lease).await {
+                        Ok((reaction, outcome)) => return (Ok(reaction), outcome),
+                        Err(error) => error,
+                    }
+                }
+                What::Words { .. } => return (Ok(Reaction::Nothing), "no_answer"),
+                What::Report { occurrence, message_id, became } => {
+                    match self.report(channel, *occurrence, message_id, became).await {
+                        Ok(()) => return (Ok(Reaction::Nothing), "report"),
+                        Err(error) => error,
+                    }
+                }
+            };
+            match failed {
+                StoreError::LeaseLost => return (Err(NotTaken::LeaseLost), "unavailable"),
+                StoreError::Unavailable(_) if self.node.clock.run_for() < give_up_at && !self.node.stopping() => {
+                    self.node.clock.pause(AGAIN_AFTER).await;
+                }
+                error => {
+                    self.node.health.failed(&error);
+                    return (Err(NotTaken::Unavailable), "unavailable");
+                }
+            }
+        }
+    }
+
+    /// A button was pressed.
+    async fn press(
+        &self,
+        channel: &str,
+        inbound: &Inbound,
+        pressed: Pressed,
+        message_id: Option<&str>,
+        lease: Option<u64>,
+    ) -> Result<(Reaction, &'static str), StoreError> {
+        let Self { node, .. } = self;
+        let Some(sender) = &inbound.from else { return Ok((Reaction::Nothing, "unknown_sender")) };
+        let store = &node.store;
+        let (question, known) =
+            tokio::join!(store.question(pressed.occurrence), store.users_at(channel, sender.person.clone()));
+        let known = known?;
+        let Some(question) = question? else {
+            let language = known.first().and_then(|user| user.language.as_ref()?.parse().ok());
+            let language = language.unwrap_or(node.settings.language);
+            return Ok((Reaction::Already { state: None, edit: None, language }, "already"));
+        };
+        let language = self.language(&question);
+        let ids: Vec<String> = known.iter().map(|user| user.id.clone()).collect();
+        let verdict = may_answer(sender, channel, &question.reminder.user, &question.trail.attempts, &ids);
+        let answerer = match verdict {
+            Verdict::User(user) => Answerer::User(user),
+            Verdict::InGroup => Answerer::Somebody,
+            Verdict::Stranger => return Ok((Reaction::NotYours { language }, "not_yours")),
+            Verdict::Unknown => {
+                self.standings.unknown(channel, sender.person.first().map_or("", String::as_str), node.now());
+                return Ok((Reaction::NotYours { language }, "unknown_sender"));
+            }
+        };
+        if inbound.at.is_some_and(|at| is_stale(at, &question.trail)) {
+            return Ok((self.already(&question, channel, message_id, language), "stale"));
+        }
+        let now = node.now();
+        let place = lease.zip(inbound.place.clone());
+        let came = Came {
+            seen: inbound.id.as_ref().map(|id| Seen::new(channel, id, now)),
+            place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
+        };
+        let said = Said { text: None, channel: Some(channel.to_owned()), name: name_of(sender) };
+        let who = Who::from(format!("channel:{channel}").as_str()).via("inbound");
+        let by = By { answerer, said, came, ..By::new(who, now) };
+        let id = pressed.occurrence;
+        let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
+            Ok(_) => Press::Answered,
+            Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
+            Err(ChangeError::NotFound) => Press::Refused(None),
+            Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
+            Err(ChangeError::Store(error)) => return Err(error),
+        };
+        // What is there now: for the messages that show it, and for the words of a refusal.
+        let after = node.store.question(id).await?.unwrap_or(question);
+        Ok(match became {
+            Press::Answered => {
+                let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
+                let edit = self.editor.show_pressed(&after, channel, message_id, true);
+                (Reaction::Answered { verb: pressed.verb, until, edit, language }, "answered")
+            }
+            Press::Refused(Some(Refused::SendBegun)) => {
+                (Reaction::NotNow { why: NotNow::BeingSent, language }, "not_now")
+            }
+            Press::Refused(_) => match why_not(&after, pressed.verb) {
+                Some(why) => (Reaction::NotNow { why, language }, "not_now"),
+                None => (self.already(&after, channel, message_id, language), "already"),
+            },
+            Press::Replayed => (self.already(&after, channel, message_id, language), "replayed"),
+        })
+    }
+
+    /// A platform says what became of a message.
+    async fn report(
+        &self,
+        channel: &str,
+        run: OccurrenceId,
+        message_id: &str,
+        became: &Became,
+    ) -> Result<(), StoreError> {
+        let Self { node, .. } = self;
+        let Some(question) = node.store.question(run).await? else { return Ok(()) };
+        let addresses = question.user.map(|user| user.addresses).unwrap_or_default();
+        let report = Report {
+            run,
+            channel: channel.to_owned(),
+            message_id: message_id.to_owned(),
+            became: became.clone(),
+            route: route(&question.reminder, &addresses, &node.settings.default_channel),
+            policy: node.settings.retry,
+            jitter: self.random.unit(),
+        };
+        let (said, wakes) = node.store.report(report, node.now()).await?;
+        self.timer.wake_at(wakes);
+        match said {
+            // The platform was faster than the write of what it had answered.
+            Reported::NotYet => Err(StoreError::Unavailable("the message is still being written down".into())),
+            Reported::Changed | Reported::Nothing => Ok(()),
+        }
+    }
+
+    /// It was answered before, or is over. Its message may not show that yet.
+    fn already(&self, question: &Question, channel: &str, message_id: Option<&str>, language: Lang) -> Reaction {
+        let edit = self.editor.show_pressed(question, channel, message_id, false);
+        Reaction::Already { state: Some(question.trail.occurrence.state.kind()), edit, language }
+    }
+
+    fn language(&self, question: &Question) -> Lang {
+        let own = question.user.as_ref().and_then(|user| user.language.as_ref()?.parse().ok());
+        own.unwrap_or(self.node.settings.language)
+    }
+}
+
+/// What the person calls themselves, if it is anything.
+fn name_of(sender: &Sender) -> Option<String> {
+    let name: String = sender.name.trim().chars().take(NAME_CHARS_MAX).collect();
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// Until when a run was put off, in its person's zone.
+pub(super) fn put_off_until(question: &Question) -> Option<Zoned> {
+    let Question { reminder, trail, user } = question;
+    let zone = user.as_ref().and_then(|user| user.timezone.as_ref()).unwrap_or(&reminder.timezone);
+    let Occurrence { state, due_at, .. } = &trail.occurrence;
+    (*state == State::Snoozed).then(|| due_at.to_zoned(zone.rules().clone()))
+}
+
+/// Why a run that is still open cannot be answered so; none if it awaits no answer any more.
+fn why_not(question: &Question, verb: Verb) -> Option<NotNow> {
+    let run = &question.trail.occurrence;
+    let is_open = !run.state.is_final() && run.state != State::Snoozed;
+    match verb {
+        Verb::Snooze if is_open && !question.reminder.snooze_allowed => Some(NotNow::SnoozeNotAllowed),
+        _ if is_open => Some(NotNow::NotAsked),
+        _ => None,
+    }
+}

@@ -1,0 +1,233 @@
+//! The journal live, as server-sent events.
+//!
+//! All live streams of this node get the same pages of the journal at the same moment, so a page is written once, and a stream that wants
+//! all of it gets a share of the same bytes.
+
+/// Entries as server-sent events.
+mod frame;
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use punctual_core::clock::BoxFuture;
+use punctual_engine::journal::{Ended, FollowError, Follower, Page};
+use tokio::sync::watch;
+
+use self::frame::Frames;
+use super::App;
+use super::audit::wanted;
+use super::auth::Caller;
+use super::input::Params;
+use super::problem::Problem;
+use crate::wire::{StreamEnd, StreamQuery};
+
+/// How often a stream on which nothing happens shows that it lives.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// What all streams share.
+pub(super) struct Streams {
+    /// The newest page that all of them want, written once.
+    newest: Mutex<Option<(Arc<Page>, Arc<Frames>)>>,
+    n_open: Gauge,
+    ended: Family<EndLabel, Counter>,
+    stopping: watch::Receiver<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndLabel {
+    reason: &'static str,
+}
+
+impl Streams {
+    pub(super) fn new(stopping: watch::Receiver<bool>, registry: &mut Registry) -> Self {
+        let this = Self { newest: Mutex::default(), n_open: Gauge::default(), ended: Family::default(), stopping };
+        registry.register("punctual_streams", "Open streams of the journal", this.n_open.clone());
+        registry.register("punctual_streams_ended", "Streams that ended, by reason", this.ended.clone());
+        this
+    }
+
+    /// A page, written; `is_live`: others want it as well.
+    fn frames(&self, page: &Arc<Page>, is_live: bool) -> Arc<Frames> {
+        if !is_live {
+            return Arc::new(Frames::of(page));
+        }
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*newest {
+            Some((known, frames)) if Arc::ptr_eq(known, page) => Arc::clone(frames),
+            _ => {
+                let frames = Arc::new(Frames::of(page));
+                *newest = Some((Arc::clone(page), Arc::clone(&frames)));
+                frames
+            }
+        }
+    }
+}
+
+/// Streams what happens, as server-sent events.
+///
+/// Each entry of the journal is one event: its `event` is the kind, its `id` the position, its `data` the entry as `/v1/audit` shows it. A
+/// reader that was cut off goes on with the header `Last-Event-ID`, on any node, and misses nothing. Before the server ends a stream it says
+/// why in an event `end`, with `reason`, `detail` and `resume_after`. A key bound to a user sees that user's entries and no others.
+#[utoipa::path(
+    get, path = "/v1/stream", operation_id = "stream_journal", tag = "server",
+    params(StreamQuery, ("Last-Event-ID" = Option<i64>, Header, description = "The position after which to begin")),
+    responses((status = 200, description = "Events without an end", body = String, content_type = "text/event-stream")),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response, Problem> {
+    let params = params.only(&["user", "reminder", "kind", "after"])?;
+    let after = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
+        Some(value) => Some(position("Last-Event-ID", value.to_str().unwrap_or_default())?),
+        None => params.get("after").map(|text| position("after", text)).transpose()?,
+    };
+    let query = wanted(&caller, &params)?;
+    let follower = app.engine.follow(after).await.map_err(|error| refused(error, after))?.only(query);
+    // From here on a deletion of the key is seen in the journal; one before it is seen now.
+    caller.check_again(&headers, &app).await?;
+    let open = Open::new(Arc::clone(&app));
+    let keep_alive = app.engine.clock().pause(ALIVE_EVERY);
+    let stopping = app.streams.stopping.clone();
+    let streaming = Streaming { open, caller, follower, keep_alive, stopping, is_begun: false };
+    let body = Body::from_stream(futures_util::stream::unfold(streaming, |mut streaming| async move {
+        streaming.next().await.map(|bytes| (Ok::<_, Infallible>(bytes), streaming))
+    }));
+    let mut response = (StatusCode::OK, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    // A proxy that collects an answer before it hands it on would keep the events.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+fn position(field: &str, text: &str) -> Result<i64, Problem> {
+    match text.trim().parse() {
+        Ok(position) if position >= 0 => Ok(position),
+        _ => {
+            let detail =
+                format!("{field}: is no position of the journal; write the `id` of the last event that you have");
+            Err(Problem::bad_request(detail).at_field(field))
+        }
+    }
+}
+
+/// Why nobody can stream from this position, and what would be right.
+fn refused(error: FollowError, after: Option<i64>) -> Problem {
+    let after = after.unwrap_or_default();
+    let detail = format!("after: {after}: {error}");
+    match error {
+        FollowError::Removed { first } => {
+            let advice = format!("{detail}; begin again after {}: what was before that is lost", first - 1);
+            Problem::new(StatusCode::GONE, "removed", advice).at_field("after")
+        }
+        FollowError::Ahead { head } => {
+            let advice = format!("{detail}; the database may have been restored: begin again after {head}");
+            Problem::conflict("ahead", advice).at_field("after")
+        }
+        FollowError::Store(error) => error.into(),
+    }
+}
+
+/// One open stream.
+struct Streaming {
+    open: Open,
+    caller: Caller,
+    follower: Follower,
+    keep_alive: BoxFuture<()>,
+    stopping: watch::Receiver<bool>,
+    is_begun: bool,
+}
+
+impl Streaming {
+    /// What to write next; `None`: the stream is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.open.ended.is_some() {
+            return None;
+        }
+        if !std::mem::replace(&mut self.is_begun, true) {
+            return Some(frame::opening(self.follower.position()));
+        }
+        let app = Arc::clone(&self.open.app);
+        loop {
+            // A reader that is behind is busy, and needs no sign of life.
+            let is_idle = self.follower.has_caught_up();
+            let page = tokio::select! { biased;
+                () = stops(&mut self.stopping) => Err(Ended::Stopping),
+                page = self.follower.next() => page,
+                () = &mut self.keep_alive, if is_idle => {
+                    self.keep_alive = app.engine.clock().pause(ALIVE_EVERY);
+                    return Some(match self.caller.has_expired(app.now()) {
+                        true => self.end("key_expired", "the key has expired"),
+                        false => frame::alive(self.follower.position()),
+                    });
+                }
+            };
+            let page = match page {
+                Ok(page) => page,
+                Err(Ended::TooSlow) => {
+                    let detail = "the reader took less than was written: read faster, or ask for less";
+                    return Some(self.end("too_slow", detail));
+                }
+                Err(Ended::Stopping) => return Some(self.end("stopping", "this server stops")),
+            };
+            let frames = app.streams.frames(&page, self.follower.is_live());
+            if frames.keys_deleted.iter().any(|id| *id == *self.caller.id) {
+                return Some(self.end("key_deleted", "the key was deleted"));
+            }
+            let wanted = frames.wanted(&page, |entry| self.follower.wants(entry));
+            if !wanted.is_empty() {
+                return Some(wanted);
+            }
+        }
+    }
+
+    /// Ends the stream with a reason.
+    fn end(&mut self, reason: &'static str, detail: &str) -> Bytes {
+        self.open.ended = Some(reason);
+        let (reason, detail) = (reason.to_owned(), detail.to_owned());
+        frame::end(&StreamEnd { reason, detail, resume_after: self.follower.position() })
+    }
+}
+
+/// Waits until the server stops.
+async fn stops(stopping: &mut watch::Receiver<bool>) {
+    // A server that is gone has stopped.
+    let _ = stopping.wait_for(|stops| *stops).await;
+}
+
+/// Counts a stream for as long as it is open.
+struct Open {
+    app: Arc<App>,
+    ended: Option<&'static str>,
+}
+
+impl Open {
+    fn new(app: Arc<App>) -> Self {
+        app.streams.n_open.inc();
+        Self { app, ended: None }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let streams = &self.app.streams;
+        streams.n_open.dec();
+        // Without a reason of ours the reader went away.
+        let reason = self.ended.unwrap_or("closed");
+        streams.ended.get_or_create(&EndLabel { reason }).inc();
+    }
+}
