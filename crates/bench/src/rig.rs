@@ -97,6 +97,7 @@ pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Op
         runtime: Arc::new(TokioRuntime::current()),
         settings: Settings::default(),
         alarm: alarm.map(|alarm| Arc::new(alarm) as Arc<dyn Alarm>),
+        opinion: None,
     }))
 }
 

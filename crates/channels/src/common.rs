@@ -39,6 +39,15 @@ pub(crate) mod kept;
 /// Telling a platform that throttles one address from one that throttles all.
 pub(crate) mod waiting;
 
+/// What is said to a person who answered, and what an answered message shows.
+pub(crate) mod reactions;
+
+/// How a channel hears what people answer: the setting `receive`.
+pub(crate) mod receiving;
+
+/// Small jobs beside a main one.
+pub(crate) mod beside;
+
 /// Whether a request really comes from the platform it says it comes from.
 pub mod signatures;
 

@@ -7,13 +7,21 @@
 //! | `dm:USER_ID` | the user's own messages |
 //! | `https://discord.com/api/webhooks/ID/TOKEN` | the webhook's channel; no bot is needed |
 //!
+//! Answers come over the gateway, or by requests of Discord's (`receive`).
+//!
 //! A message has a `nonce` made of its idempotency key: Discord shows a message once that is sent again within minutes. A webhook's has none.
 
 mod address;
 mod answer;
+mod edit;
+mod gateway;
+mod interaction;
 mod invalid;
 mod markup;
 mod places;
+mod receive;
+#[cfg(test)]
+mod receive_tests;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +32,9 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
+use punctual_core::channel::receive::{Edits, Receive, Way};
 use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Rate, Receipt, SendError, Whom};
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 use reqwest::header::{AUTHORIZATION, USER_AGENT};
 use reqwest::{RequestBuilder, Url};
@@ -38,6 +48,7 @@ use crate::common::http::{self, Answer, Http};
 use crate::common::kept::Kept;
 use crate::common::link::Link;
 use crate::common::links::Links;
+use crate::common::receiving;
 use crate::common::template::Template;
 use crate::common::token::Token;
 use crate::common::whole::whole;
@@ -73,6 +84,14 @@ pub struct Discord {
     dms: Kept<u64, Arc<Link<u64>>>,
     /// Before this no message channel is opened: Discord has asked for a pause.
     no_dm_before: Mutex<Timestamp>,
+    clock: Arc<dyn Clock>,
+    /// How answers come; none if they do not.
+    way: Option<Way>,
+    /// Where the gateway is, if not where Discord's own is.
+    gateway_url: Option<String>,
+    gateway: gateway::Gateway,
+    /// The application's key, in hexadecimal: proves that a request comes from Discord.
+    public_key: Option<String>,
 }
 
 pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
@@ -93,6 +112,21 @@ impl Discord {
         token.iter().try_for_each(|token| http::check_header("token", token))?;
         let limits = fields.limits(defaults)?;
         let invalid_max = fields.number("invalid_requests_max", 1..=9_900)?.unwrap_or(invalid::INVALID_MAX);
+        let (public_key, gateway_url) = (public_key(fields)?, gateway_url(fields)?);
+        // A server in place of Discord's API says nothing about where the gateway is.
+        let is_discords = api_url.starts_with("https://discord.com/");
+        let default = (token.is_some() && (is_discords || gateway_url.is_some())).then_some(Way::Connection);
+        let way = receiving::way(fields, default)?;
+        match way {
+            Some(Way::Connection) if token.is_none() => {
+                return Err(receiving::needs(Way::Connection, "token", "the bot's token"));
+            }
+            Some(Way::Webhook) if public_key.is_none() => {
+                let what = "the application's public key, from its general information";
+                return Err(receiving::needs(Way::Webhook, "public_key", what));
+            }
+            _ => {}
+        }
         Ok(Self {
             http: Http::new(fields.timeout(http::TIMEOUT, 2)?)?,
             token,
@@ -112,6 +146,11 @@ impl Discord {
             invalid_max: invalid_max as usize,
             dms: Kept::new(DMS_MAX),
             no_dm_before: Mutex::new(Timestamp::MIN),
+            clock: server.clock.clone(),
+            way,
+            gateway_url,
+            gateway: gateway::Gateway::default(),
+            public_key,
             api_url,
         })
     }
@@ -128,7 +167,7 @@ impl Discord {
         });
         put_buttons(&mut body, rows.collect());
         let url = format!("{}/channels/{channel}/messages", self.api_url);
-        receipt(&self.ask(self.bot(&url)?.json(&body), message.sent_at, "").await?)
+        receipt(&self.ask(self.bot(self.http.post(&url))?.json(&body), message.sent_at, "").await?)
     }
 
     /// Posts through a webhook. A webhook that belongs to no application can only show buttons that are links.
@@ -172,7 +211,7 @@ impl Discord {
             let wait = not_before.duration_since(sent_at).unsigned_abs();
             return Err(SendError::Throttled { wait, whom: Whom::Address });
         }
-        let request = self.bot(&format!("{}/users/@me/channels", self.api_url))?;
+        let request = self.bot(self.http.post(&format!("{}/users/@me/channels", self.api_url)))?;
         let request = request.json(&json!({"recipient_id": user.to_string()}));
         let opened = self.ask(request, sent_at, "").await.map_err(|error| match error {
             SendError::Unknown(said) => SendError::Unavailable(format!("no message was sent yet: {said}")),
@@ -200,9 +239,9 @@ impl Discord {
     }
 
     /// A request as the bot.
-    fn bot(&self, url: &str) -> Result<RequestBuilder, SendError> {
+    fn bot(&self, request: RequestBuilder) -> Result<RequestBuilder, SendError> {
         let token = self.token.as_ref().ok_or_else(|| SendError::Unavailable(NO_TOKEN.into()))?;
-        Ok(self.http.post(url).header(AUTHORIZATION, format!("Bot {}", token.expose())))
+        Ok(request.header(AUTHORIZATION, format!("Bot {}", token.expose())))
     }
 
     /// Sends a request, counts it if it was invalid, and turns any answer but success into an error. `secret` stood in the URL.
@@ -211,6 +250,19 @@ impl Discord {
             return Err(SendError::Throttled { wait, whom: Whom::Receiver });
         }
         self.places.wait().await?;
+        self.ask_now(request, sent_at, secret).await
+    }
+
+    /// The same for a request that answers a press: those do not count in the bot's rate, and cannot wait.
+    async fn ask_freely(&self, request: RequestBuilder, secret: &str) -> Result<(), SendError> {
+        let now = self.clock.now();
+        if let Some(wait) = self.invalids.wait(now, self.invalid_max) {
+            return Err(SendError::Throttled { wait, whom: Whom::Receiver });
+        }
+        self.ask_now(request, now, secret).await.map(drop)
+    }
+
+    async fn ask_now(&self, request: RequestBuilder, sent_at: Timestamp, secret: &str) -> Result<Answer, SendError> {
         let answer = self.http.ask(request.header(USER_AGENT, &self.user_agent), PLATFORM).await?;
         self.invalids.count_if_invalid(&answer, sent_at);
         if answer.status.is_success() {
@@ -278,6 +330,33 @@ impl Channel for Discord {
 
     fn receiver(&self, _address: &str) -> String {
         PLATFORM.to_lowercase()
+    }
+
+    fn receives(&self) -> Option<&dyn Receive> {
+        self.way.is_some().then_some(self)
+    }
+
+    fn edits(&self) -> Option<&dyn Edits> {
+        Some(self)
+    }
+}
+
+/// The application's public key: 32 bytes.
+fn public_key(fields: &mut Fields) -> Result<Option<String>, Invalid> {
+    let Some(key) = fields.text("public_key") else { return Ok(None) };
+    match key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => Ok(Some(key)),
+        false => Err(Invalid::new("public_key", "is none; it has 64 hex digits, as the application's page shows it")),
+    }
+}
+
+fn gateway_url(fields: &mut Fields) -> Result<Option<String>, Invalid> {
+    let Some(text) = fields.text("gateway_url") else { return Ok(None) };
+    match Url::parse(&text) {
+        Ok(url) if matches!(url.scheme(), "ws" | "wss") && url.host().is_some() && url.query().is_none() => {
+            Ok(Some(text.trim_end_matches('/').to_owned()))
+        }
+        _ => Err(Invalid::new("gateway_url", "is no ws or wss URL; write one such as wss://gateway.discord.gg")),
     }
 }
 

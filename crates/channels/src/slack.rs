@@ -8,18 +8,28 @@
 //! | `#general` | a public channel by its name |
 //! | `https://hooks.slack.com/services/…` | the webhook's channel; no bot is needed |
 //!
+//! Answers come over a WebSocket (Socket Mode) or by requests of Slack's (`receive`).
+//!
 //! The text is sent as rich text, which Slack shows letter by letter: its older markup has no way to write a `*` that is one.
 
 mod address;
 mod answer;
+mod receive;
+#[cfg(test)]
+mod receive_tests;
 mod rich;
+mod socket;
+mod tell;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use punctual_core::channel::receive::{Edits, Receive, Way};
 use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -28,6 +38,7 @@ use crate::common::buttons::{Button, Verb, buttons};
 use crate::common::fields::Fields;
 use crate::common::http::{self, Http};
 use crate::common::links::Links;
+use crate::common::receiving;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
 use crate::common::waiting::WaitingAddresses;
@@ -49,6 +60,13 @@ pub struct Slack {
     limits: Limits,
     links: Option<Links>,
     waiting: WaitingAddresses,
+    clock: Arc<dyn Clock>,
+    /// How answers come; none if they do not.
+    way: Option<Way>,
+    /// For Socket Mode.
+    app_token: Option<Token>,
+    /// Proves that a request comes from Slack.
+    signing_secret: Option<Token>,
 }
 
 pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
@@ -62,6 +80,24 @@ impl Slack {
             Limits { rate: Some(Rate::per_second(5)), address_rate: Some(Rate::per_second(1)), ..Limits::default() };
         let token = fields.secret("token")?;
         token.iter().try_for_each(|token| http::check_header("token", token))?;
+        let (app_token, signing_secret) = (fields.secret("app_token")?, fields.secret("signing_secret")?);
+        app_token.iter().try_for_each(|token| http::check_header("app_token", token))?;
+        let default = match (&app_token, &signing_secret) {
+            (Some(_), _) => Some(Way::Connection),
+            (None, Some(_)) => Some(Way::Webhook),
+            (None, None) => None,
+        };
+        let way = receiving::way(fields, default)?;
+        match way {
+            Some(Way::Connection) if app_token.is_none() => {
+                return Err(receiving::needs(Way::Connection, "app_token", "an app-level token, xapp-…"));
+            }
+            Some(Way::Webhook) if signing_secret.is_none() => {
+                let what = "the app's signing secret, from its basic information";
+                return Err(receiving::needs(Way::Webhook, "signing_secret", what));
+            }
+            _ => {}
+        }
         Ok(Self {
             http: Http::new(fields.timeout(http::TIMEOUT, 1)?)?,
             api_url: fields.url("api_url", "https://slack.com/api")?,
@@ -70,6 +106,10 @@ impl Slack {
             limits: fields.limits(defaults)?,
             links: server.links.clone(),
             waiting: WaitingAddresses::default(),
+            clock: server.clock.clone(),
+            way,
+            app_token,
+            signing_secret,
         })
     }
 
@@ -176,5 +216,13 @@ impl Channel for Slack {
 
     fn receiver(&self, _address: &str) -> String {
         PLATFORM.to_lowercase()
+    }
+
+    fn receives(&self) -> Option<&dyn Receive> {
+        self.way.is_some().then_some(self)
+    }
+
+    fn edits(&self) -> Option<&dyn Edits> {
+        self.token.is_some().then_some(self)
     }
 }

@@ -7,19 +7,29 @@
 //! | `-100123456789/7` | topic 7 of a group |
 //! | `@name` | a public channel |
 //!
+//! Answers come by long polling, or to a webhook that the channel sets by itself (`receive`).
+//!
 //! A group that becomes a supergroup gets another id. Telegram says which, and the message goes there at once.
 
 mod address;
 mod answer;
+mod edit;
 mod markup;
+mod poll;
+mod receive;
+#[cfg(test)]
+mod receive_tests;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use punctual_core::channel::receive::{Edits, Receive, Way};
 use punctual_core::channel::{AddressRule, Bucket, Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -27,6 +37,8 @@ use crate::common::buttons::buttons;
 use crate::common::fields::Fields;
 use crate::common::http::{self, Http};
 use crate::common::kept::Kept;
+use crate::common::links::Door;
+use crate::common::receiving;
 use crate::common::template::Template;
 use crate::common::token::Token;
 use crate::common::waiting::WaitingAddresses;
@@ -56,14 +68,23 @@ pub struct Telegram {
     /// Where groups have gone.
     moved: Kept<Chat, Chat>,
     waiting: WaitingAddresses,
+    clock: Arc<dyn Clock>,
+    /// How answers come; none if they do not.
+    way: Option<Way>,
+    /// Where Telegram's requests come in.
+    door: Option<Door>,
+    /// For questions that Telegram holds.
+    polling: Http,
+    held_for: Duration,
+    conflicts: poll::Conflicts,
 }
 
-pub(crate) fn make(fields: &mut Fields, _server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
-    Ok(Arc::new(Telegram::new(fields)?))
+pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    Ok(Arc::new(Telegram::new(fields, server)?))
 }
 
 impl Telegram {
-    fn new(fields: &mut Fields) -> Result<Self, Invalid> {
+    fn new(fields: &mut Fields, server: &Server) -> Result<Self, Invalid> {
         // Published: 30 messages a second in all, one a second to one chat, and 20 a minute to one group. What the operator sets
         // for one address is for both.
         let defaults =
@@ -74,6 +95,11 @@ impl Telegram {
         }
         let limits = fields.limits(defaults)?;
         let is_set = fields.text("address_rate").is_some();
+        let held_for = match fields.span("poll_timeout")? {
+            None => poll::HELD_FOR,
+            Some(span) if (Duration::from_secs(1)..=poll::HELD_FOR).contains(&span) => span,
+            Some(_) => return Err(Invalid::new("poll_timeout", "must be from 1s to 50s")),
+        };
         Ok(Self {
             http: Http::new(fields.timeout(http::TIMEOUT, 2)?)?,
             api_url: fields.url("api_url", "https://api.telegram.org")?,
@@ -85,7 +111,19 @@ impl Telegram {
             group_rate: if is_set { limits.address_rate } else { Some(Rate::per_minute(20)) },
             moved: Kept::new(MOVED_MAX),
             waiting: WaitingAddresses::default(),
+            clock: server.clock.clone(),
+            way: receiving::way(fields, Some(Way::Connection))?,
+            door: server.door.clone(),
+            // Longer than Telegram holds it: an answer may be on its way.
+            polling: Http::new(held_for + (held_for / 5).max(Duration::from_secs(2)))?.reading(poll::BODY_BYTES_MAX),
+            held_for,
+            conflicts: poll::Conflicts::default(),
         })
+    }
+
+    /// The URL of a method.
+    fn method(&self, name: &str) -> String {
+        format!("{}/bot{}/{name}", self.api_url, self.token.expose())
     }
 
     async fn send_to(&self, chat: &Chat, place: &Place, message: &Message) -> Result<Receipt, Said> {
@@ -105,8 +143,8 @@ impl Telegram {
         if !rows.is_empty() {
             body["reply_markup"] = json!({"inline_keyboard": rows});
         }
-        let url = format!("{}/bot{}/sendMessage", self.api_url, self.token.expose());
-        let answer = self.http.ask(self.http.post(&url).json(&body), PLATFORM).await.map_err(Said::Failed)?;
+        let request = self.http.post(&self.method("sendMessage")).json(&body);
+        let answer = self.http.ask(request, PLATFORM).await.map_err(Said::Failed)?;
         let whom = |wait: Duration| self.waiting.whom(&place.chat.bucket(), message.sent_at, wait);
         answer::read(&answer, chat, &self.token, message.sent_at, whom)
     }
@@ -164,6 +202,14 @@ impl Channel for Telegram {
 
     fn receiver(&self, _address: &str) -> String {
         PLATFORM.to_lowercase()
+    }
+
+    fn receives(&self) -> Option<&dyn Receive> {
+        self.way.is_some().then_some(self)
+    }
+
+    fn edits(&self) -> Option<&dyn Edits> {
+        Some(self)
     }
 }
 

@@ -1,11 +1,15 @@
 //! SMS over Twilio.
 //!
 //! Twilio takes a message at once and sends it later, so what became of it is asked for until it has left Twilio: a message that
-//! was queued and never sent has not reached anybody. Twilio knows no idempotency key; a message that may have been taken is
+//! was queued and never sent has not reached anybody. Where this server has a public address, Twilio also tells it what became of a
+//! message after that, and what people answer (`receive`). Twilio knows no idempotency key; a message that may have been taken is
 //! therefore not sent again unless the reminder says so.
 
 /// What Twilio's codes mean.
 mod code;
+mod receive;
+#[cfg(test)]
+mod receive_tests;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use punctual_core::channel::receive::{Receive, Way};
 use punctual_core::channel::{AddressRule, Channel, Followed, Limits, Message, Rate, Receipt, SendError, Whom};
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
 use self::code::Class;
@@ -21,9 +27,10 @@ use crate::common::buttons::Verb;
 use crate::common::fields::Fields;
 use crate::common::fit::Unit;
 use crate::common::http::{Answer, Http, TIMEOUT, form, origin};
-use crate::common::links::Links;
+use crate::common::links::{Door, Links};
 use crate::common::phone;
 use crate::common::quote::told;
+use crate::common::receiving;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
 use crate::common::whole::whole;
@@ -54,6 +61,13 @@ pub struct Twilio {
     links: Option<Links>,
     limits: Limits,
     http: Http,
+    clock: Arc<dyn Clock>,
+    /// Whether answers and reports come.
+    receives: bool,
+    /// Where Twilio's requests come in.
+    door: Option<Door>,
+    /// Whether a person is told that their answer was taken; it costs an SMS.
+    confirms: bool,
 }
 
 /// The sender of a message: a number or a service.
@@ -68,6 +82,11 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
     // A long code sends one SMS a second; toll-free numbers, short codes and services send more.
     let defaults = Limits { concurrency: 8, rate: Some(Rate::per_second(1)), address_rate: None };
     let answer_link = fields.boolean("answer_link")?.unwrap_or(true);
+    let is_public = server.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
+    let way = receiving::way(fields, is_public.then_some(Way::Webhook))?;
+    if way == Some(Way::Connection) {
+        return Err(receiving::no_connection("Twilio"));
+    }
     Ok(Arc::new(Twilio {
         api_url: fields.url("api_url", "https://api.twilio.com")?,
         account_sid: sid(fields, "account_sid", "AC")?.ok_or_else(|| {
@@ -85,6 +104,10 @@ pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Chann
         links: server.links.clone().filter(|_| answer_link),
         limits: fields.limits(defaults)?,
         http: Http::new(fields.timeout(TIMEOUT, 1)?)?,
+        clock: server.clock.clone(),
+        receives: way.is_some(),
+        door: server.door.clone(),
+        confirms: fields.boolean("confirm")?.unwrap_or(false),
     }))
 }
 
@@ -185,7 +208,8 @@ impl Channel for Twilio {
         let (body, valid_for) = (self.body(message), self.valid_for.as_secs().to_string());
         let mut pairs = vec![("To", message.to.address.as_str()), (sender, from), ("Body", &body)];
         pairs.push(("ValidityPeriod", &valid_for));
-        if let Some(url) = &self.status_callback {
+        let callback = self.status_callback.clone().or_else(|| self.report_to(message));
+        if let Some(url) = &callback {
             pairs.push(("StatusCallback", url));
         }
         let request = self
@@ -256,5 +280,9 @@ impl Channel for Twilio {
 
     fn receiver(&self, _: &str) -> String {
         origin(&self.api_url)
+    }
+
+    fn receives(&self) -> Option<&dyn Receive> {
+        self.receives.then_some(self)
     }
 }

@@ -9,19 +9,28 @@
 //! | `session` | always free text; the default when none is set |
 //! | `auto` | free text, and if Meta answers that the 24 hours are over, at once the template |
 //!
+//! Answers and delivery reports come by requests of Meta's (`receive`).
+//!
 //! `auto` is not the default, because Meta may take a message with success and say only later, to a webhook, that the 24
 //! hours were over.
 
 mod answer;
 mod language;
+mod receive;
+#[cfg(test)]
+mod receive_tests;
+mod report;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use punctual_core::channel::receive::{Receive, Way};
 use punctual_core::channel::{AddressRule, Channel, Limits, Message, Rate, Receipt, SendError};
+use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 use serde_json::{Value, json};
 
@@ -30,6 +39,7 @@ use crate::common::fields::Fields;
 use crate::common::fit::{Unit, fit};
 use crate::common::http::{self, Http};
 use crate::common::phone;
+use crate::common::receiving;
 use crate::common::template::{Template, plain};
 use crate::common::token::Token;
 use crate::common::whole::whole;
@@ -57,6 +67,17 @@ pub struct Whatsapp {
     mode: Mode,
     approved: Option<Approved>,
     limits: Limits,
+    clock: Arc<dyn Clock>,
+    /// The number that sends: Meta's notifications may be about others, too.
+    phone_number_id: String,
+    /// Whether answers come.
+    receives: bool,
+    /// Proves that a request comes from Meta.
+    app_secret: Option<Token>,
+    /// What Meta repeats when it is told where to send its requests.
+    verify_token: Option<Token>,
+    /// Whether a person is told that their answer was taken.
+    confirms: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +96,12 @@ struct Approved {
     has_buttons: bool,
 }
 
-pub(crate) fn make(fields: &mut Fields, _server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
-    Ok(Arc::new(Whatsapp::new(fields)?))
+pub(crate) fn make(fields: &mut Fields, server: &Server) -> Result<Arc<dyn Channel>, Invalid> {
+    Ok(Arc::new(Whatsapp::new(fields, server)?))
 }
 
 impl Whatsapp {
-    fn new(fields: &mut Fields) -> Result<Self, Invalid> {
+    fn new(fields: &mut Fields, server: &Server) -> Result<Self, Invalid> {
         // Published: 80 messages a second from one number, and 10 a minute from it to one person.
         let defaults = Limits {
             rate: Some(Rate::per_second(80)),
@@ -110,6 +131,16 @@ impl Whatsapp {
             _ => return Err(Invalid::new("mode", "is unknown; write template, session or auto")),
         };
         let n_requests = if mode == Mode::Auto { 2 } else { 1 };
+        let app_secret = fields.secret("app_secret")?;
+        let way = receiving::way(fields, app_secret.is_some().then_some(Way::Webhook))?;
+        match way {
+            Some(Way::Connection) => return Err(receiving::no_connection(PLATFORM)),
+            Some(Way::Webhook) if app_secret.is_none() => {
+                let what = "the app's secret, from its basic settings";
+                return Err(receiving::needs(Way::Webhook, "app_secret", what));
+            }
+            _ => {}
+        }
         Ok(Self {
             http: Http::new(fields.timeout(http::TIMEOUT, n_requests)?)?,
             url: format!("{api_url}/{version}/{number}/messages"),
@@ -118,6 +149,12 @@ impl Whatsapp {
             mode,
             approved,
             limits: fields.limits(defaults)?,
+            clock: server.clock.clone(),
+            phone_number_id: number,
+            receives: way.is_some(),
+            app_secret,
+            verify_token: fields.secret("verify_token")?,
+            confirms: fields.boolean("confirm")?.unwrap_or(true),
         })
     }
 
@@ -217,6 +254,10 @@ impl Channel for Whatsapp {
 
     fn receiver(&self, _address: &str) -> String {
         PLATFORM.to_lowercase()
+    }
+
+    fn receives(&self) -> Option<&dyn Receive> {
+        self.receives.then_some(self)
     }
 }
 

@@ -25,6 +25,9 @@ pub mod channel;
 /// The promise of a timer outside this process.
 pub mod alarm;
 
+/// A second opinion on what a person wrote.
+pub mod opinion;
+
 /// Time and randomness, handed in.
 pub mod clock;
 
@@ -33,7 +36,7 @@ pub mod terminal;
 
 // What other crates name often is found without its room.
 pub use decide::change;
-pub use model::{answer, group, id, journal, occurrence, reminder, shard, step, tag, user};
+pub use model::{answer, group, id, journal, occurrence, reminder, shard, silence, step, tag, user};
 pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 

@@ -21,6 +21,8 @@ mod nodes;
 mod read;
 /// How leases end, and what that led to.
 mod settle;
+/// Silences as they are listed and ended.
+mod silence;
 
 use std::time::Duration;
 
@@ -31,11 +33,12 @@ pub use self::answer::{Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
-pub use self::inbound::{Came, Held, PlaceMove, Question, Report, Reported, Seen};
+pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
+pub use self::silence::{Released, SilenceQuery};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Escalated, Response, Said, Trail};
@@ -44,9 +47,10 @@ use crate::alarm::NextRun;
 use crate::change::Change;
 use crate::channel::Rate;
 use crate::group::Group;
-use crate::id::{OccurrenceId, ReminderId};
+use crate::id::{OccurrenceId, ReminderId, SilenceId};
 use crate::journal::{Entry, Who};
 use crate::reminder::Address;
+use crate::silence::Silence;
 use crate::user::{ApiKey, User};
 
 /// Where reminders live.
@@ -187,9 +191,36 @@ pub trait Store: Send + Sync + 'static {
     /// there was none.
     async fn delete_user(&self, id: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
 
+    /// Writes or replaces a group. Runs of users who have left it are looked at again if they wait because of a silence: returns when, as
+    /// often as there are occurrences.
+    async fn put_group(&self, group: Group, who: Who) -> Result<Vec<Timestamp>, StoreError>;
+    /// Those of `names` that there are, in no order.
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError>;
+    /// Groups by name, after `after`.
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError>;
+    /// Removes a group; its users' runs are looked at again, as in [`Store::put_group`]. `None`: there was none.
+    async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
+
+    /// Writes a new silence; returns whether there was room for it: a store keeps at most [`crate::silence::SILENCES_MAX`] that have not ended.
+    async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError>;
+    /// Silences that have not ended, oldest first.
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError>;
+    /// Ends a silence. Up to [`crate::decide::silence::RELEASED_AT_ONCE`] of the runs that wait because of it, after run `after`, are looked at
+    /// again in the same transaction. It is forgotten with the last of them. `None`: there is no such silence.
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        who: Who,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError>;
+
     /// The users who have one of these addresses in `channel`, in the order of their ids. One that cannot be read is left out.
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError>;
 
+    /// The runs that were said to these users and wait for an answer, and with `ended_since` also those that have ended since then: at most
+    /// [`ASKED_MAX`], the one that was said last first.
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError>;
     /// A run with its reminder and its person, for judging an answer to it.
     async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError>;
     /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one
@@ -198,15 +229,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// Writes what a platform says about a message, as [`crate::decide::report::reported`] decides; returns when to look at its run again.
     async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError>;
-
-    /// Writes or replaces a group.
-    async fn put_group(&self, group: Group) -> Result<(), StoreError>;
-    /// Those of `names` that there are, in no order.
-    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError>;
-    /// Groups by name, after `after`.
-    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError>;
-    /// Removes a group; returns whether there was one.
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError>;
 
     /// Addresses that are known to be dead, in order, after `after`.
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError>;

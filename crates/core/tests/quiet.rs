@@ -8,9 +8,12 @@ use std::collections::BTreeSet;
 
 use common::{asked, at, every, occurrence, once, processing, reminder, retrying};
 use jiff::Timestamp;
+use punctual_core::id::SilenceId;
 use punctual_core::occurrence::{Occurrence, State, StateKind, Why};
+use punctual_core::quiet::must_wait;
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, Priority, Reminder};
 use punctual_core::rules::course::Series;
+use punctual_core::silence::{Silence, Silences, Silent};
 use punctual_core::user::{Except, Person, QuietHours};
 use punctual_core::wake::{Moment, Wake, on_wake};
 use punctual_core::zone::Zone;
@@ -29,7 +32,16 @@ fn paused() -> Person {
 fn meaning(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: Timestamp) -> Wake {
     let series = Series::begun(reminder.schedule.is_recurring());
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
-    on_wake(&Moment { reminder, series: &series, occurrence, person, route: &route, holding: &holding, now })
+    on_wake(&Moment {
+        reminder,
+        series: &series,
+        occurrence,
+        person,
+        silences: &Silences::default(),
+        route: &route,
+        holding: &holding,
+        now,
+    })
 }
 
 /// The state and the instant it is put off to; `None`: it is sent.
@@ -149,6 +161,7 @@ fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<S
         series: &stands,
         occurrence: &run,
         person: &Person::default(),
+        silences: &Silences::default(),
         route: &route,
         holding: &holding,
         now: at(3600 + late),
@@ -200,4 +213,77 @@ fn quiet_hours_are_meant_in_the_persons_zone_and_else_the_reminders() {
     assert!(put_off(&mine, &run, &there, 60).is_some());
     let here = Person { timezone: Some(berlin), ..quiet() };
     assert_eq!(put_off(&reminder(once()), &run, &here, 60), None);
+}
+
+/// A silence from second `from` to second `until`, for whom `change` says.
+fn silent(from: i64, until: i64, people: &[&str], change: impl FnOnce(&mut Silence)) -> Silent {
+    let mut silence = Silence {
+        id: SilenceId::new(at(0), [1; 10]),
+        user: None,
+        group: None,
+        tag: None,
+        from: at(from),
+        until: at(until),
+        created_at: at(0),
+        created_by: "ann".into(),
+    };
+    change(&mut silence);
+    Silent { silence, people: people.iter().map(|user| (*user).to_owned()).collect() }
+}
+
+#[test]
+fn a_silence_holds_whom_it_is_for_while_it_lasts() {
+    let mine = || silent(10, 20, &[], |silence| silence.user = Some("ann".into()));
+    let on_call = |people: &[&str]| silent(10, 20, people, |silence| silence.group = Some("oc".into()));
+    let chores = || silent(10, 20, &[], |silence| silence.tag = Some("chores".into()));
+    let my_chores = || {
+        silent(10, 20, &[], |silence| {
+            (silence.user, silence.tag) = (Some("ann".into()), Some("chores".into()));
+        })
+    };
+    let longer = || silent(5, 25, &[], |silence| silence.tag = Some("home".into()));
+    let of = |user: &str, tags: &[&str]| Reminder {
+        user: user.into(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..reminder(once())
+    };
+    for (name, silences, reminder, second, until) in [
+        ("within", vec![mine()], of("ann", &[]), 15, Some(20)),
+        ("its first instant", vec![mine()], of("ann", &[]), 10, Some(20)),
+        ("just before", vec![mine()], of("ann", &[]), 9, None),
+        ("its end", vec![mine()], of("ann", &[]), 20, None),
+        ("another user", vec![mine()], of("bob", &[]), 15, None),
+        ("a member of the group", vec![on_call(&["bob", "eve"])], of("eve", &[]), 15, Some(20)),
+        ("no member of the group", vec![on_call(&["bob", "eve"])], of("carl", &[]), 15, None),
+        ("no such group", vec![on_call(&[])], of("bob", &[]), 15, None),
+        ("a tag, whosever it is", vec![chores()], of("bob", &["chores", "home"]), 15, Some(20)),
+        ("another tag", vec![chores()], of("bob", &["home"]), 15, None),
+        ("a user's tag", vec![my_chores()], of("ann", &["chores"]), 15, Some(20)),
+        ("a user's other tag", vec![my_chores()], of("ann", &["home"]), 15, None),
+        ("another user's tag", vec![my_chores()], of("bob", &["chores"]), 15, None),
+        ("the last end of several", vec![chores(), longer()], of("bob", &["chores", "home"]), 15, Some(25)),
+        ("one is over", vec![chores(), longer()], of("bob", &["chores", "home"]), 22, Some(25)),
+    ] {
+        let found = must_wait(&Person::default(), &Silences::new(silences), &reminder, at(second));
+        assert_eq!(found, until.map(|until| (at(until), Why::Silenced)), "{name}");
+    }
+}
+
+#[test]
+fn of_a_pause_and_a_silence_the_last_end_counts_and_quiet_hours_come_after() {
+    let silences = |until| Silences::new(vec![silent(0, until, &[], |silence| silence.user = Some("ann".into()))]);
+    let mine = Reminder { user: "ann".into(), ..reminder(once()) };
+    for (name, person, until, expect) in [
+        ("a pause that ends later", paused(), 60, (7200, Why::Paused)),
+        ("a silence that ends later", paused(), 9000, (9000, Why::Silenced)),
+        ("both end together", paused(), 7200, (7200, Why::Paused)),
+        ("quiet hours that end later are looked at afterwards", quiet(), 60, (60, Why::Silenced)),
+    ] {
+        let (until, why) = must_wait(&person, &silences(until), &mine, at(30)).unwrap();
+        assert_eq!((until, why), (at(expect.0), expect.1), "{name}");
+    }
+    let critical = Reminder { priority: Priority::Critical, ..mine };
+    assert!(must_wait(&Person::default(), &silences(60), &critical, at(30)).is_some(), "critical ones wait as well");
+    let alert = Reminder { created_via: punctual_core::alert::VIA.into(), ..critical };
+    assert_eq!(must_wait(&paused(), &silences(60), &alert, at(30)), None, "an alert waits for nothing");
 }

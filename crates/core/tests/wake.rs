@@ -13,6 +13,7 @@ use punctual_core::occurrence::{Occurrence, State, StateKind};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy, OnUnknown, Reminder, ReminderStatus};
 use punctual_core::rules::course::Series;
 use punctual_core::schedule::Anchor;
+use punctual_core::silence::Silences;
 use punctual_core::user::Person;
 use punctual_core::wake::{Moment, Wake, on_wake, text};
 
@@ -26,7 +27,16 @@ fn meaning_of(
 ) -> Wake {
     let route: Vec<_> = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
     let (person, holding) = (Person::default(), BTreeSet::new());
-    on_wake(&Moment { reminder, series, occurrence, person: &person, route: &route, holding: &holding, now })
+    on_wake(&Moment {
+        reminder,
+        series,
+        occurrence,
+        person: &person,
+        silences: &Silences::default(),
+        route: &route,
+        holding: &holding,
+        now,
+    })
 }
 
 /// A run due at second 60 of a series that runs every minute, looked at `late` seconds later.
@@ -156,6 +166,7 @@ fn a_send_that_was_cut_off_is_held_by_default_where_a_repeat_would_be_worse_than
             series: &series,
             occurrence,
             person: &person,
+            silences: &Silences::default(),
             route: &route,
             holding: &holding,
             now: at(16),
@@ -202,6 +213,7 @@ fn a_run_that_nobody_can_receive_fails_and_says_so() {
         series: &Series::begun(false),
         occurrence: &occurrence(&reminder, 1, at(0)),
         person: &Person { paused_until: Some(at(9000)), ..Person::default() },
+        silences: &Silences::default(),
         route: &[],
         holding: &BTreeSet::new(),
         now: at(0),
@@ -231,6 +243,7 @@ fn a_message_that_the_platform_took_is_asked_about_before_anything_else() {
                 series: &Series::begun(false),
                 occurrence: &run,
                 person: &person,
+                silences: &Silences::default(),
                 route: &route,
                 holding: &holding,
                 now: at(20),

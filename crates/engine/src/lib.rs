@@ -73,6 +73,7 @@ pub mod system;
 pub use commands::{CreateError, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
+pub use inbound::words::{Reply, Written};
 pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
 pub use run::Running;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{BoxFuture, Clock, Random};
+use punctual_core::opinion::Opinion;
 use punctual_core::store::Store;
+use tokio::sync::Semaphore;
 
 use crate::alarm::{self, Alarms};
 use crate::claim::Claimer;
@@ -20,6 +22,7 @@ use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
+use crate::inbound::words::{OPINIONS_MAX, Words};
 use crate::journal::{self, Journal};
 use crate::leases::Leases;
 use crate::log::Log;
@@ -52,6 +55,8 @@ pub struct Parts {
     pub settings: Settings,
     /// A timer outside this process, if there is one.
     pub alarm: Option<Arc<dyn Alarm>>,
+    /// Who is asked about words that are no answer in any language, if anybody is.
+    pub opinion: Option<Arc<dyn Opinion>>,
 }
 
 /// The engine. Clones are the same engine.
@@ -74,6 +79,7 @@ pub(crate) struct Wired {
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
     pub(crate) taker: Arc<Taker>,
+    pub(crate) words: Arc<Words>,
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
@@ -93,7 +99,7 @@ pub struct Health {
 impl Engine {
     /// Puts an engine together. Nothing fires before [`Engine::start`].
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, channels, clock, random, runtime, settings, alarm } = parts;
+        let Parts { store, channels, clock, random, runtime, settings, alarm, opinion } = parts;
         let (channels, settings) = (Arc::new(channels), Arc::new(settings));
         let (timer, peers) = (Arc::new(Timer::new()), Arc::new(Peers::none()));
         let node = Node {
@@ -181,6 +187,14 @@ impl Engine {
             n_shown: AtomicUsize::new(0),
         });
         let standings = Arc::new(Standings::of(&channels));
+        let words = Arc::new(Words {
+            node: node.clone(),
+            changer: changer.clone(),
+            editor: editor.clone(),
+            opinion,
+            opinions: Semaphore::new(OPINIONS_MAX),
+            engine: OnceLock::new(),
+        });
         let taker = Arc::new(Taker {
             node: node.clone(),
             changer: changer.clone(),
@@ -189,6 +203,7 @@ impl Engine {
             timer: timer.clone(),
             random: random.clone(),
             runtime: runtime.clone(),
+            words: words.clone(),
         });
         let holder = Arc::new(Holder {
             node: node.clone(),
@@ -240,12 +255,16 @@ impl Engine {
             changer,
             editor,
             taker,
+            words,
             standings,
             heartbeat,
             leases,
             tasks,
         };
-        Self { parts: Arc::new(parts) }
+        let parts = Arc::new(parts);
+        // The only one who sets it.
+        let _ = parts.words.engine.set(Arc::downgrade(&parts));
+        Self { parts }
     }
 
     /// Where reminders live.

@@ -1,11 +1,13 @@
 //! The limits and delays.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use punctual_core::phrase::Lang;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::Shared;
+use punctual_core::zone::Zone;
 
 use crate::subscriptions::Subscription;
 
@@ -46,6 +48,12 @@ pub struct Settings {
     pub default_channel: DefaultChannel,
     /// The language of those who have none.
     pub language: Lang,
+    /// The zone of those who have none.
+    pub timezone: Zone,
+    /// How many times a reminder that is made in a chat is tried again.
+    pub retries_max: u32,
+    /// The channels by which people can make, list and cancel reminders in words.
+    pub commands: BTreeSet<String>,
     /// How long an orderly stop waits for sends in flight.
     pub stop_grace: Duration,
 }
@@ -70,6 +78,9 @@ impl Default for Settings {
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),
             language: Lang::En,
+            timezone: Zone::utc(),
+            retries_max: 3,
+            commands: BTreeSet::new(),
             stop_grace: Duration::from_secs(10),
         }
     }

@@ -158,6 +158,7 @@ impl Builder {
             runtime: Arc::new(TokioRuntime::current()),
             settings: Settings { default_channel: DefaultChannel::chosen(default_channel), ..Settings::default() },
             alarm: None,
+            opinion: None,
         });
         let running = engine.start().await?;
         Ok(Punctual { engine, running, zone: self.zone })

@@ -26,6 +26,9 @@ mod logging;
 /// Everything wired together, from start to orderly stop.
 mod serve;
 
+/// A second opinion on what a reply means.
+mod opinion;
+
 /// Requests and answers of the API, as types that the server and its clients share.
 mod wire;
 

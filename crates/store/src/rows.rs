@@ -9,12 +9,14 @@ use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
 use punctual_core::decide::person::Difference;
 use punctual_core::decide::settle::Counted;
+use punctual_core::decide::silence::SilencedRun;
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Course, NOT_COUNTED, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
+use punctual_core::silence::{Silence, Silent};
 use punctual_core::step::{self, Step};
 use punctual_core::store::{Escalated, ReminderView, Response, Said, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
@@ -175,8 +177,8 @@ impl<'r, F: Fields> Reader<'r, F> {
         run.map(|run| Ok(OccurrenceId { reminder: self.row.id(index)?, run })).transpose()
     }
 
-    /// Tags, a JSON list; nothing is none.
-    pub(crate) fn tags(&mut self) -> Result<Vec<String>, StoreError> {
+    /// Words, a JSON list; nothing is none.
+    pub(crate) fn list(&mut self) -> Result<Vec<String>, StoreError> {
         self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
     }
 
@@ -207,7 +209,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let misfire = Misfire { policy: from.word()?, within: from.maybe_span()?.unwrap_or_default() };
     let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
     let metadata = Metadata::from_stored(from.owned()?);
-    let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.tags()?);
+    let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.list()?);
     let (escalate, escalates) = (from.steps()?, from.maybe_run()?);
     Ok(Reminder {
         id,
@@ -433,6 +435,44 @@ pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
         created_at: from.at()?,
         updated_at: from.at()?,
     })
+}
+
+/// The columns that [`silence`] reads, of a table called `s`.
+pub(crate) const SILENCE: &str =
+    "s.id, s.user_id, s.group_name, s.tag, s.from_at, s.until_at, s.created_at, s.created_by";
+/// How many those are.
+const N_SILENCE: usize = 8;
+
+/// Reads [`SILENCE`].
+pub(crate) fn silence<F: Fields>(row: &F) -> Result<Silence, StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok(Silence {
+        id: SilenceId::from_bytes(*from.id()?.as_bytes()),
+        user: from.maybe_owned()?,
+        group: from.maybe_owned()?,
+        tag: from.maybe_owned()?,
+        from: from.at()?,
+        until: from.at()?,
+        created_at: from.at()?,
+        created_by: from.owned()?,
+    })
+}
+
+/// Reads [`SILENCE`], and after it the users of its group.
+pub(crate) fn silent<F: Fields>(row: &F) -> Result<Silent, StoreError> {
+    Ok(Silent { silence: silence(row)?, people: Reader::new(row, N_SILENCE).list()? })
+}
+
+/// Reads [`OCCURRENCE`], and after it the user, the tags and the time to answer of its reminder. A run that cannot be read is left to
+/// the claim, which sets it aside.
+pub(crate) fn silenced<F: Fields>(row: &F) -> Result<(OccurrenceId, Option<SilencedRun>), StoreError> {
+    let id = Reader::new(row, 0).occurrence_id()?;
+    let read = || -> Result<SilencedRun, StoreError> {
+        let mut from = Reader::new(row, N_OCCURRENCE);
+        let (user, tags, ack_timeout) = (from.owned()?, from.list()?, from.maybe_span()?);
+        Ok(SilencedRun { occurrence: occurrence(&mut Reader::new(row, 0))?, user, tags, ack_timeout })
+    };
+    Ok((id, read().ok()))
 }
 
 /// The columns that [`user`] reads, of a table called `u`.

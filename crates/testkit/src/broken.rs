@@ -16,8 +16,8 @@ use punctual_core::store::Store;
 use punctual_engine::Runtime;
 
 use crate::sim::check::{
-    ANSWERED, CANCELLED, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME, SENT_ONCE, SERIES,
-    TOLD, TRAIL,
+    ANSWERED, CANCELLED, COUNTED_ONCE, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME,
+    SENT_ONCE, SERIES, TOLD, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
 use crate::tap::{Tap, Tapped};
@@ -52,6 +52,18 @@ pub fn all() -> Vec<Break> {
     }
     let two = || Options { busy_for: SignedDuration::from_mins(12), ..Options::calm_for(2) };
     vec![
+        of(
+            "an answer is acknowledged before its commit",
+            Arc::new(alone::AnswerBeforeCommit),
+            Options { crashes: true, presses: true, ..calm() },
+            COUNTED_ONCE,
+        ),
+        of(
+            "an event that comes again is not recognised",
+            tap(|| alone::ForgottenEvent),
+            Options { presses: true, ..calm() },
+            COUNTED_ONCE,
+        ),
         of("the clock is ahead", Arc::new(alone::EarlyClock(SignedDuration::from_millis(200))), calm(), NEVER_EARLY),
         of("a claim is late", tap(|| alone::LateClaim), calm(), ON_TIME),
         of(

@@ -63,3 +63,6 @@ pub mod servers;
 /// A network that fails when a test says so.
 #[cfg(unix)]
 pub mod proxy;
+
+/// Telegram, Slack and Discord on the loopback, and requests signed as platforms sign them.
+pub mod platforms;

@@ -47,6 +47,7 @@ impl Nodes {
                 runtime: Arc::new(nodes.executor.runtime(group)),
                 settings: Settings { node: format!("node-{group}"), ..Settings::default() },
                 alarm: None,
+                opinion: None,
             });
             let starting = engine.clone();
             let running = nodes.run(group, async move { starting.start().await }).expect("it starts");

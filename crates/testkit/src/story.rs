@@ -125,6 +125,7 @@ impl Story {
             runtime: Arc::new(self.executor.runtime(1)),
             settings: self.settings.clone(),
             alarm: self.alarm.clone(),
+            opinion: None,
         });
         let starting = engine.clone();
         let running = self.run(async move { starting.start().await });

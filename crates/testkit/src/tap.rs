@@ -12,13 +12,15 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
+use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Report, Reported,
-    Settled, Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
+    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
+    UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -102,6 +104,11 @@ pub trait Tap: Send + Sync + 'static {
     /// As [`Store::journal`].
     async fn journal(&self, store: &Arc<dyn Store>, query: JournalQuery) -> Result<JournalPage, StoreError> {
         store.journal(query).await
+    }
+
+    /// As [`Store::put_silence`].
+    async fn put_silence(&self, store: &Arc<dyn Store>, silence: Silence, who: Who) -> Result<bool, StoreError> {
+        store.put_silence(silence, who).await
     }
 
     /// As [`Store::recalled`].
@@ -282,6 +289,44 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "delete_user", self.store.delete_user(id, who, now))
     }
 
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+        pass!(self, "asked", self.store.asked(users, ended_since))
+    }
+
+    async fn put_group(&self, group: Group, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        pass!(self, "put_group", self.store.put_group(group, who))
+    }
+
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
+        pass!(self, "groups_of", self.store.groups_of(names))
+    }
+
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
+        pass!(self, "groups", self.store.groups(after, limit))
+    }
+
+    async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        pass!(self, "delete_group", self.store.delete_group(name, who, now))
+    }
+
+    async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError> {
+        pass!(self, "put_silence", self.tap.put_silence(&self.store, silence, who))
+    }
+
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
+        pass!(self, "silences", self.store.silences(query))
+    }
+
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        who: Who,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        pass!(self, "end_silence", self.store.end_silence(id, after, who, now))
+    }
+
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
         pass!(self, "users_at", self.store.users_at(channel, addresses))
     }
@@ -296,22 +341,6 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
         pass!(self, "report", self.store.report(report, now))
-    }
-
-    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
-        pass!(self, "put_group", self.store.put_group(group))
-    }
-
-    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
-        pass!(self, "groups_of", self.store.groups_of(names))
-    }
-
-    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
-        pass!(self, "groups", self.store.groups(after, limit))
-    }
-
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
-        pass!(self, "delete_group", self.store.delete_group(name))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -10,6 +10,7 @@ use punctual_testkit::sim::{self, Options};
 /// As many worlds of one node, and of many, as take less than a minute each.
 const RUNS: u64 = 200;
 const RUNS_MANY: u64 = 300;
+const RUNS_PRESSED: u64 = 60;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
@@ -49,6 +50,13 @@ fn every_promise_holds_in_every_world() {
 #[test]
 fn every_promise_holds_in_every_world_of_many_nodes() {
     check_all(Options::many, RUNS_MANY);
+}
+
+#[test]
+fn every_promise_holds_where_people_press_buttons() {
+    let pressed =
+        |seed| Options { presses: true, ..if seed % 2 == 0 { Options::of(seed) } else { Options::many(seed) } };
+    check_all(pressed, RUNS_PRESSED);
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub(crate) const IDLE_MAX: Duration = Duration::from_secs(4);
 pub(crate) struct Http {
     client: Client,
     timeout: Duration,
+    body_bytes_max: usize,
 }
 
 /// What a platform answered.
@@ -58,11 +59,20 @@ impl Http {
         // A bare container has no certificates; https then says so at the send.
         let client = builder().build().or_else(|_| builder().tls_certs_only([]).build());
         let client = client.map_err(|error| Invalid::new("channel", format!("cannot be set up: {error}")))?;
-        Ok(Self { client, timeout })
+        Ok(Self { client, timeout, body_bytes_max: BODY_BYTES_MAX })
+    }
+
+    /// Reads more of an answer than is read of a receipt.
+    pub(crate) fn reading(self, body_bytes_max: usize) -> Self {
+        Self { body_bytes_max, ..self }
     }
 
     pub(crate) fn post(&self, url: &str) -> RequestBuilder {
         self.client.post(url)
+    }
+
+    pub(crate) fn patch(&self, url: &str) -> RequestBuilder {
+        self.client.patch(url)
     }
 
     pub(crate) fn get(&self, url: &str) -> RequestBuilder {
@@ -79,10 +89,10 @@ impl Http {
         let (status, headers) = (response.status(), response.headers().clone());
         let mut body = Vec::new();
         // A body that breaks off changes nothing about the status.
-        while body.len() < BODY_BYTES_MAX
+        while body.len() < self.body_bytes_max
             && let Ok(Some(chunk)) = response.chunk().await
         {
-            body.extend_from_slice(&chunk[..chunk.len().min(BODY_BYTES_MAX - body.len())]);
+            body.extend_from_slice(&chunk[..chunk.len().min(self.body_bytes_max - body.len())]);
         }
         Ok(Answer { status, headers, body })
     }
@@ -135,6 +145,13 @@ pub(crate) fn form(pairs: &[(&str, &str)]) -> String {
     let mut url = Url::parse("form:").expect("a URL of ours");
     url.query_pairs_mut().extend_pairs(pairs);
     url.query().unwrap_or_default().to_owned()
+}
+
+/// The pairs of a form.
+pub(crate) fn pairs(form: &[u8]) -> Vec<(String, String)> {
+    let Ok(form) = std::str::from_utf8(form) else { return Vec::new() };
+    let url = Url::parse(&format!("form:?{form}"));
+    url.map(|url| url.query_pairs().into_owned().collect()).unwrap_or_default()
 }
 
 /// Refuses a secret that no header can carry, such as one with a line break in it.

@@ -17,6 +17,34 @@ pub struct Texts {
     pub dismiss: &'static str,
     /// The mark where a text was cut; `{n}` is how many characters are missing.
     pub more: &'static str,
+    /// A message whose reminder is done.
+    pub is_done: &'static str,
+    /// A message whose reminder was put off until `{time}`.
+    pub is_snoozed: &'static str,
+    /// A message whose reminder is not needed.
+    pub is_dismissed: &'static str,
+    /// A message whose reminder was cancelled.
+    pub is_cancelled: &'static str,
+    /// A message that nobody answered in time.
+    pub is_unanswered: &'static str,
+    /// One of these, and the `{name}` of the person who said so.
+    pub by: &'static str,
+    /// To a person who answers what was answered before.
+    pub already_answered: &'static str,
+    /// To a person who answers a cancelled reminder.
+    pub already_cancelled: &'static str,
+    /// To a person who answers too late.
+    pub already_over: &'static str,
+    /// To a person who answers a reminder of somebody else.
+    pub not_yours: &'static str,
+    /// To a person who wants to put off what must not be.
+    pub no_snooze: &'static str,
+    /// To a person who answers while the message is sent again.
+    pub being_sent: &'static str,
+    /// To a person who answers before anybody was asked.
+    pub not_due: &'static str,
+    /// To a person whose answer could not be recorded.
+    pub try_again: &'static str,
 }
 
 /// The words of `lang`.
@@ -29,6 +57,20 @@ pub fn texts(lang: Lang) -> &'static Texts {
             snooze: "In 10 minutes",
             dismiss: "Not needed",
             more: "… (+{n} characters)",
+            is_done: "✓ Done",
+            is_snoozed: "💤 Snoozed until {time}",
+            is_dismissed: "✗ Not needed",
+            is_cancelled: "✗ Cancelled",
+            is_unanswered: "Nobody answered in time",
+            by: "{what} by {name}",
+            already_answered: "This reminder was already answered.",
+            already_cancelled: "This reminder was cancelled.",
+            already_over: "This reminder is over.",
+            not_yours: "This reminder is for somebody else.",
+            no_snooze: "This reminder cannot be put off.",
+            being_sent: "It is being sent right now. Please try again in a moment.",
+            not_due: "It is not due yet.",
+            try_again: "That did not work. Please try again in a moment.",
         },
         Lang::De => &Texts {
             reminder: "Erinnerung",
@@ -37,6 +79,20 @@ pub fn texts(lang: Lang) -> &'static Texts {
             snooze: "In 10 Minuten",
             dismiss: "Nicht nötig",
             more: "… (+{n} Zeichen)",
+            is_done: "✓ Erledigt",
+            is_snoozed: "💤 Verschoben auf {time}",
+            is_dismissed: "✗ Nicht nötig",
+            is_cancelled: "✗ Abgesagt",
+            is_unanswered: "Niemand hat rechtzeitig geantwortet",
+            by: "{what} von {name}",
+            already_answered: "Diese Erinnerung wurde schon beantwortet.",
+            already_cancelled: "Diese Erinnerung wurde abgesagt.",
+            already_over: "Diese Erinnerung ist vorbei.",
+            not_yours: "Diese Erinnerung ist für jemand anderen.",
+            no_snooze: "Diese Erinnerung lässt sich nicht verschieben.",
+            being_sent: "Sie wird gerade gesendet. Bitte gleich noch einmal versuchen.",
+            not_due: "Sie ist noch nicht fällig.",
+            try_again: "Das hat nicht geklappt. Bitte gleich noch einmal versuchen.",
         },
         Lang::Hr | Lang::Bs => &Texts {
             reminder: "Podsjetnik",
@@ -45,6 +101,20 @@ pub fn texts(lang: Lang) -> &'static Texts {
             snooze: "Za 10 minuta",
             dismiss: "Ne treba",
             more: "… (+{n} znakova)",
+            is_done: "✓ Gotovo",
+            is_snoozed: "💤 Odgođeno do {time}",
+            is_dismissed: "✗ Ne treba",
+            is_cancelled: "✗ Otkazano",
+            is_unanswered: "Nije odgovoreno na vrijeme",
+            by: "{what} ({name})",
+            already_answered: "Na ovaj podsjetnik je već odgovoreno.",
+            already_cancelled: "Ovaj podsjetnik je otkazan.",
+            already_over: "Ovaj podsjetnik je istekao.",
+            not_yours: "Ovaj podsjetnik nije za tebe.",
+            no_snooze: "Ovaj podsjetnik se ne može odgoditi.",
+            being_sent: "Upravo se šalje. Pokušaj opet za trenutak.",
+            not_due: "Još nije vrijeme.",
+            try_again: "Nije uspjelo. Pokušaj opet za trenutak.",
         },
         Lang::Sr => &Texts {
             reminder: "Podsetnik",
@@ -53,6 +123,20 @@ pub fn texts(lang: Lang) -> &'static Texts {
             snooze: "Za 10 minuta",
             dismiss: "Ne treba",
             more: "… (+{n} znakova)",
+            is_done: "✓ Gotovo",
+            is_snoozed: "💤 Odloženo do {time}",
+            is_dismissed: "✗ Ne treba",
+            is_cancelled: "✗ Otkazano",
+            is_unanswered: "Nije odgovoreno na vreme",
+            by: "{what} ({name})",
+            already_answered: "Na ovaj podsetnik je već odgovoreno.",
+            already_cancelled: "Ovaj podsetnik je otkazan.",
+            already_over: "Ovaj podsetnik je istekao.",
+            not_yours: "Ovaj podsetnik nije za tebe.",
+            no_snooze: "Ovaj podsetnik se ne može odložiti.",
+            being_sent: "Upravo se šalje. Pokušaj ponovo za trenutak.",
+            not_due: "Još nije vreme.",
+            try_again: "Nije uspelo. Pokušaj ponovo za trenutak.",
         },
         Lang::SrCyrl => &Texts {
             reminder: "Подсетник",
@@ -61,6 +145,20 @@ pub fn texts(lang: Lang) -> &'static Texts {
             snooze: "За 10 минута",
             dismiss: "Не треба",
             more: "… (+{n} знакова)",
+            is_done: "✓ Готово",
+            is_snoozed: "💤 Одложено до {time}",
+            is_dismissed: "✗ Не треба",
+            is_cancelled: "✗ Отказано",
+            is_unanswered: "Није одговорено на време",
+            by: "{what} ({name})",
+            already_answered: "На овај подсетник је већ одговорено.",
+            already_cancelled: "Овај подсетник је отказан.",
+            already_over: "Овај подсетник је истекао.",
+            not_yours: "Овај подсетник није за тебе.",
+            no_snooze: "Овај подсетник се не може одложити.",
+            being_sent: "Управо се шаље. Покушај поново за тренутак.",
+            not_due: "Још није време.",
+            try_again: "Није успело. Покушај поново за тренутак.",
         },
     }
 }
@@ -78,6 +176,8 @@ mod tests {
                 assert!(!label.is_empty() && label.chars().count() <= 20, "{lang}: {label}");
             }
             assert!(texts.more.contains("{n}"));
+            assert!(texts.is_snoozed.contains("{time}"));
+            assert!(texts.by.contains("{what}") && texts.by.contains("{name}"));
         }
     }
 }

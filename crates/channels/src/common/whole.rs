@@ -22,6 +22,18 @@ pub(crate) fn whole(
     whole_with(template, message, mention, max, count, |said, question| format!("{said}\n{question}"))
 }
 
+/// The text of `message` after it was answered: the template, and below it `line` in place of the question.
+pub(crate) fn ended(
+    template: &Template,
+    message: &Message,
+    mention: &str,
+    max: usize,
+    count: impl Fn(&str) -> usize,
+    line: &str,
+) -> String {
+    under(template, message, mention, max, count, Some(line.to_owned()), |said, line| format!("{said}\n{line}"))
+}
+
 /// The same where the question does not stand on a line of its own: `join` puts it behind what is said.
 pub(crate) fn whole_with(
     template: &Template,
@@ -31,14 +43,27 @@ pub(crate) fn whole_with(
     count: impl Fn(&str) -> usize,
     join: impl Fn(&str, &str) -> String,
 ) -> String {
+    under(template, message, mention, max, count, question_under(template, message), join)
+}
+
+/// The text of `message` with `line`, which `join` puts behind it.
+fn under(
+    template: &Template,
+    message: &Message,
+    mention: &str,
+    max: usize,
+    count: impl Fn(&str) -> usize,
+    line: Option<String>,
+    join: impl Fn(&str, &str) -> String,
+) -> String {
     let fits = |said: &String| count(said) <= max;
     let lang = message.language;
-    let question = question_under(template, message).map(|question| {
+    let line = line.map(|line| {
         let short = |said: &String| count(said) <= max / QUESTION_SHARE;
-        fit_with(&question, lang, short, |question| template.escape(question))
+        fit_with(&line, lang, short, |line| template.escape(line))
     });
-    let asking = |said: String| match &question {
-        Some(question) => join(&said, question),
+    let asking = |said: String| match &line {
+        Some(line) => join(&said, line),
         None => said,
     };
     if !says_nothing(template, message, mention) {

@@ -11,18 +11,27 @@ use crate::common::whole::question_under;
 
 /// The longest text. Slack publishes 3000 for a section of text and nothing for rich text, so the same is kept.
 pub(super) const TEXT_UNITS_MAX: usize = 3000;
-/// The part of it that the question may take.
+/// The part of it that the question, or the answer in its place, may take.
 const QUESTION_UNITS_MAX: usize = TEXT_UNITS_MAX / 4;
 
 /// The text of `message`, shortened visibly where it is too long.
 pub(super) fn said(template: &Template, message: &Message) -> Vec<Piece> {
+    with(template, message, question_under(template, message))
+}
+
+/// The same after it was answered: with `line` in place of the question.
+pub(super) fn ended(template: &Template, message: &Message, line: &str) -> Vec<Piece> {
+    with(template, message, Some(line.to_owned()))
+}
+
+fn with(template: &Template, message: &Message, line: Option<String>) -> Vec<Piece> {
     let fits = |pieces: &Vec<Piece>| n_units(pieces) <= TEXT_UNITS_MAX;
-    let question = question_under(template, message).map(|question| {
-        let short = |question: &String| Unit::Utf16.count(question) <= QUESTION_UNITS_MAX;
-        Piece::Value(fit_with(&question, message.language, short, |question| format!("\n{question}")))
+    let line = line.map(|line| {
+        let short = |line: &String| Unit::Utf16.count(line) <= QUESTION_UNITS_MAX;
+        Piece::Value(fit_with(&line, message.language, short, |line| format!("\n{line}")))
     });
     let under = |mut pieces: Vec<Piece>| {
-        pieces.extend(question.clone());
+        pieces.extend(line.clone());
         pieces
     };
     let said = fit_with(&message.text, message.language, fits, |text| under(template.pieces(message, text)));

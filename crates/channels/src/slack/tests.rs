@@ -29,26 +29,33 @@ fn taken() -> Value {
     json!({"ok": true, "channel": CHANNEL, "ts": "1503435956.000247"})
 }
 
-fn facts() -> Facts {
+pub(super) fn facts() -> Facts {
     Facts::of("slack", with_bodies)
 }
 
 /// Makes schemas of a request's body out of the parameters that Slack publishes for a form. In JSON the blocks are a list, and in a
 /// form the text of one.
 fn with_bodies(document: &mut Value) {
-    let Some(parameters) = document["paths"]["/chat.postMessage"]["post"]["parameters"].as_array() else { return };
-    let in_form = parameters.iter().filter(|parameter| parameter["in"] == "formData");
-    let member = |parameter: &Value| {
-        let name = parameter["name"].as_str().unwrap().to_owned();
-        let kind = if name == "blocks" { json!("array") } else { parameter["type"].clone() };
-        (name, json!({ "type": kind }))
+    let body = |method: &str, required: Value| {
+        let parameters = document["paths"][method]["post"]["parameters"].as_array().into_iter().flatten();
+        let in_form = parameters.filter(|parameter| parameter["in"] == "formData");
+        let member = |parameter: &Value| {
+            let name = parameter["name"].as_str().unwrap().to_owned();
+            let kind = if name == "blocks" { json!("array") } else { parameter["type"].clone() };
+            (name, json!({ "type": kind }))
+        };
+        let members: serde_json::Map<_, _> = in_form.map(member).collect();
+        json!({"type": "object", "properties": members, "additionalProperties": false, "required": required})
     };
-    let members: serde_json::Map<_, _> = in_form.map(member).collect();
-    let mut body = json!({ "type": "object", "properties": members, "additionalProperties": false });
-    let webhook = body.clone();
-    body["required"] = json!(["channel"]);
+    if document["paths"]["/chat.postMessage"].is_null() {
+        return;
+    }
     // The rest of the file has schemas that are none by today's rules.
-    *document = json!({ "definitions": { "postMessage": body, "incomingWebhook": webhook } });
+    *document = json!({ "definitions": {
+        "postMessage": body("/chat.postMessage", json!(["channel"])),
+        "incomingWebhook": body("/chat.postMessage", json!([])),
+        "update": body("/chat.update", json!(["channel", "ts"])),
+    } });
 }
 
 /// Whether blocks and parameters are what Slack takes.

@@ -2,6 +2,7 @@
 //! and the platform's own machine-readable specification where it is at hand, say whether it is right.
 
 pub(crate) mod facts;
+pub(crate) mod inlet;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;

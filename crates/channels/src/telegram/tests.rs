@@ -12,7 +12,7 @@ const CHAT: &str = "123456789";
 fn telegram_with(more: &[(&str, &str)], base: &str) -> Telegram {
     let mut pairs = vec![("token", TOKEN), ("api_url", base)];
     pairs.extend(more);
-    Telegram::new(&mut fields(&pairs)).unwrap()
+    Telegram::new(&mut fields(&pairs), &sample::server()).unwrap()
 }
 
 async fn start() -> (Platform, Telegram) {
@@ -267,7 +267,7 @@ async fn the_token_is_never_shown() {
     assert_eq!(class(&sent), "unavailable");
     assert!(!format!("{sent:?}").contains("s3cret"), "{sent:?}");
     for wrong in ["s3cret", "123:s3cret/../..", "bot123:s3cret_token", ":s3cret_token", "123:s3cr"] {
-        let error = Telegram::new(&mut fields(&[("token", wrong)])).unwrap_err().to_string();
+        let error = Telegram::new(&mut fields(&[("token", wrong)]), &sample::server()).unwrap_err().to_string();
         assert_eq!(error, "token: is no bot's token; @BotFather gives one such as 123456789:AAE…");
     }
 }

@@ -31,8 +31,30 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
         let wait = answer.retry_after(sent_at).unwrap_or(Duration::from_secs(seconds));
         SendError::Throttled { wait, whom }
     };
-    Err(Said::Failed(match error["code"].as_u64() {
-        Some(131_047) => return Err(Said::SessionOver(said)),
+    let by_status = |said| Said::Failed(answer.failure(said, Whom::Receiver, sent_at));
+    Err(by_code(error["code"].as_u64(), said, throttled).unwrap_or_else(by_status))
+}
+
+/// What a report of a failure means: Meta took the message, and could not deliver it.
+pub(super) fn reported(errors: &Value) -> SendError {
+    let error = &errors[0];
+    let (code, title) = (error["code"].as_u64(), error["title"].as_str().or(error["message"].as_str()));
+    let details = error["error_data"]["details"].as_str();
+    let details = details.map(|details| format!(" ({})", told(details, &[]))).unwrap_or_default();
+    let title = told(title.unwrap_or("no reason given"), &[]);
+    let said = format!("WhatsApp took it, then reported {}: {title}{details}", code.unwrap_or_default());
+    // Nobody waits for a message that was taken: it is sent again in its own time.
+    match by_code(code, said.clone(), |_, _| SendError::Unavailable(said)) {
+        Ok(Said::Failed(error)) => error,
+        Ok(Said::SessionOver(said)) => SendError::Refused(said),
+        Err(said) => SendError::Unavailable(said),
+    }
+}
+
+/// The meaning of a code; what was said, where the code is new.
+fn by_code(code: Option<u64>, said: String, throttled: impl FnOnce(u64, Whom) -> SendError) -> Result<Said, String> {
+    Ok(Said::Failed(match code {
+        Some(131_047) => return Ok(Said::SessionOver(said)),
         // Too many from this number to this person: one in six seconds.
         Some(131_056) => throttled(6, Whom::Address),
         // Too many at once from this number; too many calls in this hour; too many of ours were reported as unwanted.
@@ -54,7 +76,7 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
         // Meta will never take this message, or none to this person: among these codes are 131026 (cannot be reached by WhatsApp), 131030 (not
         // on the test number's list), 100, 131008 and 131009 (parameters) and 1320.. (the template).
         Some(100 | 130_400..=131_999 | 132_000..=132_999 | 135_000) => SendError::Refused(said),
-        _ => answer.failure(said, Whom::Receiver, sent_at),
+        _ => return Err(said),
     }))
 }
 

@@ -12,7 +12,7 @@ const TOKEN: &str = "EAAs3cret";
 fn whatsapp_with(more: &[(&str, &str)], base: &str) -> Whatsapp {
     let mut pairs = vec![("token", TOKEN), ("phone_number_id", "106540352242922"), ("api_url", base)];
     pairs.extend(more);
-    Whatsapp::new(&mut fields(&pairs)).unwrap()
+    Whatsapp::new(&mut fields(&pairs), &sample::server()).unwrap()
 }
 
 async fn start(more: &[(&str, &str)]) -> (Platform, Whatsapp) {
@@ -361,7 +361,7 @@ fn settings_are_read_and_wrong_ones_are_named() {
         let mut pairs = vec![("token", TOKEN), ("phone_number_id", "1")];
         pairs.retain(|(name, _)| *name != more.0);
         pairs.push(more);
-        assert_eq!(Whatsapp::new(&mut fields(&pairs)).unwrap_err().field, field, "{more:?}");
+        assert_eq!(Whatsapp::new(&mut fields(&pairs), &sample::server()).unwrap_err().field, field, "{more:?}");
     }
     let error = crate::setup::make("whatsapp", fields(&[("token", "x")]), &Server::new(sample::clock())).err().unwrap();
     assert_eq!(

@@ -242,7 +242,7 @@ pub trait Receive: Send + Sync {
     }
 
     /// Tells a person by a request of our own what a reply could not say.
-    async fn tell(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
+    async fn react(&self, inbound: &Inbound, reaction: &Reaction) -> Result<(), SendError> {
         let _ = (inbound, reaction);
         Ok(())
     }

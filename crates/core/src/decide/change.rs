@@ -8,11 +8,12 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::family::{self, Kin};
+use super::person::look_again;
 use crate::clock::later;
 use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind};
-use crate::occurrence::{Escalation, Occurrence, State, Tries};
+use crate::occurrence::{Escalation, Occurrence, State, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
@@ -25,9 +26,9 @@ use crate::writes::Writes;
 use crate::zone::Zone;
 
 /// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
-const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// The furthest a snooze reaches.
-const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+pub(crate) const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A command about one reminder.
 #[derive(Debug, Clone)]
@@ -512,6 +513,7 @@ impl Work {
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
         let escalated = self.reminder.escalate.clone();
+        let tags = self.reminder.tags.clone();
         self.fields = patch.apply(&mut self.reminder);
         self.reminder.validate()?;
         if escalated != self.reminder.escalate {
@@ -522,6 +524,9 @@ impl Work {
         }
         if before != addresses(&self.reminder) {
             self.readdress();
+        }
+        if tags != self.reminder.tags {
+            self.unsilence();
         }
         Ok(())
     }
@@ -542,6 +547,14 @@ impl Work {
                 let at = first.map(|after| later(occurrence.due_at, after).max(self.now));
                 occurrence.escalation = at.map(|at| Escalation::Planned { at });
             }
+        }
+    }
+
+    /// Looks again at every open run that waits because of a silence: that may not be for the new tags.
+    fn unsilence(&mut self) {
+        let ack_timeout = self.reminder.ack.as_ref().map(|ack| ack.timeout);
+        for occurrence in self.open.iter_mut().filter(|o| o.state.waits_for() == Some(Why::Silenced)) {
+            look_again(occurrence, ack_timeout, self.now);
         }
     }
 

@@ -10,9 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::alarm::NextRun;
 use crate::alert::{News, Unreadable, is_alarming};
-use crate::id::{OccurrenceId, ReminderId};
+use crate::id::{OccurrenceId, ReminderId, SilenceId};
 use crate::journal::{Data, Entry, Kind};
-use crate::occurrence::{Lease, Occurrence, Sending, State, StateKind};
+use crate::occurrence::{Lease, Occurrence, Sending, State, StateKind, Why};
 use crate::reach::route;
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
@@ -20,12 +20,13 @@ use crate::rules::cut_off::cut_off;
 use crate::rules::escalate;
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
+use crate::silence::Silences;
 use crate::store::{Claim, Claimed, Claims};
 use crate::user::Person;
 use crate::wake::{Moment, Wake, on_wake, unreachable};
 use crate::writes::{EndedAttempt, Writes};
 
-/// How soon to look again at a run that cannot be decided because its person is just being changed.
+/// How soon to look again at a run that cannot be decided because its person, or a silence, is just being changed.
 const LOOK_AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(50);
 
 /// The runs whose moment has come, locked.
@@ -130,6 +131,8 @@ struct Seen {
     due: Due,
     route: Vec<Address>,
     wake: Wake,
+    /// The silences that put it off.
+    silenced_by: Vec<SilenceId>,
 }
 
 /// What must not change before the claim is written.
@@ -139,10 +142,12 @@ pub struct ToLock {
     pub reminders: HashSet<ReminderId>,
     /// People for whom something is put off. Else it might wait for the end of a pause that is over.
     pub users: HashSet<String>,
+    /// Silences for whose end something waits, and with them their groups.
+    pub silences: HashSet<SilenceId>,
 }
 
-/// Looks at what was found, when its reminders are `known`.
-pub fn look<'a>(found: Found, known: ByReminder<Known>, claim: &'a Claim) -> Look<'a> {
+/// Looks at what was found, when its reminders are `known`, and `silences` are all that may concern them.
+pub fn look<'a>(found: Found, known: ByReminder<Known>, silences: &Silences, claim: &'a Claim) -> Look<'a> {
     let Found { due, mut unreadable } = found;
     let (mut seen, mut attempts) = (Vec::with_capacity(due.len()), Vec::new());
     for mut due in due {
@@ -151,7 +156,7 @@ pub fn look<'a>(found: Found, known: ByReminder<Known>, claim: &'a Claim) -> Loo
             due.occurrence.forget_addresses();
         }
         match known.get(&id.reminder) {
-            Some(Ok(known)) => seen.push(Seen::new(due, known, claim)),
+            Some(Ok(known)) => seen.push(Seen::new(due, known, silences, claim)),
             known => {
                 let gone = || "its reminder is gone".to_owned();
                 attempts.extend(cut_off(&due.occurrence, claim.now));
@@ -163,7 +168,7 @@ pub fn look<'a>(found: Found, known: ByReminder<Known>, claim: &'a Claim) -> Loo
 }
 
 impl Seen {
-    fn new(due: Due, known: &Known, claim: &Claim) -> Self {
+    fn new(due: Due, known: &Known, silences: &Silences, claim: &Claim) -> Self {
         let reminder = &known.reminder;
         let route = route(reminder, known.addresses.as_deref().unwrap_or_default(), &claim.default_channel);
         let is_unplanned = matches!(due.occurrence.state, State::Unplanned { .. });
@@ -175,12 +180,17 @@ impl Seen {
                 series: &known.progress.series,
                 occurrence: &due.occurrence,
                 person: &known.person,
+                silences,
                 route: &route,
                 holding: &claim.holding,
                 now: claim.now,
             }),
         };
-        Self { due, route, wake }
+        let silenced_by = match &wake {
+            Wake::Wait { at, .. } => silences.holding(reminder, *at).map(|silence| silence.id).collect(),
+            _ => Vec::new(),
+        };
+        Self { due, route, wake, silenced_by }
     }
 
     fn is_sent(&self) -> bool {
@@ -198,6 +208,7 @@ impl Look<'_> {
             if let (Wake::Wait { .. }, Some(Ok(known))) = (&seen.wake, self.known.get(&id)) {
                 lock.users.insert(known.reminder.user.clone());
             }
+            lock.silences.extend(&seen.silenced_by);
         }
         lock.reminders.extend(self.unreadable.iter().map(|(id, _)| id.reminder));
         lock
@@ -208,8 +219,9 @@ impl Look<'_> {
         &self.unreadable
     }
 
-    /// Decides the claim, when the reminders of [`Look::to_lock`] are `locked` and `left` is what can be read of unreadable runs.
-    pub fn decide(self, locked: &ByReminder<Locked>, left: Vec<Unreadable>) -> (Claims, Writes) {
+    /// Decides the claim, when the reminders of [`Look::to_lock`] are `locked`, of its silences `silences` could be locked, and `left` is
+    /// what can be read of unreadable runs.
+    pub fn decide(self, locked: &ByReminder<Locked>, silences: &Silences, left: Vec<Unreadable>) -> (Claims, Writes) {
         let Look { claim, seen, mut unreadable, cut_off, known } = self;
         let mut work = Work::new(claim, locked, seen.len());
         for seen in seen {
@@ -222,9 +234,14 @@ impl Look<'_> {
                 None => unreadable.push((id, "its reminder is gone".to_owned())),
                 Some(Err(error)) => unreadable.push((id, error.clone())),
                 Some(Ok(locked)) => {
-                    // It may have been changed before it was locked, and so may its person.
-                    let seen = Seen::new(seen.due, &locked.known, claim);
-                    work.take(seen, locked);
+                    let is_sure = seen.silenced_by.iter().all(|id| silences.has(*id));
+                    // It may have been changed before it was locked, and so may its person and what it was silent for.
+                    let seen = Seen::new(seen.due, &locked.known, silences, claim);
+                    match is_sure || !seen.is_sent() {
+                        true => work.take(seen, locked),
+                        // The silence, or its group, is just being changed or removed.
+                        false => work.look_again(),
+                    }
                 }
             }
         }
@@ -262,12 +279,9 @@ impl<'a> Work<'a> {
             Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
             Wake::Escalate { at } => self.escalate(seen.due.occurrence, at, &locked.known.reminder.user),
             Wake::Plan { schedule, due_at } => self.plan(seen.due.occurrence, *schedule, due_at, locked),
-            Wake::Wait { .. } if !locked.has_person => {
-                // Its person is just being changed, which is over in a moment.
-                let again = self.claim.now.checked_add(LOOK_AGAIN_AFTER).unwrap_or(self.claim.now);
-                self.claims.wakes.push(again);
-            }
-            Wake::Wait { state, due_at, why, moves_on, until, series_waits } => {
+            // Its person is just being changed. A silence holds also for one who has no entry.
+            Wake::Wait { why, .. } if why != Why::Silenced && !locked.has_person => self.look_again(),
+            Wake::Wait { state, due_at, why, moves_on, until, series_waits, .. } => {
                 self.claims.n_taken += 1;
                 self.claims.ended.push(StateKind::Waiting);
                 let run = seen.due.occurrence;
@@ -295,6 +309,12 @@ impl<'a> Work<'a> {
         self.writes.change(run, shard_of(user));
     }
 
+    /// Leaves a run as it is for a moment, which is how long it takes to change what decides about it.
+    fn look_again(&mut self) {
+        let again = self.claim.now.checked_add(LOOK_AGAIN_AFTER).unwrap_or(self.claim.now);
+        self.claims.wakes.push(again);
+    }
+
     /// Plans a run that was asked for in SQL, and gives its reminder the schedule that it means.
     fn plan(&mut self, mut run: Occurrence, schedule: Schedule, due_at: Timestamp, locked: &Locked) {
         self.claims.n_taken += 1;
@@ -313,7 +333,7 @@ impl<'a> Work<'a> {
 
     /// Leases a run that is to be sent, or asked about.
     fn lease(&mut self, seen: Seen, known: &Known) {
-        let Seen { due, route, wake } = seen;
+        let Seen { due, route, wake, .. } = seen;
         let (position, is_followed) = match wake {
             Wake::Send { position } => (position, false),
             Wake::Follow { position } => (position, true),

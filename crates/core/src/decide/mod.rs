@@ -24,6 +24,15 @@ pub mod report;
 /// What changes for a person's open runs when the person changes.
 pub mod person;
 
+/// What is written when groups are changed.
+pub mod group;
+
+/// What changes for runs that wait when a silence is ended.
+pub mod silence;
+
+/// Which run a person means who answers in words.
+pub mod inbound;
+
 /// What is written when keys are made and removed.
 pub mod key;
 

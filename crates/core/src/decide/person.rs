@@ -46,6 +46,9 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// They may be disturbed at other times, and nothing else is different.
+    pub const TIMES: Self = Self { addresses: false, times: true };
+
     /// The person's entry was removed.
     pub const REMOVED: Self = Self { addresses: true, times: true };
 
@@ -152,7 +155,7 @@ pub fn person_changed(
 }
 
 /// Makes a run that was put off due for a look now, which decides again; never before the instant it was put off from.
-fn look_again(occurrence: &mut Occurrence, ack_timeout: Option<Duration>, now: Timestamp) {
+pub(super) fn look_again(occurrence: &mut Occurrence, ack_timeout: Option<Duration>, now: Timestamp) {
     let sooner = |at: Timestamp, instead: Timestamp| at.min(now.max(instead));
     match &mut occurrence.state {
         State::Waiting { from, .. } => {

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::after_trouble;
+use super::settle::entry;
 use crate::alert::News;
 use crate::change::Loaded;
 use crate::channel::SendError;
 use crate::channel::receive::Became;
+use crate::journal::{Data, Entry, Kind};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, State, Tries};
 use crate::reminder::{Address, Priority, ReminderStatus};
 use crate::rules::course::Course;
@@ -45,16 +47,19 @@ pub fn reported(loaded: Loaded, attempts: &[Attempt], report: &Report, now: Time
     let (text, is_final) = (error.to_string(), matches!(error, SendError::Refused(_) | SendError::Gone(_)));
     let status = if is_final { AttemptStatus::Refused } else { AttemptStatus::Failed };
     let failed = Attempt { status, error: Some(text.clone()), ..attempt.clone() };
-    writes.reported.push(EndedAttempt { occurrence: report.run, attempt: failed });
+    writes.reported.push(EndedAttempt { occurrence: report.run, attempt: failed.clone() });
+    let user = loaded.reminder.user.clone();
     let address = Address::new(&attempt.channel, &attempt.address);
     if matches!(error, SendError::Gone(_)) {
         writes.dead.push(DeadAddress { address: address.clone(), since: now, reason: text.clone() });
     }
     let reached = |other: &Attempt| matches!(other.status, AttemptStatus::Sent | AttemptStatus::Delivered);
     let is_last = !attempts.iter().any(|other| other.number > attempt.number && reached(other));
-    if is_last {
-        go_on(loaded, &address, error, &text, report, &mut writes);
-    }
+    let went_on = is_last.then(|| go_on(loaded, &address, error, &text, report, &mut writes)).flatten();
+    writes.entries.push(match went_on {
+        Some(run) => entry(&failed, &run, &user, now),
+        None => Entry::of_engine(now, Kind::AttemptFailed, report.run, Some(&user), Data::of_attempt(&failed, None)),
+    });
     (Reported::Changed, writes)
 }
 
@@ -69,12 +74,19 @@ fn unknown(loaded: &Loaded, report: &Report) -> Reported {
     }
 }
 
-/// Lets a run that has not reached its person after all go on.
-fn go_on(loaded: Loaded, address: &Address, error: &SendError, text: &str, report: &Report, writes: &mut Writes) {
+/// Lets a run that has not reached its person after all go on; returns it as it is then, unless it stays as it was.
+fn go_on(
+    loaded: Loaded,
+    address: &Address,
+    error: &SendError,
+    text: &str,
+    report: &Report,
+    writes: &mut Writes,
+) -> Option<Occurrence> {
     let now = writes.now;
     let Loaded { reminder, progress, open, last_ended, .. } = loaded;
     if reminder.status == ReminderStatus::Cancelled {
-        return;
+        return None;
     }
     let mut course = Course { status: reminder.status, progress, n_open: open.len() as u32 };
     let is_believed = |run: &Occurrence| match run.state {
@@ -82,8 +94,7 @@ fn go_on(loaded: Loaded, address: &Address, error: &SendError, text: &str, repor
         State::Delivered { at } => now.duration_since(at) <= BELIEVED_AFTER,
         _ => false,
     };
-    let run = open.into_iter().chain(last_ended).find(|run| run.id == report.run);
-    let Some(mut run) = run.filter(is_believed) else { return };
+    let mut run = open.into_iter().chain(last_ended).find(|run| run.id == report.run).filter(is_believed)?;
     let was_over = run.state.is_final();
     run.tries =
         Tries { reached: run.tries.reached.saturating_sub(1), asks: run.tries.asks.saturating_sub(1), ..run.tries };
@@ -143,6 +154,7 @@ fn go_on(loaded: Loaded, address: &Address, error: &SendError, text: &str, repor
         // While it was over it was left alone when its reminder got another priority.
         writes.priorities.push((reminder.id, reminder.priority));
     }
-    writes.change(run, shard_of(&reminder.user));
+    writes.change(run.clone(), shard_of(&reminder.user));
     writes.finish(reminder.id, course, None);
+    Some(run)
 }

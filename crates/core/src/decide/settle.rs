@@ -105,7 +105,7 @@ pub fn settled(
 }
 
 /// The entry of an attempt that has ended and left its run as `occurrence`.
-fn entry(attempt: &Attempt, occurrence: &Occurrence, user: &str, now: Timestamp) -> Entry {
+pub(super) fn entry(attempt: &Attempt, occurrence: &Occurrence, user: &str, now: Timestamp) -> Entry {
     let kind = match (&occurrence.state, attempt.status) {
         (State::Failed { .. }, _) => Kind::Failed,
         (_, AttemptStatus::Sent | AttemptStatus::Delivered) => Kind::Sent,

@@ -69,7 +69,8 @@ impl Group {
 pub fn check_name(field: &str, name: &str) -> Result<(), Invalid> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(is_plain) {
-        let problem = format!("`{name}` is no name of a group; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
+        let problem =
+            format!("`{name}` is no name of a group; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
         return Err(Invalid::new(field, problem));
     }
     Ok(())

@@ -12,18 +12,70 @@ use uuid::Uuid;
 
 use crate::reminder::Address;
 
-/// Names one reminder.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ReminderId(Uuid);
+/// Makes an id that is a UUID of version 7.
+macro_rules! uuid {
+    ($(#[$doc:meta])+ $name:ident) => {
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Makes an id from the instant of creation and ten random bytes.
+            pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
+                // A clock before 1970 still yields a valid id; it only loses its place in the order.
+                let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
+                Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+            }
+
+            /// The sixteen bytes stores keep.
+            pub fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+
+            /// The id kept as these bytes.
+            pub fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
+            /// The last eight hex digits: what tables show, and enough to name one among a user's own.
+            pub fn short(&self) -> String {
+                let hex = self.0.simple().to_string();
+                hex[24..].to_owned()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                Uuid::try_parse(text).map(Self).map_err(|_| BadId(text.to_owned()))
+            }
+        }
+    };
+}
+
+uuid!(
+    /// Names one reminder.
+    ReminderId
+);
+uuid!(
+    /// Names one silence.
+    SilenceId
+);
 
 impl ReminderId {
-    /// Makes an id from the instant of creation and ten random bytes.
-    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
-        // A clock before 1970 still yields a valid id; it only loses its place in the order.
-        let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
-        Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
-    }
-
     /// The id of what another system, `source`, knows as `key` and created at `created_at`: the same whenever it is asked for,
     /// so that importing something twice finds it there.
     pub fn imported(source: &str, key: &str, created_at: Timestamp) -> Self {
@@ -35,42 +87,6 @@ impl ReminderId {
         let mut ten = [0; 10];
         ten.copy_from_slice(&digest[..10]);
         Self::new(created_at, ten)
-    }
-
-    /// The sixteen bytes stores keep.
-    pub fn as_bytes(&self) -> &[u8; 16] {
-        self.0.as_bytes()
-    }
-
-    /// The id kept as these bytes.
-    pub fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(Uuid::from_bytes(bytes))
-    }
-
-    /// The last eight hex digits: what tables show, and enough to name a reminder among a user's own.
-    pub fn short(&self) -> String {
-        let hex = self.0.simple().to_string();
-        hex[24..].to_owned()
-    }
-}
-
-impl fmt::Display for ReminderId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl fmt::Debug for ReminderId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl FromStr for ReminderId {
-    type Err = BadId;
-
-    fn from_str(text: &str) -> Result<Self, BadId> {
-        Uuid::try_parse(text).map(Self).map_err(|_| BadId(text.to_owned()))
     }
 }
 
@@ -96,6 +112,14 @@ impl OccurrenceId {
             key.push_str(&format!("-{reached}"));
         }
         key
+    }
+
+    /// The occurrence that a key was made for.
+    pub fn of_key(key: &str) -> Option<Self> {
+        // A UUID has 36 characters; the run ends at the hash of the address.
+        let run_at = 37;
+        let end = key.get(run_at..)?.find('-').map_or(key.len(), |end| run_at + end);
+        key.get(..end)?.parse().ok()
     }
 
     /// The key of one attempt: for a platform that is told each try apart, such as a phone call that may be made again.
@@ -191,6 +215,12 @@ mod tests {
         assert_ne!(first.idempotency_key(&home, 0), second.idempotency_key(&home, 0));
         assert_ne!(first.idempotency_key(&home, 0), first.idempotency_key(&home, 1));
         assert!(!first.idempotency_key(&home, 0).contains('.'));
+        for key in [first.idempotency_key(&home, 0), first.idempotency_key(&home, 3), first.attempt_key(&home, 2)] {
+            assert_eq!(OccurrenceId::of_key(&key), Some(first), "{key}");
+        }
+        for other in ["", "x", "0190163d-8694-739b-aea5-966c26f8ad91", "0190163d-8694-739b-aea5-966c26f8ad9é-1-x"] {
+            assert_eq!(OccurrenceId::of_key(other), None, "{other}");
+        }
     }
 
     #[test]

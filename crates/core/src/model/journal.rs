@@ -49,6 +49,12 @@ pub enum Kind {
     Alerted,
     /// A person's entry was written or removed.
     UserChanged,
+    /// A group was written or removed.
+    GroupChanged,
+    /// Reminders were silenced for a while.
+    SilenceCreated,
+    /// Somebody ended a silence.
+    SilenceDeleted,
     /// A key was made.
     KeyCreated,
     /// A key was removed.
@@ -64,7 +70,8 @@ words!(Kind as "kind" {
     "reminder.sent" => Sent, "reminder.failed" => Failed, "attempt.failed" => AttemptFailed, "reminder.missed" => Missed,
     "reminder.waiting" => Waiting, "reminder.acknowledged" => Acknowledged, "reminder.snoozed" => Snoozed,
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
-    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
+    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "group.changed" => GroupChanged,
+    "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
     "channel.test" => ChannelTest, "event.planned" => EventPlanned,
 });
 
@@ -261,6 +268,31 @@ pub enum Data {
     Deleted {
         /// Yes.
         deleted: bool,
+    },
+    /// A group.
+    Group {
+        /// Its name.
+        group: String,
+        /// Its users; none of one that was removed.
+        users: Vec<String>,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+    },
+    /// A silence.
+    Silence {
+        /// Its id.
+        silence: String,
+        /// Only for the users of this group.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        group: Option<String>,
+        /// Only for reminders with this tag.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tag: Option<String>,
+        /// When it begins.
+        from: Timestamp,
+        /// When it ends, or was to end.
+        until: Timestamp,
     },
     /// A key.
     Key {

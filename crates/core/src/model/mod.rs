@@ -41,5 +41,8 @@ pub mod user;
 /// People who belong together.
 pub mod group;
 
+/// Stretches of time in which some reminders are not sent.
+pub mod silence;
+
 /// Which part of the work an occurrence belongs to, where many nodes divide it.
 pub mod shard;

@@ -115,9 +115,11 @@ pub enum Why {
     Quiet,
     /// They have asked for silence until an instant.
     Paused,
+    /// Reminders like this one are silent for a while.
+    Silenced,
 }
 
-words!(Why as "why" { "quiet" => Quiet, "paused" => Paused });
+words!(Why as "why" { "quiet" => Quiet, "paused" => Paused, "silenced" => Silenced });
 
 /// An attempt that is under way: written down with the lease, before the send begins.
 #[derive(Debug, Clone, PartialEq, Eq)]

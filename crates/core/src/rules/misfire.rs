@@ -8,7 +8,7 @@ use crate::reminder::{MisfirePolicy, Reminder};
 use crate::rules::course::Series;
 use crate::schedule::{Anchor, Rule};
 
-/// The most missed runs that are written down one by one; more are counted in the audit entry.
+/// The most missed runs that are written down one by one; more are counted in the journal's entry.
 pub const MISSED_ROWS_MAX: usize = 1000;
 /// How late a run may be before the `skip` policy calls it missed.
 pub const SKIP_AFTER: SignedDuration = SignedDuration::from_secs(60);

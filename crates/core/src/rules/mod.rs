@@ -39,5 +39,8 @@ pub mod escalate;
 /// Telling the admins what a critical reminder did not lead to.
 pub mod alert;
 
+/// What is said back to a person who wrote something.
+pub mod say;
+
 /// Puts runs that waited through quiet hours into one message.
 pub mod digest;

@@ -11,18 +11,22 @@ use jiff::{SignedDuration, Timestamp};
 use crate::alert;
 use crate::occurrence::Why;
 use crate::reminder::{Priority, Reminder};
+use crate::silence::Silences;
 use crate::user::{Except, Person, QuietHours};
 use crate::zone::Zone;
 
 /// Until when nothing of `reminder` may be sent to its person at `at`, and why. `None`: it may be sent.
 ///
-/// An alert always may: it is for an admin who has asked for no silence, or there is none.
-pub fn must_wait(person: &Person, reminder: &Reminder, at: Timestamp) -> Option<(Timestamp, Why)> {
+/// Of a pause and of silences the one that ends last counts. Quiet hours are looked at when those are over. An alert always may be
+/// sent: it is for an admin who has asked for no silence, or there is none.
+pub fn must_wait(person: &Person, silences: &Silences, reminder: &Reminder, at: Timestamp) -> Option<(Timestamp, Why)> {
     if reminder.created_via == alert::VIA {
         return None;
     }
-    if let Some(until) = person.paused_until.filter(|until| *until > at) {
-        return Some((until, Why::Paused));
+    let paused = person.paused_until.filter(|until| *until > at).map(|until| (until, Why::Paused));
+    let silenced = silences.until(reminder, at).map(|until| (until, Why::Silenced));
+    if let Some(wait) = silenced.into_iter().chain(paused).max_by_key(|(until, _)| *until) {
+        return Some(wait);
     }
     let quiet = person.quiet.as_ref().filter(|quiet| !is_exempt(quiet, reminder.priority))?;
     let until = ends_at(quiet, zone_of(person, reminder), at)?;

@@ -18,6 +18,7 @@ use crate::rules::first::first;
 use crate::rules::misfire::missed;
 use crate::rules::route::next_address;
 use crate::schedule::Schedule;
+use crate::silence::Silences;
 use crate::user::Person;
 
 /// How late a message may be before it says so.
@@ -44,7 +45,9 @@ pub enum Wake {
         state: State,
         /// When it is due now.
         due_at: Timestamp,
-        /// For the end of what.
+        /// When it would have been sent,
+        at: Timestamp,
+        /// and for the end of what it waits.
         why: Why,
         /// The series goes on meanwhile, if this run carries it: each run that falls into quiet hours is told at their end.
         moves_on: bool,
@@ -87,6 +90,8 @@ pub struct Moment<'a> {
     pub occurrence: &'a Occurrence,
     /// The person it is for.
     pub person: &'a Person,
+    /// The silences that may concern it.
+    pub silences: &'a Silences,
     /// All addresses to try, in order.
     pub route: &'a [Address],
     /// The channels on which a message that may have arrived is held by default.
@@ -162,7 +167,7 @@ impl Moment<'_> {
         }
         let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
         let at = self.now.max(occurrence.due_at).max(wake_at);
-        let (until, why) = must_wait(self.person, self.reminder, at)?;
+        let (until, why) = must_wait(self.person, self.silences, self.reminder, at)?;
         let waits_for = Some(why);
         let retry = |error: &str| State::PendingRetry { retry_at: until, error: error.to_owned(), waits_for };
         let (state, due_at) = match &occurrence.state {
@@ -174,8 +179,8 @@ impl Moment<'_> {
             }
             _ => (State::Waiting { why, from: occurrence.due_at }, until),
         };
-        let series_waits = why == Why::Paused && self.series.carried_by == Some(occurrence.id.run);
-        Some(Wake::Wait { state, due_at, why, moves_on: why == Why::Quiet, until, series_waits })
+        let series_waits = why != Why::Quiet && self.series.carried_by == Some(occurrence.id.run);
+        Some(Wake::Wait { state, due_at, at, why, moves_on: why == Why::Quiet, until, series_waits })
     }
 
     /// The position of the address whose platform has taken what was cut off, if it is still one of them.

@@ -22,6 +22,9 @@ pub struct Question {
     pub user: Option<User>,
 }
 
+/// The most runs that words can be about; nobody is asked about more at once.
+pub const ASKED_MAX: usize = 32;
+
 /// How an answer came, where its platform may give it again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Came {

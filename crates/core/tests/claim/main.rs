@@ -25,13 +25,14 @@ use common::{at, occurrence, processing, reminder};
 use jiff::Timestamp;
 use punctual_core::alert::Unreadable;
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
-use punctual_core::id::OccurrenceId;
+use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, MisfirePolicy, Reminder};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
 use punctual_core::shard::Shards;
+use punctual_core::silence::{Silence, Silences, Silent};
 use punctual_core::store::Claim;
 use punctual_core::user::{Except, Person, QuietHours};
 
@@ -53,6 +54,9 @@ struct Given {
     n_open: u32,
     /// Somebody is just changing the person, so the person could not be locked.
     person_is_busy: bool,
+    silences: Silences,
+    /// Somebody is just changing the silences, so none could be locked.
+    silences_are_busy: bool,
     /// What has changed by the time the reminder is locked.
     until_locked: fn(&mut Known),
     now: i64,
@@ -75,6 +79,8 @@ fn given(schedule: Schedule) -> Given {
         addresses: Ok(Vec::new()),
         n_open: 1,
         person_is_busy: false,
+        silences: Silences::default(),
+        silences_are_busy: false,
         until_locked: |_| (),
         now: 0,
     }
@@ -135,6 +141,21 @@ fn paused() -> Person {
     Person { paused_until: Some(at(7200)), ..Person::default() }
 }
 
+/// Everybody is silent about chores from second 0 for half an hour.
+fn no_chores() -> Silences {
+    let silence = Silence {
+        id: SilenceId::new(at(0), [1; 10]),
+        user: None,
+        group: None,
+        tag: Some("chores".into()),
+        from: at(0),
+        until: at(1800),
+        created_at: at(0),
+        created_by: "ann".into(),
+    };
+    Silences::new(vec![Silent { silence, people: Vec::new() }])
+}
+
 fn claim_at(now: Timestamp) -> Claim {
     Claim {
         now,
@@ -168,7 +189,7 @@ fn decided(name: &str, given: Given, told: &[&str], expect: &[&str]) {
         (_, true) => HashMap::from([(id, broken())]),
         _ => HashMap::from([(id, Ok(known.clone()))]),
     };
-    let look = look(found, loaded, &claim);
+    let look = look(found, loaded, &given.silences, &claim);
     (given.until_locked)(&mut known);
     let to_lock = look.to_lock();
     let has_person = to_lock.users.contains(&known.reminder.user) && !given.person_is_busy;
@@ -179,7 +200,8 @@ fn decided(name: &str, given: Given, told: &[&str], expect: &[&str]) {
         (true, true) => HashMap::from([(id, broken())]),
         (true, false) => HashMap::from([(id, Ok(locked))]),
     };
-    let (told_of, writes) = look.decide(&locked, left);
+    let silences = if given.silences_are_busy { Silences::default() } else { given.silences.clone() };
+    let (told_of, writes) = look.decide(&locked, &silences, left);
     check(name, "told", &claims(&told_of, &writes), told);
     check(name, "written", &written(&writes), expect);
 }

@@ -172,10 +172,11 @@ fn of_what_was_missed_a_thousand_runs_are_written_and_the_rest_is_counted() {
     let look = look(
         Found { due: vec![due], unreadable: Vec::new() },
         HashMap::from([(given.reminder.id, Ok(known.clone()))]),
+        &given.silences,
         &claim,
     );
     let locked = Locked { known, n_open: 1, has_person: false };
-    let (_, writes) = look.decide(&HashMap::from([(given.reminder.id, Ok(locked))]), Vec::new());
+    let (_, writes) = look.decide(&HashMap::from([(given.reminder.id, Ok(locked))]), &given.silences, Vec::new());
     // Run 1, and 1500 later ones.
     assert_eq!(writes.entries[0].data, Data::Missed { runs: 1501 });
     assert_eq!(writes.planned.len(), 1000 + 1, "with the run that comes next");

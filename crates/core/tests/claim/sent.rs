@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use punctual_core::decide::claim::{Due, Found, TooEarly, look};
 use punctual_core::occurrence::{Occurrence, State, Tries};
 use punctual_core::reminder::{AckPolicy, Address, MisfirePolicy};
+use punctual_core::silence::Silences;
 use punctual_core::store::Claim;
 
 use crate::common::{asked, at, every, occurrence, once, processing, reminder, retrying};
@@ -90,7 +91,9 @@ fn what_must_not_change_meanwhile() {
         let id = given.reminder.id;
         let due = vec![Due { occurrence: given.due[0].clone(), lease: 0, wake_at: at(0) }];
         let known = if given.is_broken { broken() } else { Ok(given.known()) };
-        let lock = look(Found { due, unreadable: Vec::new() }, HashMap::from([(id, known)]), &claim).to_lock();
+        let lock =
+            look(Found { due, unreadable: Vec::new() }, HashMap::from([(id, known)]), &Silences::default(), &claim)
+                .to_lock();
         assert_eq!((lock.reminders.contains(&id), lock.users.contains("alice")), (reminder, person), "{name}");
     }
 }

@@ -6,10 +6,15 @@ use punctual_core::reminder::{AckPolicy, Priority};
 use punctual_core::schedule::Schedule;
 
 use crate::common::{asked, at, every, once, retrying};
-use crate::{check_all, given, paused, quiet};
+use crate::{check_all, given, no_chores, paused, quiet};
 
 #[test]
 fn what_waits_for_its_person() {
+    let silent = |schedule| {
+        given(schedule).with(|given| {
+            (given.silences, given.reminder.tags) = (no_chores(), vec!["chores".into()]);
+        })
+    };
     let quietly = |schedule| given(schedule).with(|given| given.person = quiet());
     check_all([
         (
@@ -46,6 +51,31 @@ fn what_waits_for_its_person() {
                 "entry: reminder.waiting run 1 {why:paused,until:2027-01-15T10:00:00Z,from:2027-01-15T08:00:00Z,series_waits:true}",
                 "look at 7200",
             ],
+        ),
+        (
+            "a silence: the run waits, and the series waits with it",
+            silent(every(60)),
+            &["ended: waiting", "next run of alice at 1800", "taken: 1"],
+            &[
+                "run 1 due 1800 (made for 0): waiting (silenced) from 0",
+                "reminder active: carried by 1, last run 1, 1 planned",
+                "entry: reminder.waiting run 1 {why:silenced,until:2027-01-15T08:30:00Z,from:2027-01-15T08:00:00Z,series_waits:true}",
+                "look at 1800",
+            ],
+        ),
+        (
+            "somebody is just changing the silence: nothing is written, and the run is looked at again in a moment",
+            silent(every(60)).with(|given| given.silences_are_busy = true),
+            &["look again at 0.05", "taken: 0"],
+            &[],
+        ),
+        (
+            "the reminder lost its tag before it could be locked: the run is sent",
+            silent(once()).with(|given| {
+                given.until_locked = |known| Arc::make_mut(&mut known.reminder).tags.clear();
+            }),
+            &["send run 1 to web:a at 0, lease 1 until 15, attempt 1", "taken: 1"],
+            &["run 1 due 0: processing, lease 1 until 15, to web:a since 0; attempts 1"],
         ),
         (
             "somebody is just changing the person: nothing is written, and the run is looked at again in a moment",

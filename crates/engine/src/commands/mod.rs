@@ -12,6 +12,9 @@ pub(crate) mod change;
 /// Changing the people reminders are for.
 mod user;
 
+/// Silencing reminders for a while.
+mod silence;
+
 /// Making and removing keys.
 mod key;
 

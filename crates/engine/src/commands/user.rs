@@ -36,7 +36,8 @@ impl Engine {
     }
 }
 
-fn look_again(timer: &Timer, wakes: Result<Vec<Timestamp>, StoreError>) -> Result<(), StoreError> {
+/// Lets the timer know when runs must be looked at because of a change.
+pub(super) fn look_again(timer: &Timer, wakes: Result<Vec<Timestamp>, StoreError>) -> Result<(), StoreError> {
     if matches!(wakes, Err(StoreError::Unavailable(_))) {
         // It may be written all the same, and the runs that it woke are not known here.
         timer.reset();

@@ -1,6 +1,7 @@
 //! Keeping one connection open, for as long as it is this node's.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::node::lock;
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// The longest of these waits.
 const AGAIN_AFTER_MAX: Duration = Duration::from_secs(30);
-/// A connection that was open for so long has worked: the next wait is the first again.
+/// A connection that was open for so long, or brought an answer, has worked: the next wait is the first again.
 const WORKS_AFTER: Duration = Duration::from_secs(60);
 /// The wait when only an operator can help, and the longest that a platform may ask for.
 const REFUSED_FOR: Duration = Duration::from_secs(300);
@@ -66,6 +67,7 @@ impl Connection {
             channel: self.channel.clone(),
             lease: held.lease,
             place: Mutex::new(held.place),
+            has_worked: AtomicBool::new(false),
         };
         let mut wait = AGAIN_AFTER;
         loop {
@@ -82,7 +84,8 @@ impl Connection {
                 }
             });
             let ended = connecting.catch_unwind().await;
-            if clock.run_for().saturating_sub(begun_at) >= WORKS_AFTER {
+            let has_worked = port.has_worked.swap(false, Ordering::Relaxed);
+            if has_worked || clock.run_for().saturating_sub(begun_at) >= WORKS_AFTER {
                 wait = AGAIN_AFTER;
             }
             let pause = match ended.unwrap_or_else(|_| Ended::Broken("the channel panicked".into())) {
@@ -126,6 +129,8 @@ struct Port {
     lease: u64,
     /// How far it was read, also past events that changed nothing and are written nowhere.
     place: Mutex<Option<Place>>,
+    /// Whether something came over it: then it is not the platform that does not want it.
+    has_worked: AtomicBool,
 }
 
 #[async_trait]
@@ -138,6 +143,9 @@ impl Inlet for Port {
     async fn take(&self, inbound: Inbound) -> Result<Reaction, NotTaken> {
         let text = inbound.place.clone();
         let taken = self.of.taker.take(&self.channel, inbound, Some(self.lease)).await;
+        if taken.is_ok() {
+            self.has_worked.store(true, Ordering::Relaxed);
+        }
         match (&taken, text) {
             (Ok(_), Some(text)) => *lock(&self.place) = Some(Place { text, at: self.of.node.now() }),
             (Err(NotTaken::LeaseLost), _) => self.of.holds.look_again(),

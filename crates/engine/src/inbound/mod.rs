@@ -18,6 +18,12 @@ mod connect;
 /// From an event to a reaction.
 pub(crate) mod take;
 
+/// What people write.
+pub(crate) mod words;
+
+/// Reminders by message.
+mod obey;
+
 /// Messages that show what became of their run.
 pub(crate) mod edit;
 

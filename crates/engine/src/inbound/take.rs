@@ -21,6 +21,7 @@ use punctual_core::store::{
 
 use super::edit::Editor;
 use super::standing::Standings;
+use super::words::{Reply, Words, Written};
 use crate::Engine;
 use crate::commands::change::Changer;
 use crate::commands::finish;
@@ -50,6 +51,7 @@ pub(crate) struct Taker {
     pub(crate) timer: Arc<Timer>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) runtime: Arc<dyn Runtime>,
+    pub(crate) words: Arc<Words>,
 }
 
 /// What became of a press that somebody may give.
@@ -102,7 +104,24 @@ impl Taker {
                         Err(error) => error,
                     }
                 }
-                What::Words { .. } => return (Ok(Reaction::Nothing), "no_answer"),
+                What::Words { text, reply_to, about } => {
+                    let written = Written {
+                        text: text.clone(),
+                        user: None,
+                        channel: Some(channel.to_owned()),
+                        sender: inbound.from.clone(),
+                        reply_to: reply_to.clone(),
+                        about: *about,
+                        only: None,
+                        who: who(channel),
+                        came: self.came(channel, &inbound, lease),
+                    };
+                    match self.words.take(&written).await {
+                        Ok(reply) => return reaction(reply),
+                        Err(StoreError::Seen) => return (Ok(Reaction::Nothing), "replayed"),
+                        Err(error) => error,
+                    }
+                }
                 What::Report { occurrence, message_id, became } => {
                     match self.report(channel, *occurrence, message_id, became).await {
                         Ok(()) => return (Ok(Reaction::Nothing), "report"),
@@ -135,8 +154,8 @@ impl Taker {
         let Self { node, .. } = self;
         let Some(sender) = &inbound.from else { return Ok((Reaction::Nothing, "unknown_sender")) };
         let store = &node.store;
-        let (question, known) =
-            tokio::join!(store.question(pressed.occurrence), store.users_at(channel, sender.person.clone()));
+        let about = self.about(pressed).await?;
+        let (question, known) = tokio::join!(store.question(about), store.users_at(channel, sender.person.clone()));
         let known = known?;
         let Some(question) = question? else {
             let language = known.first().and_then(|user| user.language.as_ref()?.parse().ok());
@@ -159,15 +178,10 @@ impl Taker {
             return Ok((self.already(&question, channel, message_id, language), "stale"));
         }
         let now = node.now();
-        let place = lease.zip(inbound.place.clone());
-        let came = Came {
-            seen: inbound.id.as_ref().map(|id| Seen::new(channel, id, now)),
-            place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
-        };
+        let came = self.came(channel, inbound, lease);
         let said = Said { text: None, channel: Some(channel.to_owned()), name: name_of(sender) };
-        let who = Who::from(format!("channel:{channel}").as_str()).via("inbound");
-        let by = By { answerer, said, came, ..By::new(who, now) };
-        let id = pressed.occurrence;
+        let by = By { answerer, said, came, ..By::new(who(channel), now) };
+        let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
             Ok(_) => Press::Answered,
             Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
@@ -192,6 +206,25 @@ impl Taker {
             },
             Press::Replayed => (self.already(&after, channel, message_id, language), "replayed"),
         })
+    }
+
+    /// The run that a press is about: of the reminder as a whole its last.
+    async fn about(&self, pressed: Pressed) -> Result<OccurrenceId, StoreError> {
+        let id = pressed.occurrence;
+        if !pressed.is_cancel() {
+            return Ok(id);
+        }
+        let last = self.node.store.occurrences(id.reminder, None, 1).await?.pop();
+        Ok(last.map_or(id, |trail| trail.occurrence.id))
+    }
+
+    /// How an event came, for the transaction of what it leads to.
+    fn came(&self, channel: &str, inbound: &Inbound, lease: Option<u64>) -> Came {
+        let place = lease.zip(inbound.place.clone());
+        Came {
+            seen: inbound.id.as_ref().map(|id| Seen::new(channel, id, self.node.now())),
+            place: place.map(|(lease, text)| PlaceMove { channel: channel.to_owned(), lease, text }),
+        }
     }
 
     /// A platform says what became of a message.
@@ -235,8 +268,25 @@ impl Taker {
     }
 }
 
+/// A channel, as the journal names it.
+fn who(channel: &str) -> Who {
+    Who::from(format!("channel:{channel}").as_str()).via("inbound")
+}
+
+/// What a person is told who wrote something, and the word by which it is counted.
+fn reaction(reply: Reply) -> (Result<Reaction, NotTaken>, &'static str) {
+    let outcome = match (reply.handled, reply.refused) {
+        (false, _) => "no_answer",
+        (true, None) => "answered",
+        (true, Some("already_answered" | "cancelled" | "over")) => "already",
+        (true, Some(_)) => "not_now",
+    };
+    let say = reply.say.filter(|_| reply.handled).map(|text| Reaction::Say { text, choices: reply.choices });
+    (Ok(say.unwrap_or(Reaction::Nothing)), outcome)
+}
+
 /// What the person calls themselves, if it is anything.
-fn name_of(sender: &Sender) -> Option<String> {
+pub(super) fn name_of(sender: &Sender) -> Option<String> {
     let name: String = sender.name.trim().chars().take(NAME_CHARS_MAX).collect();
     Some(name).filter(|name| !name.is_empty())
 }

@@ -9,7 +9,9 @@ use super::{Context, print, print_json};
 use crate::wire::{Group, GroupInput, PageQuery, Word};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  punctual groups set on-call bob eve\n  punctual groups set family --mode all ann zoe")]
+#[command(
+    after_help = "Examples:\n  punctual groups set on-call bob eve\n  punctual groups set family --mode all ann zoe"
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,

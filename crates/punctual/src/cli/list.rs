@@ -96,7 +96,8 @@ async fn read(context: &Context, query: ReminderQuery) -> anyhow::Result<Reminde
 fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
     let Reminders { mut reminders, next_cursor } = page;
     if reminders.is_empty() {
-        return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() || args.tag.is_some() {
+        return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() || args.tag.is_some()
+        {
             true => "No such reminders.\n".into(),
             false => "Nothing to come. Ask for something:  punctual add \"drink a glass of water\" --in 1m\n".into(),
         };

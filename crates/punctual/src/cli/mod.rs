@@ -37,6 +37,7 @@ mod next;
 mod parse;
 mod serve;
 mod show;
+mod silence;
 mod update;
 mod users;
 
@@ -128,6 +129,8 @@ enum Command {
     Users(users::Args),
     /// People who belong together
     Groups(groups::Args),
+    /// Send nothing for a while: of a tag, a group or a user
+    Silence(silence::Args),
     /// The ways to reach them
     Channels(channels::Args),
     /// What happened, and by whom
@@ -224,6 +227,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
+        Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,

@@ -116,6 +116,7 @@ fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: 
         let why = match run.why.as_ref().map(|why| why.as_str()) {
             Some("quiet") => " for the end of quiet hours".to_owned(),
             Some("paused") => " for the end of a pause".to_owned(),
+            Some("silenced") => " for the end of a silence".to_owned(),
             Some(why) => format!(", {}", neutral(why)),
             None => String::new(),
         };

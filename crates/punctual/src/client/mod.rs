@@ -18,9 +18,10 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence,
-    Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends,
-    SendsQuery, Settings, Stats, Test, Tested, User, UserInput, UserQuery, Users,
+    Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput,
+    Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive,
+    Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Test, Tested, User,
+    UserInput, UserQuery, Users,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -123,6 +124,21 @@ impl Client {
     /// Removes a group.
     pub(crate) async fn delete_group(&self, name: &str) -> Answered<()> {
         self.delete(&group(name)).await
+    }
+
+    /// A page of silences.
+    pub(crate) async fn silences(&self, query: &SilenceQuery) -> Answered<Silences> {
+        self.get("/v1/silences", query).await
+    }
+
+    /// Silences reminders for a while.
+    pub(crate) async fn create_silence(&self, input: &SilenceInput) -> Answered<Silence> {
+        self.call(Method::POST, "/v1/silences", NONE, Some(input)).await
+    }
+
+    /// Ends a silence.
+    pub(crate) async fn end_silence(&self, id: &str) -> Answered<()> {
+        self.delete(&format!("/v1/silences/{}", escaped(id))).await
     }
 
     /// All keys.

@@ -28,6 +28,8 @@ pub(crate) struct ChannelConfig {
     pub(crate) name: String,
     /// Its kind, such as `telegram`.
     pub(crate) kind: String,
+    /// Whether people can make, list and cancel reminders by writing to it.
+    pub(crate) commands: bool,
     /// The settings of that kind, secrets among them.
     pub(crate) fields: BTreeMap<String, String>,
 }
@@ -123,8 +125,15 @@ fn channel(name: String, mut fields: BTreeMap<String, String>) -> Result<Channel
     if BUILT_IN.contains(&name.as_str()) {
         return Err(ConfigError(format!("channels.{name}: is there already; give it a name of its own")));
     }
+    let commands = match fields.remove("commands").as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(other) => {
+            return Err(ConfigError(format!("channels.{name}.commands: `{other}` is neither true nor false")));
+        }
+    };
     match fields.remove("kind") {
-        Some(kind) => Ok(ChannelConfig { name, kind, fields }),
+        Some(kind) => Ok(ChannelConfig { name, kind, commands, fields }),
         None => {
             let known = punctual_channels::setup::kinds().collect::<Vec<_>>().join(", ");
             Err(ConfigError(format!("channels.{name}.kind: is missing; write one of {known}")))
@@ -177,6 +186,10 @@ mod tests {
         assert_eq!(
             wrong("[channels.webhook]\nkind='x'", &[]),
             "channels.webhook: is there already; give it a name of its own"
+        );
+        assert_eq!(
+            wrong("[channels.bot]\nkind='x'\ncommands='maybe'", &[]),
+            "channels.bot.commands: `maybe` is neither true nor false"
         );
         assert!(wrong("channels = 3", &[]).starts_with("channels: must be tables such as [channels.mybot]"));
         assert!(wrong("[channels.bot]\nkind='x'\ntoken=['a']", &[]).starts_with("channels.bot.token: must be a text"));

@@ -76,6 +76,19 @@ pub(crate) const KEYS: &[Key] = &[
     key("default_channel", &["PUNCTUAL_DEFAULT_CHANNEL"], "write CHANNEL or CHANNEL:ADDRESS, such as console"),
     key("language", &["PUNCTUAL_LANGUAGE"], "write en, de, hr, sr, sr-Cyrl or bs"),
     key(
+        "opinion_url",
+        &["PUNCTUAL_OPINION_URL"],
+        "write the URL of an endpoint for chat completions, such as https://llm.example.org/v1/chat/completions",
+    ),
+    key("opinion_model", &["PUNCTUAL_OPINION_MODEL"], "write the name of the model that is asked"),
+    key("opinion_key", &["PUNCTUAL_OPINION_KEY"], "write the endpoint's key"),
+    key("opinion_key_file", &["PUNCTUAL_OPINION_KEY_FILE"], "write a file that holds the endpoint's key"),
+    key(
+        "opinion_timeout",
+        &["PUNCTUAL_OPINION_TIMEOUT"],
+        "write seconds, such as 2, or a span, such as \"2s\", at most 10s",
+    ),
+    key(
         "heartbeat_url",
         &["PUNCTUAL_HEARTBEAT_URL"],
         "write the URL that your monitor gave you, such as https://hc-ping.com/UUID",

@@ -77,6 +77,8 @@ pub(crate) struct Config {
     pub(crate) language: Lang,
     /// The monitor that is called for as long as everything works.
     pub(crate) heartbeat: Option<HeartbeatConfig>,
+    /// Who is asked about words that are no answer in any language.
+    pub(crate) opinion: Option<OpinionConfig>,
     /// Where to send when neither the reminder nor its user says.
     pub(crate) default_channel: DefaultChannel,
     /// How long ended occurrences are kept; `None` keeps them for ever.
@@ -111,6 +113,19 @@ pub(crate) struct HeartbeatConfig {
     pub(crate) url: Secret,
     /// How often.
     pub(crate) every: Duration,
+}
+
+/// An OpenAI-compatible endpoint that gives second opinions.
+#[derive(Debug, Clone)]
+pub(crate) struct OpinionConfig {
+    /// Its URL for chat completions.
+    pub(crate) url: Secret,
+    /// The model that is asked.
+    pub(crate) model: String,
+    /// Its key.
+    pub(crate) key: Option<Secret>,
+    /// How long it may take.
+    pub(crate) timeout: Duration,
 }
 
 /// How webhooks are sent.
@@ -173,6 +188,7 @@ impl Config {
             channels: layers.channels()?,
             language: read::language(&layers)?,
             heartbeat: read::heartbeat(&layers)?,
+            opinion: read::opinion(&layers)?,
             default_channel: read::default_channel(&layers)?,
             history_keep: read::kept_for(&layers, "history_keep", 90)?,
             journal_keep: read::kept_for(&layers, "journal_keep", 365)?,

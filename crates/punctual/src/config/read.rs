@@ -13,7 +13,10 @@ use toml::Value;
 
 use super::keys::nearest;
 use super::layers::{Found, Layers, duration, kind};
-use super::{ConfigError, Database, HeartbeatConfig, LogFormat, RedisConfig, Secret};
+use super::{ConfigError, Database, HeartbeatConfig, LogFormat, OpinionConfig, RedisConfig, Secret};
+
+/// A person waits for the reaction to what they wrote, so an opinion never takes longer.
+const OPINION_TIMEOUT_MAX: Duration = Duration::from_secs(10);
 
 pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<Database, ConfigError> {
     let Some(found) = layers.text("database")? else {
@@ -53,6 +56,22 @@ pub(super) fn heartbeat(layers: &Layers<'_>) -> Result<Option<HeartbeatConfig>, 
         }
         _ => Err(found.wrong("is no http or https URL")),
     }
+}
+
+/// The endpoint that gives second opinions, if there is one.
+pub(super) fn opinion(layers: &Layers<'_>) -> Result<Option<OpinionConfig>, ConfigError> {
+    let key = secret(layers, "opinion_key", "opinion_key_file")?;
+    let timeout = layers.seconds("opinion_timeout")?.unwrap_or(Duration::from_secs(2)).min(OPINION_TIMEOUT_MAX);
+    let model = layers.text("opinion_model")?;
+    let Some(found) = layers.text("opinion_url")? else { return Ok(None) };
+    match reqwest::Url::parse(&found.value) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {}
+        _ => return Err(found.wrong("is no http or https URL")),
+    }
+    let Some(model) = model.map(|model| model.value).filter(|model| !model.is_empty()) else {
+        return Err(found.wrong("needs opinion_model, the model that is asked"));
+    };
+    Ok(Some(OpinionConfig { url: Secret::new(found.value), model, key, timeout }))
 }
 
 pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {

@@ -82,7 +82,7 @@ pub(super) async fn put(
     if let Some(before) = &before {
         group.created_at = before.created_at;
     }
-    app.engine.store().put_group(group.clone()).await?;
+    app.engine.put_group(group.clone(), caller.who()).await?;
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     Ok(shown::answer(status, &Group::from(group)))
 }
@@ -98,7 +98,7 @@ pub(super) async fn delete(
     InPath(name): InPath<String>,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    match app.engine.store().delete_group(&name).await? {
+    match app.engine.delete_group(&name, caller.who()).await? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_group()),
     }

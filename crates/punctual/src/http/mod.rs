@@ -51,9 +51,11 @@ mod platforms;
 mod reminders;
 mod sends;
 mod settings;
+mod silences;
 mod stats;
 mod stream;
 mod users;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -317,8 +319,11 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
+        .routes(routes!(silences::list, silences::create))
+        .routes(routes!(silences::end))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::delete))
         .routes(routes!(channels::list))

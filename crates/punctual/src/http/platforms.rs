@@ -130,7 +130,7 @@ fn tell(channel: Arc<dyn Channel>, name: String, taken: Vec<(Inbound, Reaction)>
     tokio::spawn(async move {
         let Some(receives) = channel.receives() else { return };
         for (inbound, reaction) in &taken {
-            if let Err(error) = receives.tell(inbound, reaction).await {
+            if let Err(error) = receives.react(inbound, reaction).await {
                 tracing::debug!(channel = %name, %error, "a person was not told what became of their answer");
             }
         }

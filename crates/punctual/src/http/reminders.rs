@@ -12,8 +12,8 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
-use punctual_core::tag;
 use punctual_core::store::{self, By, ReminderView, Said};
+use punctual_core::tag;
 use serde_json::Value;
 
 use super::asked::{self, Asked, Made, Speaker, Unsaid};

@@ -29,6 +29,7 @@ use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Machine, Random, within};
+use punctual_core::opinion::Opinion;
 use punctual_core::reminder::Address;
 use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Settings, Subscription, TokioRuntime, machine};
@@ -41,6 +42,7 @@ use self::links::LocalLinks;
 use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, paths};
 use crate::connections;
 use crate::http::{self, ChannelLabel, ShadowSends};
+use crate::opinion::Endpoint;
 use crate::redis::Reminders;
 
 /// How long a request that is under way at a stop may still take.
@@ -86,6 +88,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         runtime: Arc::new(TokioRuntime::current()),
         settings,
         alarm: alarm(config.redis.as_ref(), &clock)?,
+        opinion: opinion(&config, &clock)?,
     });
     let running = engine.start().await.context("cannot start")?;
     if let Opened::Postgres(store) = &database {
@@ -292,6 +295,12 @@ fn channels(
     Ok(channels)
 }
 
+/// Who is asked about words that are no answer in any language, if anybody is.
+fn opinion(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<Option<Arc<dyn Opinion>>> {
+    let Some(config) = &config.opinion else { return Ok(None) };
+    Ok(Some(Arc::new(Endpoint::new(config.clone(), Arc::clone(clock))?)))
+}
+
 /// The channels, each with something before it that keeps its messages.
 fn rehearsed(channels: BTreeMap<String, Arc<dyn Channel>>, sends: &ShadowSends) -> BTreeMap<String, Arc<dyn Channel>> {
     let shadow = |(name, channel): (String, Arc<dyn Channel>)| {
@@ -327,6 +336,14 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         retry: config.retry,
         default_channel: config.default_channel.clone(),
         language: config.language,
+        timezone: config.timezone.clone(),
+        retries_max: config.retries_max,
+        commands: config
+            .channels
+            .iter()
+            .filter(|channel| channel.commands)
+            .map(|channel| channel.name.clone())
+            .collect(),
         ..defaults
     }
 }

@@ -39,6 +39,9 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Stretches of time in which some reminders are not sent.
+mod silence;
+
 /// Keys of the API.
 mod key;
 
@@ -50,6 +53,9 @@ mod import;
 
 /// The server itself.
 mod server;
+
+/// What a person wrote.
+mod said;
 
 /// What narrows a call down.
 mod query;
@@ -70,7 +76,9 @@ pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
+pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};

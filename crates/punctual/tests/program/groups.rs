@@ -50,7 +50,8 @@ async fn a_key_that_is_bound_to_a_user_sees_no_groups() {
     let bobs = key["key"].as_str().unwrap();
     let (_, page) = server.call_with(bobs, Method::GET, "/v1/groups", None).await;
     assert_eq!(page["groups"], json!([]));
-    for (method, body) in [(Method::GET, None), (Method::DELETE, None), (Method::PUT, Some(json!({ "users": ["x"] })))] {
+    for (method, body) in [(Method::GET, None), (Method::DELETE, None), (Method::PUT, Some(json!({ "users": ["x"] })))]
+    {
         let (status, problem) = server.call_with(bobs, method.clone(), "/v1/groups/on-call", body).await;
         assert_eq!(status, 404, "{method}: {problem}");
     }

@@ -355,12 +355,23 @@ async fn answers_are_what_the_description_says() {
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
 
-    assert_eq!(call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob"], "mode": "all" }))).0, 201);
+    assert_eq!(
+        call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob"], "mode": "all" }))).0,
+        201
+    );
     assert_eq!(call!(PUT "/v1/groups/{name}", name = "on-call"; "", Some(json!({ "users": ["bob", "eve"] }))).0, 200);
     call!(GET "/v1/groups/{name}", name = "on-call"; "", None);
     call!(GET "/v1/groups"; "?limit=1", None);
     call!(DELETE "/v1/groups/{name}", name = "on-call"; "", None);
     call!(DELETE "/v1/groups/{name}", name = "on-call"; "", None);
+
+    let silence = json!({ "user": "alice", "tag": "chores", "from": "1h", "until": "3d" });
+    let (status, made) = call!(POST "/v1/silences"; "", Some(silence));
+    assert_eq!(status, 201, "{made}");
+    call!(GET "/v1/silences"; "?limit=1", None);
+    call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
+    call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
+    call!(POST "/v1/inbound"; "", Some(json!({ "user": "alice", "text": "done" })));
 
     let full = json!({
         "user": "alice", "message": "take your medicine", "name": "medicine", "schedule": { "type": "daily", "time": "08:00", "except": ["sat"], "count": 9 },

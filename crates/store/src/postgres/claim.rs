@@ -14,6 +14,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
 use punctual_core::rules::course::NOT_COUNTED;
 use punctual_core::shard::Shards;
+use punctual_core::silence::Silences;
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -21,12 +22,12 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, BEGIN_IN_ORDER, BY_KEY, Ids};
 use super::fault::Fault;
-use super::pipeline::{all3, all4, both};
+use super::pipeline::{all3, all5};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, micros, uuid};
 use super::settle::N_OPEN;
-use super::write;
+use super::{silence, write};
 use crate::rows::{self, Fields, N_PERSON, Reader, impossible};
 
 /// Nothing is claimed further ahead than this, by the database's clock: more than any node's lead.
@@ -57,10 +58,12 @@ pub(super) async fn claim(
         db.rollback().await?;
         return Ok(Claims { not_before, ..Claims::default() });
     }
-    let ((), known) = both(db.batch(BY_KEY), known(db, found.reminders())).await?;
-    let look = look(found, known, claim);
-    let (locked, left) = lock(db, &look, claim.now).await?;
-    let (claims, writes) = look.decide(&locked, left);
+    let reminders: Vec<_> = found.reminders().into_iter().collect();
+    let ((), known, silences) =
+        all3(db.batch(BY_KEY), known(db, &reminders), silence::of_claim(db, &reminders, claim.now)).await?;
+    let look = look(found, known, &silences, claim);
+    let (locked, silences, left) = lock(db, &look, claim.now).await?;
+    let (claims, writes) = look.decide(&locked, &silences, left);
     for (occurrence, error) in &writes.set_aside {
         tracing::error!(%occurrence, %error, "an occurrence cannot be read; it is set aside as failed");
     }
@@ -184,8 +187,8 @@ fn select(also: &str) -> String {
 }
 
 /// The reminders with these ids.
-async fn known(db: &Connection<'_>, ids: HashSet<ReminderId>) -> Result<ByReminder<Known>, Fault> {
-    let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
+async fn known(db: &Connection<'_>, ids: &[ReminderId]) -> Result<ByReminder<Known>, Fault> {
+    let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
     loaded(&db.rows(&KNOWN, &[(&ids, Type::UUID_ARRAY)]).await?, |known, _| Ok(known))
 }
 
@@ -208,22 +211,22 @@ fn loaded<T>(
 
 /// Locks what `look` says must not change, and reads it as it is then; and what can be read of runs that cannot be read as a whole.
 ///
-/// A person whom another is just changing is stepped around. Or they were removed, which a look in a moment tells.
+/// A person, a silence or a group that another is just changing is stepped around. Or it was removed, which a look in a moment tells.
 async fn lock(
     db: &Connection<'_>,
     look: &Look<'_>,
     now: Timestamp,
-) -> Result<(ByReminder<Locked>, Vec<Unreadable>), Fault> {
+) -> Result<(ByReminder<Locked>, Silences, Vec<Unreadable>), Fault> {
     let to_lock = look.to_lock();
     if to_lock.reminders.is_empty() {
-        return Ok((ByReminder::new(), Vec::new()));
+        return Ok((ByReminder::new(), Silences::default(), Vec::new()));
     }
     let mut reminders: Vec<Uuid> = to_lock.reminders.iter().copied().map(uuid).collect();
     reminders.sort_unstable();
     let users: Vec<_> = to_lock.users.iter().map(|user| clean(user)).collect();
     let of_reminders: [Param<'_>; 1] = [(&reminders, Type::UUID_ARRAY)];
     let of_users: [Param<'_>; 1] = [(&users, Type::TEXT_ARRAY)];
-    let (_, people, found, left) = all4(
+    let (_, people, silences, found, left) = all5(
         db.rows(
             "select from unnest($1) as v (id) join punctual.reminder r on r.id = v.id for no key update of r",
             &of_reminders,
@@ -238,6 +241,7 @@ async fn lock(
                 }
             }
         },
+        silence::lock(db, to_lock.silences.into_iter().collect()),
         // After the locks, so that it sees what others did before.
         db.rows(&LOCKED, &of_reminders),
         left(db, look.unreadable(), now),
@@ -248,7 +252,7 @@ async fn lock(
         let has_person = people.contains(clean(&known.reminder.user).as_ref());
         Ok(Locked { known, n_open: from.maybe_count()?.unwrap_or(NOT_COUNTED), has_person })
     })?;
-    Ok((locked, left))
+    Ok((locked, silences, left))
 }
 
 /// What can be read of runs that cannot be read as a whole.

@@ -1,15 +1,26 @@
 //! People who belong together.
 
+use jiff::Timestamp;
+use punctual_core::decide::group::group_changed;
+use punctual_core::decide::person::Difference;
 use punctual_core::group::Group;
+use punctual_core::journal::Who;
+use punctual_core::shard::Shards;
 use tokio_postgres::types::Type;
 
+use super::batch::BEGIN_BY_KEY;
 use super::fault::Fault;
-use super::pool::Connection;
+use super::pipeline::both;
+use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, impossible, micros};
+use super::write::write;
+use super::{keep, person};
 use crate::rows;
 
-pub(super) async fn put(db: &Connection<'_>, group: &Group) -> Result<(), Fault> {
+/// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
+pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Who) -> Result<Vec<Timestamp>, Fault> {
+    let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, &group.name)).await?;
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.execute(
         "insert into punctual.user_group (name, mode, users, created_at, updated_at) values ($1, $2, $3, $4, $5) \
@@ -23,7 +34,54 @@ pub(super) async fn put(db: &Connection<'_>, group: &Group) -> Result<(), Fault>
         ],
     )
     .await?;
-    Ok(())
+    write(db, own, &group_changed(&group.name, Some(group), who, group.updated_at)).await?;
+    let before = before.map(|before| before.users).unwrap_or_default();
+    let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
+    let_go(db, own, &group.name, &left, group.updated_at).await
+}
+
+/// Removes a group. `None`: there was none.
+pub(super) async fn delete(
+    db: &Connection<'_>,
+    own: Shards,
+    name: &str,
+    who: Who,
+    now: Timestamp,
+) -> Result<Option<Vec<Timestamp>>, Fault> {
+    let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, name)).await?;
+    let Some(before) = before else {
+        db.rollback().await?;
+        return Ok(None);
+    };
+    keep::delete(db, "delete from punctual.user_group where name = $1", name).await?;
+    write(db, own, &group_changed(name, None, who, now)).await?;
+    let_go(db, own, name, &before.users, now).await.map(Some)
+}
+
+/// One group, which nobody else changes before the transaction ends.
+async fn for_update(db: &Connection<'_>, name: &str) -> Result<Option<Group>, Fault> {
+    let sql = format!("select {} from punctual.user_group g where g.name = $1 for update", rows::GROUP);
+    Ok(each(&db.rows(&sql, &[(&clean(name), Type::TEXT)]).await?, rows::group)?.pop())
+}
+
+/// Looks again at the runs of users who belong to a group no more, if that is silent, and commits.
+async fn let_go(
+    db: &Connection<'_>,
+    own: Shards,
+    name: &str,
+    users: &[String],
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, Fault> {
+    let is_silent = "select from punctual.silence where group_name = $1 and until_at > $2 limit 1";
+    let of_group: [Param<'_>; 2] = [(&name, Type::TEXT), (&micros(now), Type::TIMESTAMPTZ)];
+    let mut wakes = Vec::new();
+    if !users.is_empty() && !db.rows(is_silent, &of_group).await?.is_empty() {
+        for user in users {
+            wakes.extend(person::follow(db, own, user, Difference::TIMES, now).await?);
+        }
+    }
+    db.commit().await?;
+    Ok(wakes)
 }
 
 /// Those of `names` that there are.

@@ -9,6 +9,7 @@
 mod adopt;
 mod alert;
 mod answered;
+mod asked;
 mod batch;
 mod change;
 mod check;
@@ -42,6 +43,7 @@ mod session;
 mod settle;
 mod share;
 mod shared_commit;
+mod silence;
 mod stream;
 mod tell;
 mod tls;
@@ -61,14 +63,16 @@ use punctual_core::channel::Rate;
 use punctual_core::clock::Machine;
 use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
+use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, ReminderQuery, ReminderView, Report, Reported,
-    Settled, Settlement, Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
+    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
+    UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -402,6 +406,44 @@ impl Store for PostgresStore {
         write!(self, Normal, db => person::delete_user(&db, self.own(), id, &who, now))
     }
 
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+        read!(self, db => asked::asked(&db, &users, ended_since))
+    }
+
+    async fn put_group(&self, group: Group, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        write!(self, Normal, db => group::put(&db, self.own(), &group, who.clone()))
+    }
+
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
+        read!(self, db => group::of_names(&db, &names))
+    }
+
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
+        read!(self, db => group::groups(&db, after.as_deref(), limit))
+    }
+
+    async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        write!(self, Normal, db => group::delete(&db, self.own(), name, who.clone(), now))
+    }
+
+    async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError> {
+        write!(self, Normal, db => silence::put(&db, self.own(), &silence, who.clone()))
+    }
+
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
+        read!(self, db => silence::silences(&db, &query))
+    }
+
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        who: Who,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        write!(self, Normal, db => silence::end(&db, self.own(), id, after, who.clone(), now))
+    }
+
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
         read!(self, db => inbound::users_at(&db, channel, &addresses))
     }
@@ -417,23 +459,6 @@ impl Store for PostgresStore {
 
     async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
         write!(self, Normal, db => inbound::report(&db, self.own(), &report, now))
-    }
-
-    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
-        // The same twice is the same once.
-        on!(self, Normal, reads: true, db => group::put(&db, &group))
-    }
-
-    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
-        read!(self, db => group::of_names(&db, &names))
-    }
-
-    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
-        read!(self, db => group::groups(&db, after.as_deref(), limit))
-    }
-
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
-        write!(self, Normal, db => keep::delete(&db, "delete from punctual.user_group where name = $1", name))
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -75,10 +75,33 @@ async fn changed(
     entry: Option<Entry>,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
-    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
-    let writes: Writes = person_changed(open, user, difference, entry, now);
+    let writes = decided(db, user, difference, entry, now).await?;
     both(write(db, own, &writes), db.commit()).await?;
     Ok(writes.wakes().collect())
+}
+
+/// Lets a person's open runs follow what is different about them, in a transaction that goes on.
+pub(super) async fn follow(
+    db: &Connection<'_>,
+    own: Shards,
+    user: &str,
+    difference: Difference,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, Fault> {
+    let writes = decided(db, user, difference, None, now).await?;
+    write(db, own, &writes).await?;
+    Ok(writes.wakes().collect())
+}
+
+async fn decided(
+    db: &Connection<'_>,
+    user: &str,
+    difference: Difference,
+    entry: Option<Entry>,
+    now: Timestamp,
+) -> Result<Writes, Fault> {
+    let open = if difference.is_none() { Vec::new() } else { open_runs(db, user, difference).await? };
+    Ok(person_changed(open, user, difference, entry, now))
 }
 
 /// Locks and loads the open runs of a user's that wait for them, have tried an address, or are just being sent.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_IN_ORDER, BY_KEY, Ids};
 use super::fault::Fault;
-use super::pipeline::{all4, both};
+use super::pipeline::{all3, all4, both};
 use super::pool::Connection;
 use super::row::{self, micros};
 
@@ -34,7 +34,8 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
             &old,
         );
-        both(events, db.commit()).await?;
+        let silences = db.execute("delete from punctual.silence where until_at < $1", &old);
+        all3(events, silences, db.commit()).await?;
         return Ok(0);
     }
     let gone = rows.iter().map(|row| row::occurrence_id(row, 0)).collect::<Result<Vec<OccurrenceId>, StoreError>>()?;

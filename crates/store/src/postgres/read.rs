@@ -99,7 +99,8 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
     }
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
     add(&format!("true order by {id} desc limit {{}}"), Box::new(limit), Type::INT8);
-    let tagged = if query.tag.is_some() { "join punctual.reminder_tag tagged on tagged.reminder_id = r.id" } else { "" };
+    let tagged =
+        if query.tag.is_some() { "join punctual.reminder_tag tagged on tagged.reminder_id = r.id" } else { "" };
     let sql = format!("{} {tagged} where {}", views(), wheres.join(" and "));
     let params: Vec<Param<'_>> =
         values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();

@@ -15,6 +15,7 @@ use rusqlite::{Connection, Row, params};
 use super::read::collect;
 use super::row::{self, broken, get, micros};
 use super::settle::N_OPEN;
+use super::silence;
 use super::values::for_rows;
 use super::write::write;
 use crate::rows::{self, Fields, Reader};
@@ -34,10 +35,11 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
     for (id, error) in &found.unreadable {
         tracing::error!(occurrence = %id, %error, "an occurrence cannot be read; it is set aside as failed");
     }
-    let look = look(found, known, claim);
+    let silences = silence::of_claim(db, claim, &known)?;
+    let look = look(found, known, &silences, claim);
     let locked = locked(db, look.to_lock().reminders)?;
     let left = left_of(db, look.unreadable(), claim.now)?;
-    let (mut claims, writes) = look.decide(&locked, left);
+    let (mut claims, writes) = look.decide(&locked, &silences, left);
     claims.not_before = not_before;
     claims.add_alerts(write(db, &writes)?);
     Ok(claims)

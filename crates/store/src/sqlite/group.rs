@@ -1,15 +1,24 @@
 //! People who belong together.
 
+use jiff::Timestamp;
+use punctual_core::decide::group::group_changed;
+use punctual_core::decide::person::Difference;
 use punctual_core::group::Group;
+use punctual_core::journal::Who;
 use punctual_core::store::StoreError;
 use rusqlite::{Connection, params};
 
+use super::keep;
+use super::person::follow;
 use super::read::collect;
 use super::row::{broken, impossible, micros};
 use super::values::for_rows;
+use super::write::write;
 use crate::rows;
 
-pub(super) fn put(db: &Connection, group: &Group) -> Result<(), StoreError> {
+/// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
+pub(super) fn put(db: &Connection, group: &Group, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+    let before = of_names(db, std::slice::from_ref(&group.name))?.pop();
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.prepare_cached(
         "INSERT INTO user_group (name, mode, users, created_at, updated_at) VALUES (?, ?, ?, ?, ?) \
@@ -18,7 +27,36 @@ pub(super) fn put(db: &Connection, group: &Group) -> Result<(), StoreError> {
     .map_err(broken)?
     .execute(params![group.name, group.mode.as_str(), users, micros(group.created_at), micros(group.updated_at)])
     .map_err(broken)?;
-    Ok(())
+    write(db, &group_changed(&group.name, Some(group), who, group.updated_at))?;
+    let before = before.map(|before| before.users).unwrap_or_default();
+    let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
+    let_go(db, &group.name, &left, group.updated_at)
+}
+
+/// Removes a group. `None`: there was none.
+pub(super) fn delete(
+    db: &Connection,
+    name: &str,
+    who: Who,
+    now: Timestamp,
+) -> Result<Option<Vec<Timestamp>>, StoreError> {
+    let Some(before) = of_names(db, &[name.to_owned()])?.pop() else { return Ok(None) };
+    keep::delete(db, "DELETE FROM user_group WHERE name = ?1", name)?;
+    write(db, &group_changed(name, None, who, now))?;
+    let_go(db, name, &before.users, now).map(Some)
+}
+
+/// Looks again at the runs of users who belong to a group no more, if that is silent.
+fn let_go(db: &Connection, name: &str, users: &[String], now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
+    let is_silent = db.prepare_cached("SELECT 1 FROM silence WHERE group_name = ? AND until_at > ?");
+    if users.is_empty() || !is_silent.map_err(broken)?.exists(params![name, micros(now)]).map_err(broken)? {
+        return Ok(Vec::new());
+    }
+    let mut wakes = Vec::new();
+    for user in users {
+        wakes.extend(follow(db, user, Difference::TIMES, None, now)?);
+    }
+    Ok(wakes)
 }
 
 /// Those of `names` that there are.

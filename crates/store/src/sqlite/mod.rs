@@ -7,6 +7,7 @@
 //! start-up belongs to a process that is gone.
 
 mod answered;
+mod asked;
 mod change;
 mod check;
 mod claim;
@@ -28,6 +29,7 @@ mod prune;
 mod read;
 mod row;
 mod settle;
+mod silence;
 mod values;
 mod worker;
 mod write;
@@ -40,13 +42,14 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
+use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, ReminderQuery, ReminderView, Report, Reported,
-    Settled, Settlement, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, Released, ReminderQuery, ReminderView, Report,
+    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -293,6 +296,45 @@ impl Store for SqliteStore {
         self.write(Urgency::Normal, move |db| person::delete_user(db, &id, who, now)).await
     }
 
+    async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+        self.read(move |db| asked::asked(db, &users, ended_since)).await
+    }
+
+    async fn put_group(&self, group: Group, who: Who) -> Result<Vec<Timestamp>, StoreError> {
+        self.write(Urgency::Normal, move |db| group::put(db, &group, who)).await
+    }
+
+    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
+        self.read(move |db| group::of_names(db, &names)).await
+    }
+
+    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
+        self.read(move |db| group::groups(db, after.as_deref(), limit)).await
+    }
+
+    async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError> {
+        let name = name.to_owned();
+        self.write(Urgency::Normal, move |db| group::delete(db, &name, who, now)).await
+    }
+
+    async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError> {
+        self.write(Urgency::Normal, move |db| silence::put(db, &silence, who)).await
+    }
+
+    async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError> {
+        self.read(move |db| silence::silences(db, &query)).await
+    }
+
+    async fn end_silence(
+        &self,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        who: Who,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        self.write(Urgency::Normal, move |db| silence::end(db, id, after, who, now)).await
+    }
+
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {
         let channel = channel.to_owned();
         self.read(move |db| inbound::users_at(db, &channel, &addresses)).await
@@ -309,23 +351,6 @@ impl Store for SqliteStore {
 
     async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError> {
         self.write(Urgency::Normal, move |db| inbound::report(db, &report, now)).await
-    }
-
-    async fn put_group(&self, group: Group) -> Result<(), StoreError> {
-        self.write(Urgency::Normal, move |db| group::put(db, &group)).await
-    }
-
-    async fn groups_of(&self, names: Vec<String>) -> Result<Vec<Group>, StoreError> {
-        self.read(move |db| group::of_names(db, &names)).await
-    }
-
-    async fn groups(&self, after: Option<String>, limit: usize) -> Result<Vec<Group>, StoreError> {
-        self.read(move |db| group::groups(db, after.as_deref(), limit)).await
-    }
-
-    async fn delete_group(&self, name: &str) -> Result<bool, StoreError> {
-        let name = name.to_owned();
-        self.write(Urgency::Normal, move |db| keep::delete(db, "DELETE FROM user_group WHERE name = ?1", &name)).await
     }
 
     async fn dead_addresses(&self, after: Option<Address>, limit: usize) -> Result<Vec<DeadAddress>, StoreError> {

@@ -42,7 +42,7 @@ pub(super) fn delete_user(
 }
 
 /// Lets a person's open runs follow what is different about them.
-fn follow(
+pub(super) fn follow(
     db: &Connection,
     user: &str,
     difference: Difference,

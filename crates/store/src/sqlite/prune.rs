@@ -37,6 +37,13 @@ pub(super) fn prune(db: &Connection, before: Timestamp, limit: usize) -> Result<
         .execute([id])
         .map_err(broken)?;
     }
+    if n_pruned == 0 {
+        // The last round. Nothing waits for a silence that is long over.
+        db.prepare_cached("DELETE FROM silence WHERE until_at < ?")
+            .map_err(broken)?
+            .execute([before])
+            .map_err(broken)?;
+    }
     Ok(n_pruned)
 }
 

@@ -85,7 +85,10 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
     let (mut source, mut of) = ("reminder r", ["r.user_id", "r.id"]);
     if let Some(tag) = &query.tag {
         // One stretch of an index, in the order of the page.
-        (source, of) = ("reminder_tag tagged CROSS JOIN reminder r ON r.id = tagged.reminder_id", ["tagged.user_id", "tagged.reminder_id"]);
+        (source, of) = (
+            "reminder_tag tagged CROSS JOIN reminder r ON r.id = tagged.reminder_id",
+            ["tagged.user_id", "tagged.reminder_id"],
+        );
         add("tagged.tag = {}", Box::new(tag.clone()));
     }
     let [user_id, id] = of;
@@ -149,7 +152,7 @@ pub(super) fn attempts(db: &Connection, id: OccurrenceId) -> Result<Vec<Attempt>
     collect(db, &sql, params![id.reminder.as_bytes(), id.run], |found| rows::attempt(&mut Reader::new(found, 0)))
 }
 
-fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
+pub(super) fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, StoreError> {
     let attempts = attempts(db, occurrence.id)?;
     let (reminder, run) = (occurrence.id.reminder, occurrence.id.run);
     let id = params![reminder.as_bytes(), run];

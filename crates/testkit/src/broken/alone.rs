@@ -7,11 +7,13 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
 use punctual_core::clock::{BoxFuture, Clock};
-use punctual_core::id::ReminderId;
+use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::journal::Who;
 use punctual_core::occurrence::State;
 use punctual_core::reminder::OnUnknown;
-use punctual_core::store::{By, ChangeError, Changed, Claim, Claims, Create, Settled, Settlement, Store, StoreError};
+use punctual_core::store::{
+    By, Came, ChangeError, Changed, Claim, Claims, Create, Settled, Settlement, Store, StoreError,
+};
 use punctual_core::user::User;
 use punctual_engine::Runtime;
 
@@ -235,5 +237,61 @@ impl Tap for NobodyTold {
     ) -> Result<Settled, StoreError> {
         settlements.iter_mut().for_each(|settlement| settlement.news = None);
         store.settle(settlements, now).await
+    }
+}
+
+/// Answers a press at once and writes the answer later, if the process is still there.
+pub(super) struct AnswerBeforeCommit;
+
+impl Sabotage for AnswerBeforeCommit {
+    fn store(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Arc<dyn Runtime>) -> Arc<dyn Store> {
+        Tapped::before(store, AnswerLater { clock, runtime })
+    }
+}
+
+struct AnswerLater {
+    clock: Arc<dyn Clock>,
+    runtime: Arc<dyn Runtime>,
+}
+
+#[async_trait]
+impl Tap for AnswerLater {
+    async fn change(
+        &self,
+        store: &Arc<dyn Store>,
+        id: ReminderId,
+        change: Change,
+        by: By,
+    ) -> Result<Changed, ChangeError> {
+        let awaits = match by.came.seen.is_some().then(|| change.run()).flatten() {
+            Some(run) => store.occurrence(OccurrenceId { reminder: id, run }).await?,
+            None => None,
+        };
+        let awaits = awaits.filter(|trail| matches!(trail.occurrence.state, State::AwaitingAck { .. }));
+        let (Some(trail), Some(view)) = (awaits, store.reminder(id).await?) else {
+            return store.change(id, change, by).await;
+        };
+        let (store, clock) = (store.clone(), self.clock.clone());
+        self.runtime.spawn(Box::pin(async move {
+            clock.pause(Duration::from_secs(5)).await;
+            drop(store.change(id, change, by).await);
+        }));
+        Ok(Changed { view, occurrence: Some(trail.occurrence), wakes: Vec::new(), recalled: Vec::new() })
+    }
+}
+
+/// Forgets by which event an answer came, and how far the connection was read.
+pub(super) struct ForgottenEvent;
+
+#[async_trait]
+impl Tap for ForgottenEvent {
+    async fn change(
+        &self,
+        store: &Arc<dyn Store>,
+        id: ReminderId,
+        change: Change,
+        by: By,
+    ) -> Result<Changed, ChangeError> {
+        store.change(id, change, By { came: Came::default(), ..by }).await
     }
 }

@@ -59,13 +59,13 @@ async fn put_user(desk: &Desk, id: &str) {
         created_at: at(0),
         updated_at: at(0),
     };
-    desk.store.put_user(user).await.expect("the store works");
+    desk.store.put_user(user, "ann".into()).await.expect("the store works");
 }
 
 async fn put_group(desk: &Desk, mode: Mode, users: &[&str]) {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
     let group = Group { name: "oc".into(), mode, users, created_at: at(0), updated_at: at(0) };
-    desk.store.put_group(group).await.expect("the store works");
+    desk.store.put_group(group, "ann".into()).await.expect("the store works");
 }
 
 /// Every reminder that was made this way, in the order of its first instant and its user.
@@ -154,7 +154,7 @@ async fn a_plan_is_kept_on_reminders_and_on_people(desk: Desk) {
     put_user(&desk, "ann").await;
     let ann = desk.store.user("ann").await.expect("the store works").expect("she is there");
     let planned = User { escalate: vec![step(60, "eve")], ..ann };
-    desk.store.put_user(planned.clone()).await.expect("the store works");
+    desk.store.put_user(planned.clone(), "ann".into()).await.expect("the store works");
     assert_eq!(desk.store.user("ann").await.expect("the store works"), Some(planned));
     // A changed plan counts for a run that waits for its answer already.
     deliver(&desk, reminder.id, 10).await;

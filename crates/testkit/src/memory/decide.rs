@@ -21,10 +21,11 @@ impl Tables {
         let found = Found { due: due.collect(), unreadable: Vec::new() };
         let early: BTreeSet<Timestamp> = early.into_iter().map(|(at, _)| at).collect();
         let known = found.reminders().into_iter().map(|id| (id, Ok(self.known(id)))).collect();
-        let look = look(found, known, &claim);
+        let silences = Silences::new(self.silences.values().map(|silence| self.silent(silence)).collect());
+        let look = look(found, known, &silences, &claim);
         let lock = |id| Locked { known: self.known(id), n_open: self.open(id).count() as u32, has_person: true };
         let locked = look.to_lock().reminders.into_iter().map(|id| (id, Ok(lock(id)))).collect();
-        let (mut claims, writes) = look.decide(&locked, Vec::new());
+        let (mut claims, writes) = look.decide(&locked, &silences, Vec::new());
         claims.add_alerts(self.write(writes)?);
         Ok(Claims { not_before: early.into_iter().collect(), ..claims })
     }
@@ -138,6 +139,17 @@ impl Tables {
         let difference = user.as_ref().map_or(Difference::REMOVED, |user| Difference::between(&before, user));
         let entry = entry(id, &before, user.as_ref(), who, now);
         self.users.extend(user.map(|user| (user.id.clone(), user)));
+        self.follow(id, difference, entry, now)
+    }
+
+    /// Lets a person's open runs follow what is different about them.
+    fn follow(
+        &mut self,
+        id: &str,
+        difference: Difference,
+        entry: Option<Entry>,
+        now: Timestamp,
+    ) -> Done<Vec<Timestamp>> {
         let theirs = self.reminders.values().map(|(reminder, _)| reminder).filter(|reminder| reminder.user == id);
         let open = theirs.flat_map(|reminder| {
             let (ack_timeout, only) = (reminder.ack.as_ref().map(|ack| ack.timeout), reminder.only);
@@ -147,6 +159,45 @@ impl Tables {
         let wakes = writes.wakes().collect();
         self.write(writes)?;
         Ok(wakes)
+    }
+
+    /// Replaces a group, or removes it; returns when runs of those who have left it must be looked at again.
+    pub(super) fn put_group(
+        &mut self,
+        name: &str,
+        now: Timestamp,
+        group: Option<Group>,
+        who: Who,
+    ) -> Done<Vec<Timestamp>> {
+        self.write(group_changed(name, group.as_ref(), who, now))?;
+        let before = self.groups.remove(name).map(|before| before.users).unwrap_or_default();
+        let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
+        let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
+        self.groups.extend(group.map(|group| (name.to_owned(), group)));
+        let mut wakes = Vec::new();
+        for user in left {
+            wakes.extend(self.follow(&user, Difference::TIMES, None, now)?);
+        }
+        Ok(wakes)
+    }
+
+    fn silent(&self, silence: &Silence) -> Silent {
+        let group = silence.group.as_ref().and_then(|name| self.groups.get(name));
+        Silent { silence: silence.clone(), people: group.map(|group| group.users.clone()).unwrap_or_default() }
+    }
+
+    pub(super) fn end_silence(&mut self, id: SilenceId, who: Who, now: Timestamp) -> Done<Option<Released>> {
+        let Some(silence) = self.silences.remove(&id) else { return Ok(None) };
+        let waits = |run: &&Run| run.occurrence.state.waits_for() == Some(Why::Silenced);
+        let runs = self.runs.values().filter(waits).map(|run| {
+            let Reminder { user, tags, ack, .. } = &self.reminders[&run.occurrence.id.reminder].0;
+            let ack_timeout = ack.as_ref().map(|ack| ack.timeout);
+            SilencedRun { occurrence: run.occurrence.clone(), user: user.clone(), tags: tags.clone(), ack_timeout }
+        });
+        let writes = released(&self.silent(&silence), runs.collect(), Some(who), now);
+        let wakes = writes.wakes().collect();
+        self.write(writes)?;
+        Ok(Some(Released { wakes, more_after: None }))
     }
 
     /// Lets the leases that are meant end at `until`; returns which they are.

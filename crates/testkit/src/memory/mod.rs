@@ -23,18 +23,21 @@ use punctual_core::channel::{Rate, receive};
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::family::{Kin, family_of};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
+use punctual_core::decide::group::group_changed;
 use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
 use punctual_core::decide::report::reported;
 use punctual_core::decide::settle::{Counted, Leased, settled};
+use punctual_core::decide::silence::{SilencedRun, released, silenced};
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::group::Group;
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Placed, Who};
-use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind};
+use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::shard::Shards;
+use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
 use punctual_core::store::*;
 use punctual_core::user::{ApiKey, Person, User};
 use punctual_core::writes::{EndedAttempt, Moved, Planned, Writes};
@@ -149,10 +152,35 @@ store! {
     fn delete_user(id: &str, who: Who, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
         |t| t.users.contains_key(id).then(|| t.put_user(id, now, None, who)).transpose()?
     }
-    fn put_group(group: Group) -> Done<()> { |t| drop(t.groups.insert(group.name.clone(), group)) }
+    fn asked(users: Vec<String>, ended_since: Option<Timestamp>) -> Done<Vec<Question>> { |t| t.asked(&users, ended_since) }
+    fn put_group(group: Group, who: Who) -> Done<Vec<Timestamp>> {
+        |t| t.put_group(&group.name.clone(), group.updated_at, Some(group), who)?
+    }
     fn groups_of(names: Vec<String>) -> Done<Vec<Group>> { |t| names.iter().filter_map(|name| t.groups.get(name).cloned()).collect() }
     fn groups(after: Option<String>, limit: usize) -> Done<Vec<Group>> { |t| page(&t.groups, after, limit) }
-    fn delete_group(name: &str) -> Done<bool> { |t| t.groups.remove(name).is_some() }
+    fn delete_group(name: &str, who: Who, now: Timestamp) -> Done<Option<Vec<Timestamp>>> {
+        |t| t.groups.contains_key(name).then(|| t.put_group(name, now, None, who)).transpose()?
+    }
+    fn put_silence(silence: Silence, who: Who) -> Done<bool> { |t| {
+        let has_room = t.silences.values().filter(|kept| kept.until > silence.created_at).count() < SILENCES_MAX;
+        if has_room {
+            t.write(silenced(&silence, who))?;
+            t.silences.insert(silence.id, silence);
+        }
+        has_room
+    } }
+    fn silences(query: SilenceQuery) -> Done<Vec<Silence>> { |t| {
+        let is_wanted = |silence: &&Silence| {
+            silence.until > query.now
+                && query.id.is_none_or(|id| silence.id == id)
+                && query.after.is_none_or(|after| silence.id > after)
+                && (query.user.is_none() || silence.user == query.user)
+        };
+        t.silences.values().filter(is_wanted).take(query.limit).cloned().collect()
+    } }
+    fn end_silence(id: SilenceId, _after: Option<OccurrenceId>, who: Who, now: Timestamp) -> Done<Option<Released>> {
+        |t| t.end_silence(id, who, now)?
+    }
     fn users_at(channel: &str, addresses: Vec<String>) -> Done<Vec<User>> { |t| {
         let is_theirs = |known: &Address| known.channel == channel && addresses.contains(&known.address);
         t.users.values().filter(|user| user.addresses.iter().any(is_theirs)).cloned().collect()

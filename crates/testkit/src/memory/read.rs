@@ -47,6 +47,23 @@ impl Tables {
         views.take(query.limit).collect()
     }
 
+    pub(super) fn asked(&self, users: &[String], ended_since: Option<Timestamp>) -> Vec<Question> {
+        let is_recent =
+            |run: &Run| ended_since.is_some_and(|since| run.occurrence.state.at().is_some_and(|at| at >= since));
+        let is_wanted = |run: &&Run| {
+            run.occurrence.tries.reached > 0
+                && (run.moment().is_some() || run.occurrence.state.is_final() && is_recent(run))
+        };
+        let of_user = |run: &&Run| users.contains(&self.reminders[&run.occurrence.id.reminder].0.user);
+        let mut runs: Vec<&Run> = self.runs.values().filter(of_user).filter(is_wanted).collect();
+        runs.sort_by_key(|run| Reverse(run.occurrence.state.kept_at().unwrap_or(run.occurrence.due_at)));
+        let question = |run: &Run| {
+            let reminder = self.reminders[&run.occurrence.id.reminder].0.clone();
+            Question { user: self.users.get(&reminder.user).cloned(), reminder, trail: run.trail() }
+        };
+        runs.into_iter().take(ASKED_MAX).map(question).collect()
+    }
+
     pub(super) fn imported(&self, query: &ImportedQuery) -> Vec<Imported> {
         let is_sent = |status| matches!(status, AttemptStatus::Sent | AttemptStatus::Delivered);
         let run = |run: &Run| {
@@ -113,6 +130,9 @@ impl Tables {
             if is_over(self.reminders[&reminder].0.status) && self.runs_of(reminder).next().is_none() {
                 self.reminders.remove(&reminder);
             }
+        }
+        if ended.is_empty() {
+            self.silences.retain(|_, silence| silence.until >= before);
         }
         ended.len()
     }

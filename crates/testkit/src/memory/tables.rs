@@ -25,6 +25,7 @@ pub(super) struct Tables {
     pub(super) names: BTreeMap<usize, String>,
     pub(super) users: BTreeMap<String, User>,
     pub(super) groups: BTreeMap<String, Group>,
+    pub(super) silences: BTreeMap<SilenceId, Silence>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
     /// Events that were taken, and until when each is remembered.

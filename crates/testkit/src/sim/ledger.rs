@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::answer::Pressed;
 use punctual_core::change::Change;
 use punctual_core::channel::Message;
 use punctual_core::clock::Clock;
@@ -32,6 +33,8 @@ pub struct Book {
     pub creates: BTreeMap<ReminderId, Created>,
     /// Commands.
     pub commands: Vec<Command>,
+    /// Presses of buttons.
+    pub presses: Vec<Press>,
     /// Changes of people.
     pub people: Vec<PutUser>,
     /// Sends.
@@ -83,6 +86,17 @@ pub struct Command {
     pub about: Option<OccurrenceId>,
     /// When it was refused, and why.
     pub refused: Option<(Moment, String)>,
+}
+
+/// A button that a person pressed.
+#[derive(Debug, Clone)]
+pub struct Press {
+    /// Which.
+    pub pressed: Pressed,
+    /// The command that it is.
+    command: usize,
+    /// When the person was told that their answer is recorded.
+    pub told: Option<Moment>,
 }
 
 /// A person who was changed.
@@ -195,6 +209,24 @@ impl Ledger {
         match answer {
             Ok(about) => (command.acknowledged, command.about) = (Some(moment), about),
             Err(why) => command.refused = Some((moment, why)),
+        }
+    }
+
+    /// A person presses a button; returns the press's number.
+    pub fn pressed(&self, pressed: Pressed, now: Timestamp) -> usize {
+        let command = self.command_begun(pressed.occurrence.reminder, pressed.change(now));
+        let mut book = self.read();
+        book.presses.push(Press { pressed, command, told: None });
+        book.presses.len() - 1
+    }
+
+    /// The platform has heard what became of a press, and the person with it.
+    pub fn press_acknowledged(&self, number: usize, is_answered: bool) {
+        let told = self.moment(("press", number, is_answered));
+        let press = self.read().presses[number].clone();
+        if is_answered {
+            self.read().presses[number].told = Some(told);
+            self.command_answered(press.command, Ok(Some(press.pressed.occurrence)));
         }
     }
 

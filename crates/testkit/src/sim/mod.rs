@@ -18,6 +18,7 @@ pub mod options;
 
 mod load;
 mod node_clock;
+mod presses;
 mod process;
 mod reader;
 mod receiver;

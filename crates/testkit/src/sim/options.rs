@@ -32,6 +32,8 @@ pub struct Options {
     pub tight: bool,
     /// People have quiet hours, and ask for silence.
     pub people: bool,
+    /// People press buttons, and the platform tells of it until it is acknowledged.
+    pub presses: bool,
     /// Some messages are calls: their platform takes them and says later what became of them.
     pub calls: bool,
     /// Nodes are stopped in order and started again.
@@ -60,6 +62,7 @@ impl Options {
             receivers_hang: false,
             tight: false,
             people: false,
+            presses: false,
             calls: false,
             stops: false,
             cuts: false,
@@ -138,7 +141,7 @@ impl Options {
 impl std::fmt::Display for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, tight, people, .. } = *self;
-        let Self { calls, stops, cuts, deaf, skewed, .. } = *self;
+        let Self { presses, calls, stops, cuts, deaf, skewed, .. } = *self;
         let words = [
             (crashes, "crashes"),
             (stalls.is_some(), "stalls"),
@@ -148,6 +151,7 @@ impl std::fmt::Display for Options {
             (receivers_hang, "receivers hang"),
             (tight, "tight limits"),
             (people, "quiet hours"),
+            (presses, "presses"),
             (calls, "calls"),
             (stops, "stops"),
             (cuts, "cut off"),

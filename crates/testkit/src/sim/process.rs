@@ -16,6 +16,7 @@ use punctual_engine::{Engine, Parts, Running, Runtime, Settings};
 use super::ledger::Ledger;
 use super::node_clock::NodeClock;
 use super::options::Options;
+use super::presses::Presses;
 use super::receiver::{Receiver, ReceiverFaults};
 use super::weather::Weather;
 use crate::clock::ManualClock;
@@ -35,6 +36,8 @@ pub(super) struct Surroundings {
     pub(super) store_failing: Arc<AtomicBool>,
     pub(super) deaf: Arc<AtomicBool>,
     pub(super) receiver_faults: Arc<ReceiverFaults>,
+    /// The platform of those who press buttons, if anybody does.
+    pub(super) presses: Option<Arc<Presses>>,
 }
 
 /// One process.
@@ -100,6 +103,7 @@ impl Process {
             runtime,
             settings,
             alarm: None,
+            opinion: None,
         });
         let running = Arc::new(Mutex::new(None));
         around.executor.spawn(group, Box::pin(boot(engine.clone(), around.clock.clone(), running.clone())));
@@ -140,7 +144,7 @@ async fn boot(engine: Engine, clock: ManualClock, slot: Arc<Mutex<Option<Running
 }
 
 fn channels(around: &Surroundings, group: Group) -> BTreeMap<String, Arc<dyn Channel>> {
-    let receiver = |concurrency, is_call| -> Arc<dyn Channel> {
+    let receiver = |concurrency, is_call, presses: &Option<Arc<Presses>>| -> Arc<dyn Channel> {
         Arc::new(Receiver {
             clock: around.clock.clone(),
             random: around.receivers.clone(),
@@ -149,8 +153,13 @@ fn channels(around: &Surroundings, group: Group) -> BTreeMap<String, Arc<dyn Cha
             group,
             concurrency,
             is_call,
+            presses: presses.clone(),
         })
     };
-    let channels = [("phone", receiver(1, false)), ("mail", receiver(64, false)), ("call", receiver(64, true))];
+    let channels = [
+        ("phone", receiver(1, false, &None)),
+        ("mail", receiver(64, false, &around.presses)),
+        ("call", receiver(64, true, &None)),
+    ];
     channels.map(|(name, channel)| (name.to_owned(), channel)).into()
 }

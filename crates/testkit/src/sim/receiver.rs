@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use punctual_core::channel::receive::Receive;
 use punctual_core::channel::{Channel, Followed, Limits, Message, Receipt, SendError, Whom};
 use punctual_core::clock::Clock;
 use punctual_core::invalid::Invalid;
 
 use super::ledger::{Answer, Ledger};
+use super::presses::Presses;
 use crate::clock::ManualClock;
 use crate::executor::Group;
 use crate::random::SeededRandom;
@@ -32,6 +34,8 @@ pub(super) struct Receiver {
     pub concurrency: usize,
     /// Whether it takes messages first and says later what became of them.
     pub is_call: bool,
+    /// Its people press buttons there.
+    pub presses: Option<Arc<Presses>>,
 }
 
 /// The faults of receivers.
@@ -88,6 +92,7 @@ impl Channel for Receiver {
         };
         if effect {
             self.ledger.send_took_effect(index);
+            self.presses.iter().for_each(|presses| presses.shown(message));
             self.delay(20).await;
         }
         if self.is_call && answer.is_ok() {
@@ -111,6 +116,10 @@ impl Channel for Receiver {
         // Its own numbers are what it gave out as ids.
         self.ledger.send_answered(message_id.parse().unwrap_or_default(), Answer::Taken);
         Ok(Followed::Reached)
+    }
+
+    fn receives(&self) -> Option<&dyn Receive> {
+        self.presses.as_deref().map(|presses| presses as _)
     }
 
     fn check_address(&self, _address: &str) -> Result<(), Invalid> {

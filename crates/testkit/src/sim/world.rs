@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::Clock;
 use punctual_core::group::{self, Mode};
-use punctual_core::journal::Placed;
+use punctual_core::journal::{Placed, Who};
 use punctual_core::store::{JournalQuery, ReminderQuery, Start, Store, StoreError};
 use punctual_store::sqlite::{Options as StoreOptions, SqliteStore};
 
@@ -17,6 +17,7 @@ use super::check::{Evidence, Row};
 use super::ledger::{FaultKind, Ledger};
 use super::load::{GROUP, GROUP_NAME, Load};
 use super::options::Options;
+use super::presses::Presses;
 use super::process::{Process, Surroundings};
 use super::reader::Reader;
 use crate::clock::ManualClock;
@@ -123,6 +124,9 @@ impl World {
             store_failing: Arc::new(options.store_fails.into()),
             deaf: Arc::new(options.deaf.into()),
             receiver_faults: Arc::default(),
+            presses: options
+                .presses
+                .then(|| Presses::new(clock.clone(), SeededRandom::stream(seed, "presses"), ledger.clone())),
         };
         around.receiver_faults.certain.store(options.receivers_fail, Ordering::Relaxed);
         around.receiver_faults.uncertain.store(options.receivers_hang, Ordering::Relaxed);
@@ -169,7 +173,7 @@ impl World {
             updated_at: begin,
         };
         let store = world.places[0].store.as_ref().ok_or("there is no store")?;
-        let put = store.put_group(group).now_or_never().ok_or("a simulated store answers at once")?;
+        let put = store.put_group(group, Who::ENGINE).now_or_never().ok_or("a simulated store answers at once")?;
         put.map_err(|error| error.to_string())?;
         Ok(world)
     }

@@ -78,6 +78,11 @@ const DONE_AGO_MAX: SignedDuration = SignedDuration::from_hours(24);
 /// With `lang` only that language counts, and the words that are the same everywhere (`ok`, `stop`, a thumb up). Without
 /// it any language may recognise the answer, as long as no other takes it for something else.
 pub fn answer(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Option<Answer> {
+    answer_in(text, lang, zone, now).map(|(answer, _)| answer)
+}
+
+/// The same, with the language in which it is an answer: the first of those that recognise it.
+pub fn answer_in(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Option<(Answer, Lang)> {
     if text.len() > ANSWER_MAX {
         return None;
     }
@@ -92,8 +97,8 @@ pub fn answer(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Op
     for lang in langs {
         match (found, in_language(&text, &tokens, *lang, zone, now)) {
             (_, None) => {}
-            (None, some) => found = some,
-            (Some(one), Some(other)) => found = Some(common(one, other)?),
+            (None, Some(answer)) => found = Some((answer, *lang)),
+            (Some((one, first)), Some(other)) => found = Some((common(one, other)?, first)),
         }
     }
     found

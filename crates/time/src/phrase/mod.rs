@@ -11,6 +11,7 @@
 mod action;
 mod answer;
 mod atom;
+mod command;
 mod feast;
 mod find;
 mod grammar;
@@ -29,7 +30,8 @@ mod when;
 
 use jiff::Timestamp;
 
-pub use answer::{ANSWER_MAX, Answer, answer};
+pub use answer::{ANSWER_MAX, Answer, answer, answer_in};
+pub use command::{COMMAND_MAX, Command, command};
 pub use lang::Lang;
 
 use self::resolve::Here;

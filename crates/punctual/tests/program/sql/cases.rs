@@ -161,7 +161,8 @@ fn structures(cases: &mut Vec<Case>) {
         json!((0..16).map(|n| n.to_string()).collect::<Vec<_>>()),
         json!((0..17).map(|n| n.to_string()).collect::<Vec<_>>()),
     ] {
-        let words = tags.as_array().unwrap().iter().map(|tag| text(tag.as_str().unwrap())).collect::<Vec<_>>().join(", ");
+        let words =
+            tags.as_array().unwrap().iter().map(|tag| text(tag.as_str().unwrap())).collect::<Vec<_>>().join(", ");
         cases.push(Case::new(json!({ "tags": tags }), &[("tags", format!("array[{words}]::text[]"))]));
     }
     for escalate in [

@@ -18,7 +18,7 @@ use rusqlite::types::Value;
 
 use self::column::Columns;
 use self::table::{
-    ANSWERED, ATTEMPT, DEAD_ADDRESS, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, Table, USER,
+    ANSWERED, ATTEMPT, DEAD_ADDRESS, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, SILENCE, Table, USER,
 };
 use super::fault::Fault;
 use super::migrate;
@@ -33,8 +33,20 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 11] =
-    [&REMINDER, &OCCURRENCE, &ATTEMPT, &RESPONSE, &JOURNAL, &USER, &GROUP, &DEAD_ADDRESS, &KEY, &ANSWERED, &SEEN];
+const TABLES: [&Table; 12] = [
+    &REMINDER,
+    &OCCURRENCE,
+    &ATTEMPT,
+    &RESPONSE,
+    &JOURNAL,
+    &USER,
+    &GROUP,
+    &SILENCE,
+    &DEAD_ADDRESS,
+    &KEY,
+    &ANSWERED,
+    &SEEN,
+];
 
 /// A copy that is under way.
 pub struct Adoption {
@@ -62,13 +74,14 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 6] = [
+const PLAINS: [Plain; 7] = [
     Plain { table: USER.name, next: 1 },
     Plain { table: GROUP.name, next: 2 },
-    Plain { table: DEAD_ADDRESS.name, next: 3 },
-    Plain { table: KEY.name, next: 4 },
-    Plain { table: ANSWERED.name, next: 5 },
-    Plain { table: SEEN.name, next: 6 },
+    Plain { table: SILENCE.name, next: 3 },
+    Plain { table: DEAD_ADDRESS.name, next: 4 },
+    Plain { table: KEY.name, next: 5 },
+    Plain { table: ANSWERED.name, next: 6 },
+    Plain { table: SEEN.name, next: 7 },
 ];
 
 /// How many rows a table has.

@@ -223,6 +223,23 @@ pub(super) const GROUP: Table = Table {
     ],
 };
 
+pub(super) const SILENCE: Table = Table {
+    name: "silence",
+    into: "silence",
+    from: "silence",
+    key: "id",
+    columns: &[
+        same("id", Uuid),
+        same("user_id", Text),
+        same("group_name", Text),
+        same("tag", Text),
+        same("from_at", At),
+        same("until_at", At),
+        same("created_at", At),
+        same("created_by", Text),
+    ],
+};
+
 pub(super) const DEAD_ADDRESS: Table = Table {
     name: "dead_address",
     into: "dead_address",
@@ -298,7 +315,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// `reminder_tag` follows from the reminders, by triggers. A column that is added to the file's tables must be copied, or be named here with the reason why not.
+    /// A column that is added to the file's tables must be copied, or be named here with the reason why not.
     #[test]
     fn every_column_of_the_file_is_copied() {
         let db = rusqlite::Connection::open_in_memory().unwrap();
@@ -307,8 +324,9 @@ mod tests {
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
             .unwrap();
         let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        // Addresses are made from the users; connections to platforms are opened anew; a duty's position means nothing in another database.
-        let not_copied = ["probe", "commits", "user_address", "reminder_tag", "inbound", "duty"];
+        // Tags are made from the reminders and addresses from the users; connections to platforms are opened anew; a duty's position means
+        // nothing in another database.
+        let not_copied = ["probe", "commits", "reminder_tag", "user_address", "inbound", "duty"];
         for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str())) {
             let table = super::super::TABLES.into_iter().find(|table| table.name == name);
             let table = table.unwrap_or_else(|| panic!("{name} is not copied"));

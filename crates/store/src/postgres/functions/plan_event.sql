@@ -127,8 +127,8 @@ begin
           t.ack_reminders_max, t.snooze_allowed, t.retries_max, t.misfire, t.misfire_within, t.on_unknown, t.only_to, t.metadata, t.tags,
           t.escalate)
         is distinct from (v.name, v.message, v.schedule, v.timezone, v.priority, v.route, v.ack_timeout, v.ack_prompt,
-          v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.only_to, v.metadata, v.tags,
-          v.escalate)
+          v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.only_to, v.metadata,
+          v.tags, v.escalate)
       returning t.id, t.user_id
     ), header as (insert into punctual.journal_write (n) select count(*) from differing having count(*) > 0 returning write)
     insert into punctual.journal (write, item, at, kind, reminder_id, run, user_id, actor, via, data)

@@ -29,6 +29,23 @@ create table punctual.user_group (
   updated_at timestamptz not null
 );
 
+-- Stretches of time in which some reminders are not sent.
+create table punctual.silence (
+  id         uuid primary key,
+  user_id    text collate "C",             -- each of these three that is not null must match
+  group_name text collate "C",
+  tag        text collate "C",
+  from_at    timestamptz not null,
+  until_at   timestamptz not null,
+  created_at timestamptz not null,
+  created_by text not null
+);
+create index silence_until on punctual.silence (until_at);
+-- The runs that wait for the end of a silence.
+create index occurrence_silenced on punctual.occurrence (reminder_id, run) where waits_for = 'silenced';
+-- Runs that their person was told of and can still answer.
+create index occurrence_asked on punctual.occurrence (reminder_id, run) where reached > 0 and wake_at is not null;
+
 -- Who is asked when another does not answer.
 alter table punctual.occurrence
   add column own_at timestamptz,           -- the state's own moment, where `wake_at` comes before it

@@ -32,6 +32,23 @@ CREATE TABLE user_group (
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Stretches of time in which some reminders are not sent.
+CREATE TABLE silence (
+  id         BLOB PRIMARY KEY,
+  user_id    TEXT,                        -- each of these three that is not NULL must match
+  group_name TEXT,
+  tag        TEXT,
+  from_at    INTEGER NOT NULL,
+  until_at   INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  created_by TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX silence_until ON silence (until_at);
+-- The runs that wait for the end of a silence.
+CREATE INDEX occurrence_silenced ON occurrence (reminder_id, run) WHERE waits_for = 'silenced';
+-- Runs that their person was told of and can still answer.
+CREATE INDEX occurrence_asked ON occurrence (reminder_id, run) WHERE reached > 0 AND wake_at IS NOT NULL;
+
 -- Who is asked when another does not answer.
 ALTER TABLE occurrence ADD COLUMN own_at INTEGER;        -- the state's own moment, where `wake_at` comes before it
 ALTER TABLE occurrence ADD COLUMN escalation TEXT;       -- `planned`: further people are asked at `escalate_at`; `asked`: they were

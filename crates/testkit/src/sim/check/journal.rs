@@ -85,7 +85,8 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
         State::Delivered { .. } => n(Kind::Sent).min(1),
         State::Completed { .. } => n(Kind::Acknowledged),
         State::Dismissed { .. } => n(Kind::Dismissed) + cancelled(),
-        State::Unanswered { .. } => n(Kind::Unanswered),
+        // One that was put off may have been asked again.
+        State::Unanswered { .. } => n(Kind::Unanswered).min(1),
         State::Failed { .. } => n(Kind::Failed),
         State::Cancelled { .. } => cancelled() + skipped(),
         // Of runs that were missed together the first is named.

@@ -5,6 +5,7 @@
 
 mod after_cancel;
 mod answered;
+mod counted;
 mod disturbed;
 mod early;
 mod escalated;
@@ -42,6 +43,8 @@ pub const CANCELLED: &str = "cancelled means cancelled";
 pub const ANSWERED: &str = "answered means answered";
 /// Who does not answer is followed by the next.
 pub const ESCALATED: &str = "the next is asked";
+/// A press on a button counts once, and is not lost when it was acknowledged.
+pub const COUNTED_ONCE: &str = "counted once";
 /// No lease and no attempt stays open.
 pub const NO_LIMBO: &str = "no limbo";
 /// Every ending can be explained.
@@ -131,13 +134,14 @@ pub struct Violation {
 pub type Checker = fn(&Evidence) -> Vec<String>;
 
 /// Every checker, with its name.
-pub const CHECKERS: [(&str, Checker); 13] = [
+pub const CHECKERS: [(&str, Checker); 15] = [
     (NEVER_EARLY, early::check),
     (NEVER_LOST, lost::check),
     (SENT_ONCE, once::check),
     (CANCELLED, after_cancel::check),
     (ANSWERED, answered::check),
     (ESCALATED, escalated::check),
+    (COUNTED_ONCE, counted::check),
     (NO_LIMBO, left_behind::check),
     (HOLD, hold::check),
     (TRAIL, trail::check),

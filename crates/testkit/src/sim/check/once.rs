@@ -72,7 +72,7 @@ fn keys(commands: &BTreeMap<ReminderId, Vec<Command>>, book: &Book) -> Vec<Strin
         let Some(created) = book.creates.get(&occurrence.reminder) else { continue };
         let asks = created.reminder.ack.as_ref().map_or(1, |ack| ack.reminders_max as usize + 1);
         let of_reminder = commands.get(&occurrence.reminder).into_iter().flatten();
-        let n_snoozes = of_reminder.filter(|command| matches!(command.change, Change::Snooze { .. })).count();
+        let n_snoozes = of_reminder.filter(|command| matches!(command.change.plain(), Change::Snooze { .. })).count();
         if keys.len() > asks * (n_snoozes + 1) {
             found.push(format!("{occurrence} to {to} has {} keys for {asks} messages", keys.len()));
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use punctual_core::alert::VIA;
 use punctual_core::change::Change;
 use punctual_core::journal::{ENGINE, Kind};
-use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::Priority;
 
 use super::Evidence;
@@ -42,19 +41,14 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         for trail in &row.trails {
             let kind = trail.occurrence.state.kind();
-            // Of runs that were missed together the first is told of, which is the one that the journal names.
+            // The journal names how it ended, also if somebody answered later; and of runs that were missed together, the first.
             let run = Some(trail.occurrence.id.run);
-            let is_named = || {
-                row.entries
-                    .iter()
-                    .any(|entry| entry.run == run && entry.kind == Kind::Missed.as_str() && entry.actor == ENGINE)
+            let is_named = |kind: &Kind| {
+                let mut entries = row.entries.iter().filter(|entry| entry.run == run && entry.actor == ENGINE);
+                entries.any(|entry| entry.kind == kind.as_str())
             };
-            let led_to_nothing = match kind {
-                StateKind::Failed | StateKind::Unanswered => true,
-                StateKind::Missed => is_named(),
-                _ => false,
-            };
-            let expected = reminder.priority == Priority::Critical && led_to_nothing;
+            let n_ends = [Kind::Failed, Kind::Unanswered, Kind::Missed].iter().filter(|kind| is_named(kind)).count();
+            let expected = if reminder.priority == Priority::Critical { n_ends } else { 0 };
             let told = alerts.get(&trail.occurrence.id.to_string()).copied().unwrap_or_default();
             let tries = trail.occurrence.tries;
             let in_trouble = reminder.priority == Priority::Critical && tries.rounds > 0 && tries.reached == 0;
@@ -63,7 +57,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
                 found.push(format!("{} is {} and {kind}, and {told:?}", trail.occurrence.id, reminder.priority));
             }
             let n = told.ended;
-            if n != usize::from(expected) {
+            if n != expected {
                 found.push(format!(
                     "{} is {} and {kind}, and was told {n} times",
                     trail.occurrence.id, reminder.priority

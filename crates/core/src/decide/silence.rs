@@ -1,0 +1,54 @@
+//! What changes for runs that wait when a silence is ended before its time.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::person::look_again;
+use crate::journal::{Data, Entry, Kind, Who};
+use crate::occurrence::{Occurrence, Why};
+use crate::shard::shard_of;
+use crate::silence::{Silence, Silent};
+use crate::writes::Writes;
+
+/// How many runs are looked at again in one transaction: others must not wait for long.
+pub const RELEASED_AT_ONCE: usize = 10_000;
+
+/// A run that waits for the end of a silence, whichever that is.
+#[derive(Debug, Clone)]
+pub struct SilencedRun {
+    /// The run.
+    pub occurrence: Occurrence,
+    /// Its reminder's user,
+    pub user: String,
+    /// its reminder's tags,
+    pub tags: Vec<String>,
+    /// and how long its reminder waits for an answer.
+    pub ack_timeout: Option<Duration>,
+}
+
+/// A silence was made.
+pub fn silenced(silence: &Silence, who: Who) -> Writes {
+    let now = silence.created_at;
+    Writes { entries: vec![entry(Kind::SilenceCreated, silence, who, now)], ..Writes::new(now) }
+}
+
+fn entry(kind: Kind, silence: &Silence, who: Who, now: Timestamp) -> Entry {
+    let Silence { id, user, group, tag, from, until, .. } = silence.clone();
+    let data = Data::Silence { silence: id.to_string(), group, tag, from, until };
+    Entry { at: now, kind, who, user, reminder: None, run: None, data }
+}
+
+/// Lets go of the `runs` that `ended` was about. They are looked at now, and wait on if there is another reason.
+/// With the last of them, `by` is who has ended it.
+pub fn released(ended: &Silent, runs: Vec<SilencedRun>, by: Option<Who>, now: Timestamp) -> Writes {
+    let mut writes = Writes::new(now);
+    writes.entries.extend(by.map(|who| entry(Kind::SilenceDeleted, &ended.silence, who, now)));
+    for SilencedRun { mut occurrence, user, tags, ack_timeout } in runs {
+        if occurrence.state.waits_for() == Some(Why::Silenced) && ended.is_about(&user, &tags) {
+            look_again(&mut occurrence, ack_timeout, now);
+            writes.change(occurrence, shard_of(&user));
+        }
+    }
+    writes
+}

@@ -1,0 +1,121 @@
+//! Stretches of time in which some reminders are not sent. A key that is bound to a user makes and sees its user's alone.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use punctual_core::id::SilenceId;
+use punctual_core::invalid::Invalid;
+use punctual_core::schedule::parse_until;
+use punctual_core::silence;
+use punctual_core::silence::SILENCES_MAX;
+use punctual_core::{store, tag};
+
+use super::App;
+use super::auth::{Caller, Writer};
+use super::input::{InPath, Input, Params};
+use super::pages;
+use super::problem::Problem;
+use super::shown;
+use crate::wire::{Silence, SilenceInput, SilenceQuery, Silences};
+
+/// Lists silences that have not ended, oldest first.
+#[utoipa::path(
+    get, path = "/v1/silences", operation_id = "list_silences", tag = "silences", params(SilenceQuery),
+    responses((status = 200, description = "A page", body = Silences)),
+)]
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let params = params.only(&["user", "limit", "cursor"])?;
+    let limit = params.limit()?;
+    let after: Option<SilenceId> = params.cursor(|text| text.parse().ok())?;
+    let (user, now) = (caller.bound_to().map(str::to_owned), app.now());
+    let read = |after, limit| {
+        app.engine.store().silences(store::SilenceQuery { user: user.clone(), id: None, after, now, limit })
+    };
+    let (found, next) = pages::read_page(limit, after, read, |_| 256, |silence| silence.id).await?;
+    let silences = found.into_iter().map(Silence::from).collect();
+    Ok(shown::answer(StatusCode::OK, &Silences { silences, next_cursor: next.map(|id| id.to_string()) }))
+}
+
+/// Silences reminders for a while, now or in the future.
+#[utoipa::path(
+    post, path = "/v1/silences", operation_id = "create_silence", tag = "silences", request_body = SilenceInput,
+    responses((status = 201, description = "The silence", body = Silence)),
+)]
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    body: Input,
+) -> Result<Response, Problem> {
+    let input = body.read::<SilenceInput>(SilenceInput::MADE_HERE)?;
+    let user = whose(&input, &caller)?;
+    let locale = match &user {
+        Some(user) => app.locale_of(user, app.now()).await?,
+        None => super::Locale::default(),
+    };
+    let (zone, now) = (locale.zone.unwrap_or_else(|| app.zone.clone()), app.now());
+    let instant = |field: &str, text: &str| {
+        parse_until(text, locale.lang, &zone, now).map_err(|problem| Invalid::new(field, problem))
+    };
+    let missing = || Invalid::new("until", "is missing; say when it ends, such as \"until monday\" or \"3d\"");
+    let silence = silence::Silence {
+        id: SilenceId::new(now, app.engine.random().ten()),
+        user,
+        group: input.group,
+        tag: input.tag.as_deref().map(tag::one),
+        from: input.from.map_or(Ok(now), |text| instant("from", &text))?,
+        until: instant("until", &input.until.ok_or_else(missing)?)?,
+        created_at: now,
+        created_by: caller.who().name().to_owned(),
+    };
+    silence.validate()?;
+    if let Some(group) = &silence.group
+        && app.engine.store().groups_of(vec![group.clone()]).await?.is_empty()
+    {
+        return Err(Invalid::new("group", format!("there is no group named `{group}`; make it first")).into());
+    }
+    if !app.engine.put_silence(silence.clone(), caller.who()).await? {
+        let problem = format!("there are {SILENCES_MAX} silences; end some first");
+        return Err(Problem::new(StatusCode::CONFLICT, "too_many", problem));
+    }
+    Ok(shown::answer(StatusCode::CREATED, &Silence::from(silence)))
+}
+
+/// Ends a silence: what waits because of it is sent now.
+#[utoipa::path(
+    delete, path = "/v1/silences/{id}", operation_id = "end_silence", tag = "silences", params(("id" = String, Path, description = "The id of a silence")),
+    responses((status = 204, description = "The silence has ended")),
+)]
+pub(super) async fn end(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    let no_such_silence = || Problem::not_found("no such silence");
+    let id: SilenceId = id.parse().map_err(|_| no_such_silence())?;
+    if let Some(bound) = caller.bound_to() {
+        let query =
+            store::SilenceQuery { user: Some(bound.to_owned()), id: Some(id), after: None, now: app.now(), limit: 1 };
+        if app.engine.store().silences(query).await?.is_empty() {
+            return Err(no_such_silence());
+        }
+    }
+    match app.engine.end_silence(id, caller.who()).await? {
+        true => Ok(StatusCode::NO_CONTENT.into_response()),
+        false => Err(no_such_silence()),
+    }
+}
+
+/// The user that a silence is for: of a key that is bound to one always that user.
+fn whose(input: &SilenceInput, caller: &Caller) -> Result<Option<String>, Problem> {
+    if let Some(user) = &input.user {
+        caller.must_be(user)?;
+        return Ok(Some(user.clone()));
+    }
+    if input.group.is_some() && caller.bound_to().is_some() {
+        return Err(Problem::forbidden("a key that is bound to a user cannot silence a group").at_field("group"));
+    }
+    let is_for_all = input.group.is_some() || input.tag.is_some();
+    Ok(caller.bound_to().or((!is_for_all).then(|| caller.default_user())).map(str::to_owned))
+}

@@ -1,0 +1,120 @@
+//! What a person wrote to an application's own bot: the check before it goes to a model.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use punctual_channels::common::buttons;
+use punctual_core::channel::receive::Sender;
+use punctual_core::invalid::Invalid;
+use punctual_core::phrase::TEXT_MAX;
+use punctual_engine::{Reply, Written};
+
+use super::App;
+use super::auth::{Caller, Writer};
+use super::input::Input;
+use super::problem::Problem;
+use super::shown;
+use crate::wire::{Choice, Heard, InboundInput, Reminder};
+
+/// Takes what a person wrote: an answer to a reminder is recorded.
+///
+/// Words that are no answer, and a user or an address that is not known, are no error: 200 with `{"handled":false}`, and nothing is kept.
+#[utoipa::path(
+    post, path = "/v1/inbound", operation_id = "inbound", tag = "answers", request_body = InboundInput,
+    responses((status = 200, description = "What was made of it", body = Heard)),
+)]
+pub(super) async fn take(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    body: Input,
+) -> Result<Response, Problem> {
+    let written = written(body.read(&[])?, &caller)?;
+    let reply = app.engine.inbound(written).await?;
+    let reminder = match &reply.made {
+        Some(view) => Some(Box::new(owned(&app.shown_new(view, None).await)?)),
+        None => None,
+    };
+    Ok(shown::answer(StatusCode::OK, &heard(&reply, reminder, &app)))
+}
+
+fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
+    let InboundInput { user, channel, address, text, reply_to } = input;
+    let text = text.ok_or_else(|| Invalid::new("text", "is missing; send what the person wrote"))?;
+    if text.len() > TEXT_MAX {
+        return Err(Invalid::new("text", format!("is {} bytes long; at most {TEXT_MAX}", text.len())).into());
+    }
+    let text_max = |field: &str, value: &Option<String>| match value {
+        Some(value) if value.len() > 2048 => {
+            Err(Invalid::new(field, format!("is {} bytes long; at most 2048 are accepted", value.len())))
+        }
+        _ => Ok(()),
+    };
+    for (field, value) in [("user", &user), ("channel", &channel), ("address", &address), ("reply_to", &reply_to)] {
+        text_max(field, value)?;
+    }
+    if address.is_some() && channel.is_none() {
+        return Err(Invalid::new("channel", "is missing; an address is one of a channel").into());
+    }
+    let user = match user {
+        Some(user) => {
+            caller.must_be(&user)?;
+            Some(user)
+        }
+        None if address.is_none() => match caller.bound_to() {
+            Some(bound) => Some(bound.to_owned()),
+            None => {
+                return Err(Invalid::new("user", "is missing; say who wrote it, or send `channel` and `address`").into());
+            }
+        },
+        None => None,
+    };
+    let sender = address.map(|address| Sender {
+        person: vec![address.clone()],
+        chat: vec![address],
+        is_group: false,
+        name: String::new(),
+    });
+    Ok(Written {
+        text,
+        user,
+        channel,
+        sender,
+        reply_to,
+        only: caller.bound_to().map(str::to_owned),
+        who: caller.who(),
+        ..Written::default()
+    })
+}
+
+/// The reminder as a value of its own.
+fn owned(reminder: &Reminder<'_>) -> Result<Reminder<'static>, Problem> {
+    let again = serde_json::to_string(reminder).and_then(|json| serde_json::from_str::<Reminder<'static>>(&json));
+    again.map_err(|_| Problem::internal("the reminder was made and cannot be shown"))
+}
+
+fn heard(reply: &Reply, reminder: Option<Box<Reminder<'static>>>, app: &App) -> Heard {
+    let minutes = reply.until.map(|until| until.duration_since(app.now()).as_secs().max(0));
+    Heard {
+        handled: reply.handled,
+        response: reply.answer.map(|answer| answer.word().to_owned()),
+        minutes: minutes.and_then(|seconds| u32::try_from((seconds + 30) / 60).ok()),
+        until: reply.until,
+        reminder_id: reply.about.map(|about| about.reminder.to_string()),
+        occurrence_id: reply.about.map(|about| about.to_string()),
+        refused: reply.refused.map(str::to_owned),
+        say: reply.say.clone(),
+        choices: reply
+            .choices
+            .iter()
+            .map(|choice| Choice {
+                label: choice.label.clone(),
+                data: buttons::data(choice.pressed.verb, choice.pressed.occurrence),
+                occurrence_id: (!choice.pressed.is_cancel()).then(|| choice.pressed.occurrence.to_string()),
+                reminder_id: choice.pressed.occurrence.reminder.to_string(),
+            })
+            .collect(),
+        reminder,
+    }
+}
