@@ -72,6 +72,9 @@ pub(super) struct Lanes {
     /// How many entries the receiver has taken or refused.
     n_answered: u64,
     n_failed_in_row: u32,
+    /// How often a receiver that is down was asked in vain, and when it is asked again.
+    n_asked: u32,
+    ask_at: Duration,
 }
 
 #[derive(Default)]
@@ -95,6 +98,8 @@ impl Lanes {
             read_to: done_to,
             n_answered: 0,
             n_failed_in_row: 0,
+            n_asked: 0,
+            ask_at: Duration::ZERO,
         }
     }
 
@@ -123,17 +128,19 @@ impl Lanes {
 
     /// Takes an entry that is to be told now.
     pub(super) fn begin(&mut self, now: Duration) -> Option<(LaneKey, Arc<Placed>)> {
-        let n_max = if self.is_down() { 1 } else { TELLING_MAX };
-        if self.n_telling >= n_max {
+        let may_begin = match self.is_down() {
+            true => self.n_telling == 0 && now >= self.ask_at,
+            false => self.n_telling < TELLING_MAX,
+        };
+        if !may_begin {
             return None;
         }
         let key = match self.waiting.first().copied() {
-            Some(first) if first.0 <= now => {
+            // A receiver that is down is asked with an entry that it was asked to take before.
+            Some(first) if first.0 <= now || self.is_down() => {
                 self.waiting.remove(&first);
                 first.1
             }
-            // A receiver that is down is asked again with the entry that has waited; the others do not add to its trouble.
-            Some(_) if self.is_down() => return None,
             _ => self.ready.pop_front()?,
         };
         let entry = self.lanes.get(&key)?.entries.front()?.clone();
@@ -143,7 +150,9 @@ impl Lanes {
 
     /// How long until a lane that waits may go on.
     pub(super) fn again_in(&self, now: Duration) -> Option<Duration> {
-        self.waiting.first().map(|(at, _)| at.saturating_sub(now))
+        let first = self.waiting.first().map(|(at, _)| *at);
+        let at = if self.is_down() { first.map(|_| self.ask_at) } else { first };
+        at.map(|at| at.saturating_sub(now))
     }
 
     /// Takes note of what became of the first entry of a lane. Returns it if it is given up.
@@ -167,6 +176,10 @@ impl Lanes {
                 }
                 lane.n_tries += 1;
                 self.n_failed_in_row += 1;
+                if self.n_failed_in_row >= DOWN_AFTER && now >= self.ask_at {
+                    self.n_asked += 1;
+                    self.ask_at = now + backoff(self.n_asked);
+                }
                 if lane.n_tries < TRIES_MAX || n_answered == lane.answered_before {
                     self.waiting.insert((now + backoff(lane.n_tries), key));
                     return None;
@@ -198,7 +211,7 @@ impl Lanes {
                 self.ready.push_back(key);
             }
         }
-        self.n_failed_in_row = 0;
+        (self.n_failed_in_row, self.n_asked, self.ask_at) = (0, 0, Duration::ZERO);
     }
 
     fn first(&self, key: LaneKey) -> Option<Arc<Placed>> {
@@ -339,8 +352,10 @@ mod tests {
             now += lanes.again_in(now).unwrap();
             let asked = begin(&mut lanes, now);
             assert_eq!(asked.len(), 1, "the receiver is down");
+            assert!(begin(&mut lanes, now + S).is_empty(), "and is asked by one");
             assert_eq!(lanes.ended(key(asked[0] as u8), failed(), now), None);
         }
+        assert!(now > 200 * 250 * S, "less and less often");
         assert_eq!((lanes.n_unfinished(), lanes.done_to()), (200, 0));
         now += lanes.again_in(now).unwrap();
         let asked = begin(&mut lanes, now);

@@ -188,18 +188,8 @@ fn line(entry: &Entry, zone: &Zone, now: Timestamp, context: &Context) -> String
     format!("{}\n", parts.join("  "))
 }
 
-/// What an entry about a run says, for a story of that run: such as `waiting: why=quiet`.
-pub(super) fn what(entry: &Entry) -> String {
-    let word = neutral(entry.kind.strip_prefix("reminder.").unwrap_or(&entry.kind));
-    let by = match entry.actor.as_str() {
-        ENGINE => String::new(),
-        actor => format!(" by {}", neutral(actor)),
-    };
-    format!("{word}{by}{}", data(entry).map(|data| format!(": {data}")).unwrap_or_default())
-}
-
 /// What else there is to know about an entry, as `name=value`.
-fn data(entry: &Entry) -> Option<String> {
+pub(super) fn data(entry: &Entry) -> Option<String> {
     let Value::Object(fields) = serde_json::from_str(entry.data.as_ref()?.get()).ok()? else { return None };
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) if !text.contains(' ') => format!("{name}={text}"),

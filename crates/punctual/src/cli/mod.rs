@@ -15,6 +15,9 @@ mod texts;
 /// Instants as people read them.
 mod when;
 
+/// Entries of the journal in words.
+mod told;
+
 /// Aligned columns.
 mod table;
 

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
-use punctual_core::journal::Kind;
 use punctual_core::reminder::Priority;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
@@ -14,7 +13,8 @@ use super::add::steps_words;
 use super::find::find;
 use super::style::{Paint, Style, neutral, of_status, width, wrap};
 use super::table::line_width;
-use super::{Context, User, audit, print, print_json, when};
+use super::told::told;
+use super::{Context, User, print, print_json, when};
 use crate::wire::{Attempt, Occurrence, PageQuery, Reminder, UserQuery};
 
 /// Where values begin.
@@ -151,9 +151,8 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
     if let Some(at) = run.escalation.as_ref().and_then(|escalation| escalation.at) {
         lines.push((at, paint.with(Style::Dim, "others are asked, unless there is an answer")));
     }
-    // Attempts and answers are in the journal as well.
-    for entry in run.audit.iter().filter(|entry| !is_told_otherwise(&entry.kind)) {
-        lines.push((entry.at, audit::what(entry)));
+    for entry in &run.audit {
+        lines.extend(told(entry, zone, now).map(|line| (entry.at, line)));
     }
     if let Some(at) = run.retry_at {
         // An error that an attempt shows is there already.
@@ -163,12 +162,6 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
     }
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(at, line)| format!("{}  {line}", when::local(at, zone, now))).collect()
-}
-
-/// Whether the attempts or the answers of a run tell what entries of this kind do.
-fn is_told_otherwise(kind: &str) -> bool {
-    use Kind::{Acknowledged, AttemptFailed, Dismissed, Failed, Sent, Snoozed};
-    [Sent, AttemptFailed, Failed, Acknowledged, Snoozed, Dismissed].iter().any(|told| told.as_str() == kind)
 }
 
 fn attempt_line(attempt: &Attempt, paint: Paint) -> String {

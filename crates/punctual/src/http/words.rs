@@ -65,7 +65,9 @@ fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
         None if address.is_none() => match caller.bound_to() {
             Some(bound) => Some(bound.to_owned()),
             None => {
-                return Err(Invalid::new("user", "is missing; say who wrote it, or send `channel` and `address`").into());
+                return Err(
+                    Invalid::new("user", "is missing; say who wrote it, or send `channel` and `address`").into()
+                );
             }
         },
         None => None,

@@ -18,7 +18,7 @@ async fn everything(server: &Server) -> Vec<Value> {
         for reminder in page["reminders"].as_array().unwrap() {
             let id = reminder["id"].as_str().unwrap();
             let mut trail = server.get(&format!("/v1/reminders/{id}/occurrences?limit=500")).await;
-            forget_numbers(&mut trail);
+            forget_places(&mut trail);
             all.push(json!({ "reminder": reminder, "trail": trail }));
         }
         match page["next_cursor"].as_str() {
@@ -28,16 +28,17 @@ async fn everything(server: &Server) -> Vec<Value> {
     }
 }
 
-/// Audit entries have numbers of their own in every database.
-fn forget_numbers(value: &mut Value) {
+/// An entry of the journal has a place of its own in every database, and in a copy no node wrote it.
+fn forget_places(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            if map.contains_key("action") {
-                map.remove("number");
+            if map.contains_key("kind") {
+                map.remove("id");
+                map.remove("node");
             }
-            map.values_mut().for_each(forget_numbers);
+            map.values_mut().for_each(forget_places);
         }
-        Value::Array(items) => items.iter_mut().for_each(forget_numbers),
+        Value::Array(items) => items.iter_mut().for_each(forget_places),
         _ => {}
     }
 }

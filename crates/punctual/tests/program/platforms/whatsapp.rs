@@ -113,3 +113,55 @@ async fn a_stranger_is_told_no_and_the_challenge_is_answered() {
         assert_eq!((status, soon(response.text()).await.unwrap().as_str()), expect);
     }
 }
+
+/// What Meta says of the first message.
+fn status(sent: &Sent, word: &str, errors: Value) -> Value {
+    let key = sent.lock().unwrap()[0]["biz_opaque_callback_data"].clone();
+    let status =
+        json!({"id": "wamid.1", "status": word, "timestamp": "1", "biz_opaque_callback_data": key, "errors": errors});
+    let value = json!({"metadata": {"phone_number_id": NUMBER}, "statuses": [status]});
+    json!({"object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [{"field": "messages", "value": value}]}]})
+}
+
+#[tokio::test]
+async fn a_report_moves_the_attempt_once_and_only_forward() {
+    let (home, (url, sent)) = (Home::new(), meta().await);
+    let server = serve(&home, &url);
+    let id = asked(&server, "medicine", ANA).await;
+    let failed = json!([{"code": 131_026, "title": "Message undeliverable"}]);
+    for (word, errors, expect) in [
+        ("sent", Value::Null, "sent"),
+        ("read", Value::Null, "delivered"),
+        ("delivered", Value::Null, "delivered"),
+        ("failed", failed, "delivered"),
+    ] {
+        let request = signed::whatsapp(SECRET, &status(&sent, word, errors));
+        assert_eq!(post(&server, "", &request).await.0, 200);
+        let run = run(&server, &id).await;
+        assert_eq!((&run["attempts"][0]["status"], &run["state"]), (&json!(expect), &json!("awaiting_ack")), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_was_not_delivered_goes_to_the_next_address() {
+    let (home, (url, sent)) = (Home::new(), meta().await);
+    let server = serve(&home, &url);
+    let other = "+4915187654321";
+    let made = server
+        .create(json!({
+            "user": "ann", "message": "medicine", "schedule": { "type": "once", "at": "0s" }, "require_ack": true,
+            "to": [{ "channel": "chat", "address": ANA }, { "channel": "chat", "address": other }],
+        }))
+        .await;
+    let id = format!("{}-1", made["id"].as_str().unwrap());
+    until_some("the run awaits an answer", async || (run(&server, &id).await["state"] == "awaiting_ack").then_some(()))
+        .await;
+    let failed = json!([{"code": 131_026, "title": "Message undeliverable"}]);
+    let request = signed::whatsapp(SECRET, &status(&sent, "failed", failed));
+    assert_eq!(post(&server, "", &request).await.0, 200);
+    let next = until_some("the other address is tried", async || sent.lock().unwrap().get(1).cloned()).await;
+    assert_eq!(next["to"], other);
+    let first = run(&server, &id).await["attempts"][0].clone();
+    assert_eq!(first["status"], "refused", "{first}");
+    assert!(first["error"].as_str().unwrap().contains("131026"), "{first}");
+}
