@@ -110,7 +110,7 @@ pub fn all() -> Vec<Break> {
         of(
             "the recall of what was answered is ignored",
             tap(|| together::IgnoredRecall),
-            Options { tight: true, ..two() },
+            Options { receivers_hang: true, ..two() },
             ANSWERED,
         ),
         of(

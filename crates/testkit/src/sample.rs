@@ -65,6 +65,7 @@ pub fn user(id: &str, now: Timestamp) -> User {
         addresses: Vec::new(),
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: now,
         updated_at: now,
