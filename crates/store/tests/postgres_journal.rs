@@ -270,6 +270,31 @@ async fn a_beat_says_whether_something_waits_for_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_pass_that_finds_nothing_writes_nothing() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = open(&server, &database).await;
+    let client = connect(&server, &database).await;
+    client.batch_execute(&remind("a")).await.unwrap();
+    let pass = async || {
+        client.batch_execute("begin").await.unwrap();
+        let head: i64 = client.query_one("select punctual.place_writes(true)", &[]).await.unwrap().get(0);
+        let written = "select pg_current_xact_id_if_assigned() is not null";
+        let has_written: bool = client.query_one(written, &[]).await.unwrap().get(0);
+        client.batch_execute("commit").await.unwrap();
+        (head, has_written)
+    };
+    assert_eq!(pass().await, (1, true));
+    assert_eq!(pass().await, (1, false));
+    // Nobody places what they have not committed.
+    let own = format!("begin; {}; select punctual.place_writes(true)", remind("b"));
+    let refused = client.batch_execute(&own).await.unwrap_err();
+    assert_eq!(refused.as_db_error().unwrap().message(), "entries are placed after their commit");
+    client.batch_execute("rollback").await.unwrap();
+    assert_eq!(store.place().await.unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_duty_is_one_nodes_until_it_ends_by_the_databases_clock() {
     let Some(server) = Postgres::start() else { return };
     let database = server.new_database(None);

@@ -15,6 +15,15 @@ declare
   last punctual.journal_place;
   head bigint;
 begin
+  -- To lock a row is to write, and a commit that writes waits for the disk.
+  if not punctual.unplaced() then
+    select p.first + p.n - 1 into head from punctual.journal_place p order by p.first desc limit 1;
+    return head;
+  end if;
+  -- A snapshot says nothing of its own transaction.
+  if exists (select from punctual.journal_write w where w.xact = pg_current_xact_id_if_assigned()) then
+    raise exception 'entries are placed after their commit';
+  end if;
   if waits then
     perform from punctual.journal_turn for update;
   else
