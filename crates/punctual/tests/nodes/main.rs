@@ -32,6 +32,7 @@ mod benches;
 mod cancelled;
 mod database_stopped;
 mod forged;
+mod inbound;
 mod journal;
 mod killed;
 mod listening;
