@@ -27,6 +27,11 @@ impl<'a> Beside<'a> {
         self.jobs.push(Box::pin(job));
     }
 
+    /// Runs the jobs to their end.
+    pub(crate) async fn finish(&mut self) {
+        while self.jobs.next().await.is_some() {}
+    }
+
     /// Runs `main` to its end, and the jobs meanwhile.
     pub(crate) async fn run<T>(&mut self, main: impl Future<Output = T>) -> T {
         let mut main = pin!(main);

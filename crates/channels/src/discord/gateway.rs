@@ -28,6 +28,8 @@ const QUEUED_MAX: usize = 256;
 const IDENTIFIES_MAX: u32 = 900;
 /// Direct messages, and those in servers: their words come only where the bot is called, so neither is privileged. Presses need none.
 const INTENTS: Intents = Intents::DIRECT_MESSAGES.union(Intents::GUILD_MESSAGES);
+/// How long what was read before a connection broke may take, before the next is opened.
+const FINISH_WITHIN: Duration = Duration::from_secs(3);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What the channel remembers between connections.
@@ -36,12 +38,14 @@ pub(super) struct Gateway {
     /// Counts how often a session was begun.
     queue: OnceLock<InMemoryQueue>,
     session: Mutex<Option<(Known, Timestamp)>>,
+    /// A session that Discord has forgotten: the place in the store may still name it.
+    gone: Mutex<Option<String>>,
 }
 
 /// A session, and how far it was handed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Known {
-    session: String,
+    pub(super) session: String,
     /// Where it is resumed; where we began, if that does not work.
     resume_url: Option<String>,
     /// The bot's own user id.
@@ -66,10 +70,19 @@ impl Gateway {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = known.map(|known| (known, now));
     }
 
+    /// Discord does not go on with this session.
+    fn forget(&self, session: Option<String>) {
+        let mut own = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = own.take().map(|(known, _)| known.session).or(session);
+        *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
     /// The session to go on with: this node's own, unless the store has heard of a later one from another node.
     pub(super) fn known(&self, place: Option<Place>) -> Option<Known> {
         let own = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let kept = place.and_then(|place| Some((serde_json::from_str::<Known>(&place.text).ok()?, place.at)));
+        let kept = kept.filter(|(kept, _)| gone.as_ref() != Some(&kept.session));
         match (own, kept) {
             (Some((own, _)), Some((kept, _))) if own.session == kept.session => {
                 Some(if kept.seq > own.seq { kept } else { own })
@@ -89,10 +102,19 @@ impl Discord {
             Ok(shard) => shard,
             Err(ended) => return ended,
         };
+        let session = known.as_ref().map(|known| known.session.clone());
         let (queue, queued) = mpsc::channel(QUEUED_MAX);
+        // Its end is the end of the queue.
+        let reading = async move { self.read_gateway(shard, queue, token, session).await };
+        let mut handing = std::pin::pin!(self.hand_over(queued, known, inlet));
+        let ended = tokio::select! {
+            ended = reading => ended,
+            ended = &mut handing => return ended.unwrap_or_else(|| Ended::Broken("nothing more was read".into())),
+        };
+        // What was read is handed over, and who was answered is told so.
         tokio::select! {
-            ended = self.read_gateway(shard, &queue, token) => ended,
-            ended = self.hand_over(queued, known, inlet) => ended,
+            handed = handing => handed.unwrap_or(ended),
+            () = self.clock.pause(FINISH_WITHIN) => ended,
         }
     }
 
@@ -122,12 +144,18 @@ impl Discord {
     }
 
     /// Reads until the connection ends.
-    async fn read_gateway(&self, mut shard: Shard, queue: &mpsc::Sender<Event>, token: &Token) -> Ended {
+    async fn read_gateway(
+        &self,
+        mut shard: Shard,
+        queue: mpsc::Sender<Event>,
+        token: &Token,
+        session: Option<String>,
+    ) -> Ended {
         loop {
             let text = match shard.next().await {
                 Some(Ok(Message::Text(text))) => text,
                 Some(Ok(Message::Close(frame))) => {
-                    return self.closed(frame.map(|frame| (frame.code, told(&frame.reason, &[token]))));
+                    return self.closed(frame.map(|frame| (frame.code, told(&frame.reason, &[token]))), session);
                 }
                 Some(Err(error)) => {
                     // The event that could not be read, which such an error shows, is not repeated.
@@ -149,7 +177,7 @@ impl Discord {
             match op {
                 // The session is gone.
                 9 if is_gone => {
-                    self.gateway.set(None, self.clock.now());
+                    self.gateway.forget(session);
                     return Ended::Broken("Discord has forgotten the session".into());
                 }
                 7 | 9 => return Ended::Broken("Discord asks to connect anew".into()),
@@ -159,7 +187,13 @@ impl Discord {
     }
 
     /// Hands over what was read, one event after the other.
-    async fn hand_over(&self, mut queued: mpsc::Receiver<Event>, known: Option<Known>, inlet: &dyn Inlet) -> Ended {
+    /// Returns why it could not go on; none at the end of the queue.
+    async fn hand_over(
+        &self,
+        mut queued: mpsc::Receiver<Event>,
+        known: Option<Known>,
+        inlet: &dyn Inlet,
+    ) -> Option<Ended> {
         let (mut known, mut beside) = (known, Beside::new());
         while let Some(event) = beside.run(queued.recv()).await {
             let Some(seq) = event.s else { continue };
@@ -188,7 +222,7 @@ impl Discord {
                 Ok(Some(mut inbound)) => {
                     inbound.place = serde_json::to_string(known).ok();
                     if let Err(ended) = self.take_one(inbound, inlet, &mut beside).await {
-                        return ended;
+                        return Some(ended);
                     }
                 }
                 Ok(None) => {}
@@ -196,7 +230,8 @@ impl Discord {
             }
             self.gateway.set(Some(known.clone()), self.clock.now());
         }
-        Ended::Broken("the connection to Discord has ended".into())
+        beside.finish().await;
+        None
     }
 
     async fn take_one<'a>(&'a self, inbound: Inbound, inlet: &dyn Inlet, beside: &mut Beside<'a>) -> Result<(), Ended> {
@@ -231,7 +266,7 @@ impl Discord {
         }
     }
 
-    fn closed(&self, frame: Option<(u16, String)>) -> Ended {
+    fn closed(&self, frame: Option<(u16, String)>, session: Option<String>) -> Ended {
         let Some((code, reason)) = frame else { return Ended::Broken("Discord closed the connection".into()) };
         let said = format!("Discord closed the connection: {code} {reason}");
         match code {
@@ -240,7 +275,7 @@ impl Discord {
             4013 => Ended::Refused(format!("Discord does not know the intents that punctual asks for: {said}")),
             // The session is not to be resumed: another has begun there, or it is too old.
             4007 | 4009 => {
-                self.gateway.set(None, self.clock.now());
+                self.gateway.forget(session);
                 Ended::Broken(said)
             }
             _ => Ended::Broken(said),

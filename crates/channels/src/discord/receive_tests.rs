@@ -208,9 +208,17 @@ async fn a_connection_that_is_dead_or_unwanted_ends_and_is_resumed() {
     connected(&discord, &inlet, inlet.wait_connected()).await;
     assert_eq!((platform.sessions().1, platform.sessions().2), (1, 3), "one session, resumed three times");
     platform.forget_sessions();
+    let forgotten = discord.gateway.known(None).unwrap().session;
     let ended = discord.connect(None, &FakeInlet::default()).await;
     assert_eq!(ended, Ended::Broken("Discord has forgotten the session".into()));
     assert_eq!(discord.gateway.known(None), None);
+    // Also where the store still names it: else it would be resumed in vain for ever.
+    let inlet = FakeInlet::default();
+    let stored = r#"{"session":"SESSION","resume_url":null,"bot":"1","seq":9}"#.replace("SESSION", &forgotten);
+    let place = Some(Since { text: stored, at: discord.clock.now() });
+    assert_eq!(discord.gateway.known(place), None);
+    connected(&discord, &inlet, inlet.wait_connected()).await;
+    assert_eq!(platform.sessions().1, 1, "a new one has begun");
 }
 
 #[tokio::test]

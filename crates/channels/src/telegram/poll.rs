@@ -24,6 +24,8 @@ pub(super) const HELD_FOR: Duration = Duration::from_secs(50);
 pub(super) const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// After a week without updates their numbers begin anew anywhere, so an older place says nothing.
 const PLACE_IS_GOOD_FOR: SignedDuration = SignedDuration::from_hours(6 * 24);
+/// How long telling people may take after a connection broke, before the next is opened.
+const FINISH_WITHIN: Duration = Duration::from_secs(3);
 /// How often another poll may end ours before we leave the bot to it.
 const CONFLICTS_MAX: u32 = 10;
 
@@ -34,10 +36,20 @@ pub(super) struct Conflicts(AtomicU32);
 impl Telegram {
     /// Polls until something is wrong.
     pub(super) async fn poll(&self, place: Option<Place>, inlet: &dyn Inlet) -> Ended {
+        let mut beside = Beside::new();
+        let ended = self.poll_beside(place, inlet, &mut beside).await;
+        // Who was answered is told so.
+        tokio::select! {
+            () = beside.finish() => {}
+            () = self.clock.pause(FINISH_WITHIN) => {}
+        }
+        ended
+    }
+
+    async fn poll_beside<'a>(&'a self, place: Option<Place>, inlet: &dyn Inlet, beside: &mut Beside<'a>) -> Ended {
         let now = self.clock.now();
         let fresh = place.filter(|place| now.duration_since(place.at) < PLACE_IS_GOOD_FOR);
         let mut offset: Option<i64> = fresh.and_then(|place| place.text.parse().ok());
-        let mut beside = Beside::new();
         // The first question is answered at once, so that a token that is not accepted shows.
         let mut held_for = Duration::ZERO;
         let mut is_removed = false;

@@ -158,7 +158,8 @@ impl Discord {
     pub fn interaction(&self, message: &Shown, label: &str, who: Person) -> Value {
         let mut books = self.shared.lock();
         let kept = books.messages.get(&(message.channel, message.id)).cloned();
-        let buttons = kept.unwrap_or_else(|| message.clone()).buttons;
+        // A person may press what they saw before it was changed.
+        let buttons = kept.filter(|kept| !kept.buttons.is_empty()).unwrap_or_else(|| message.clone()).buttons;
         let data = buttons.into_iter().find(|(text, _)| text == label).map(|(_, data)| data);
         let data = data.unwrap_or_else(|| panic!("no button {label} under {message:?}"));
         let id = books.id();

@@ -22,8 +22,8 @@ trait Bot {
     fn n_silent_deaths(&self) -> usize;
     /// How many messages it shows.
     fn n_messages(&self) -> usize;
-    /// The person presses "Done" under message `n`.
-    fn press(&self, n: usize) -> String;
+    /// The person presses "Done" under message `n`; none where it has no buttons any more.
+    fn press(&self, n: usize) -> Option<String>;
     /// Whether the press was taken; none while the person waits.
     fn pressed(&self, press: &str) -> Option<bool>;
     /// Whether message `n` shows its answer.
@@ -70,7 +70,7 @@ async fn survive(server: &Server, bot: &impl Bot, ids: &[String]) {
     for round in 0..ROUNDS {
         let mut open = Vec::new();
         for n in [2 * round, 2 * round + 1] {
-            open.push((n, bot.press(n)));
+            open.push((n, bot.press(n).expect("a message that waits has buttons")));
         }
         a_moment(round, 1).await;
         if round % silent_every == silent_every - 1 {
@@ -90,14 +90,13 @@ async fn survive(server: &Server, bot: &impl Bot, ids: &[String]) {
             until_some("the press is taken", async || match bot.pressed(&press) {
                 Some(true) => Some(()),
                 None => None,
-                Some(false) if bot.shows(n) => Some(()),
-                Some(false) => {
-                    // An answer that was committed shows soon.
-                    if run(server, &ids[n]).await["state"] != "completed" {
-                        press = bot.press(n);
+                Some(false) => match bot.press(n) {
+                    Some(again) => {
+                        press = again;
+                        None
                     }
-                    None
-                }
+                    None => Some(()),
+                },
             })
             .await;
         }
@@ -140,11 +139,11 @@ impl Bot for TelegramBot {
         (0..2 * ROUNDS).filter(|n| !self.telegram.messages(Self::person(*n).id).is_empty()).count()
     }
 
-    fn press(&self, n: usize) -> String {
+    fn press(&self, n: usize) -> Option<String> {
         let person = Self::person(n);
         let shown = self.telegram.messages(person.id).remove(0);
-        let done = shown.buttons.iter().find(|(label, _)| label == "Done").unwrap().1.clone();
-        self.telegram.press_data(&shown, &done, person)
+        let done = shown.buttons.iter().find(|(label, _)| label == "Done")?.1.clone();
+        Some(self.telegram.press_data(&shown, &done, person))
     }
 
     fn pressed(&self, _press: &str) -> Option<bool> {
@@ -214,8 +213,9 @@ impl Bot for SlackBot {
         self.slack.messages(Self::CHANNEL).len()
     }
 
-    fn press(&self, n: usize) -> String {
-        self.slack.press(&self.message(n), "Done", Self::ANA)
+    fn press(&self, n: usize) -> Option<String> {
+        let shown = self.message(n);
+        (!shown.buttons.is_empty()).then(|| self.slack.press(&shown, "Done", Self::ANA))
     }
 
     fn pressed(&self, press: &str) -> Option<bool> {
@@ -286,8 +286,9 @@ impl Bot for DiscordBot {
         self.discord.messages(Self::CHANNEL).len()
     }
 
-    fn press(&self, n: usize) -> String {
-        self.discord.press(&self.message(n), "Done", Self::ANA).to_string()
+    fn press(&self, n: usize) -> Option<String> {
+        let shown = self.message(n);
+        (!shown.buttons.is_empty()).then(|| self.discord.press(&shown, "Done", Self::ANA).to_string())
     }
 
     fn pressed(&self, press: &str) -> Option<bool> {
