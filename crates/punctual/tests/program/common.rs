@@ -351,9 +351,14 @@ impl Receiver {
         soon(self.requests.recv()).await.unwrap()
     }
 
+    /// The next request that has come already.
+    pub(crate) fn next_now(&mut self) -> Option<(HeaderMap, Value)> {
+        self.requests.try_recv().ok()
+    }
+
     /// Whether nothing has come that was not taken.
     pub(crate) fn is_quiet(&mut self) -> bool {
-        self.requests.try_recv().is_err()
+        self.next_now().is_none()
     }
 }
 
