@@ -167,7 +167,12 @@ impl Lanes {
                 return None;
             }
             Told::Wait(wait) => {
-                self.waiting.insert((now + wait.clamp(WAIT_MIN, WAIT_MAX), key));
+                let until = now + wait.clamp(WAIT_MIN, WAIT_MAX);
+                if self.is_down() {
+                    // Or it would be asked again at once: the wait of its lane does not count then.
+                    self.ask_at = self.ask_at.max(until);
+                }
+                self.waiting.insert((until, key));
                 return None;
             }
             Told::Failed(why) => {
@@ -362,6 +367,22 @@ mod tests {
         lanes.ended(key(asked[0] as u8), Told::Passed, now);
         assert_eq!(begin(&mut lanes, now).len(), 16, "it is back: everything goes on at once");
         assert_eq!(lanes.ended(key(100), failed(), now), None);
+    }
+
+    #[test]
+    fn a_receiver_that_is_down_and_asks_for_a_wait_is_left_alone_until_then() {
+        let mut lanes = Lanes::new(0);
+        lanes.add((1..=3).map(|n| entry(n, n as u8)), 3);
+        for n in begin(&mut lanes, S) {
+            lanes.ended(key(n as u8), failed(), S);
+        }
+        let now = S + lanes.again_in(S).unwrap();
+        let asked = begin(&mut lanes, now);
+        assert_eq!(asked.len(), 1);
+        lanes.ended(key(asked[0] as u8), Told::Wait(7 * S), now);
+        assert_eq!(lanes.again_in(now), Some(7 * S));
+        assert!(begin(&mut lanes, now + 6 * S).is_empty());
+        assert_eq!(begin(&mut lanes, now + 7 * S).len(), 1);
     }
 
     #[test]

@@ -174,7 +174,7 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
         let batch = json!({ "reminders": (0..500).map(|_| reminder(&long)).collect::<Vec<_>>() });
         assert_eq!(server.call(Method::POST, "/v1/reminders/batch", Some(batch)).await.0, 201);
     }
-    let (mut n_written, mut text, mut buffer) = (0, Vec::new(), [0; 8192]);
+    let (mut n_written, mut text, mut buffer) = (0, Vec::new(), [0; 256]);
     while !dropped().await {
         for _ in 0..20 {
             remind(&server, "ann").await;
