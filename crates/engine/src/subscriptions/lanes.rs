@@ -128,11 +128,7 @@ impl Lanes {
 
     /// Takes an entry that is to be told now.
     pub(super) fn begin(&mut self, now: Duration) -> Option<(LaneKey, Arc<Placed>)> {
-        let may_begin = match self.is_down() {
-            true => self.n_telling == 0 && now >= self.ask_at,
-            false => self.n_telling < TELLING_MAX,
-        };
-        if !may_begin {
+        if !self.has_room() || (self.is_down() && now < self.ask_at) {
             return None;
         }
         let key = match self.waiting.first().copied() {
@@ -148,9 +144,14 @@ impl Lanes {
         Some((key, entry))
     }
 
-    /// How long until a lane that waits may go on.
+    /// Whether another entry may be told beside those that are.
+    fn has_room(&self) -> bool {
+        self.n_telling < if self.is_down() { 1 } else { TELLING_MAX }
+    }
+
+    /// How long until a lane that waits may go on; `None` also if the end of another decides.
     pub(super) fn again_in(&self, now: Duration) -> Option<Duration> {
-        let first = self.waiting.first().map(|(at, _)| *at);
+        let first = self.waiting.first().filter(|_| self.has_room()).map(|(at, _)| *at);
         let at = if self.is_down() { first.map(|_| self.ask_at) } else { first };
         at.map(|at| at.saturating_sub(now))
     }
