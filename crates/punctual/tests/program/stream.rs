@@ -165,8 +165,9 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
     soon(stream.write_all(request.as_bytes())).await.unwrap();
     // The buffers between are filled with large pages; then single entries make the pages that it is behind. Another reader takes each.
     let mut events = Events::open(&server, "", None).await;
-    for _ in 0..15 {
-        let batch = json!({ "reminders": (0..2000).map(|_| reminder("a")).collect::<Vec<_>>() });
+    let long = "a".repeat(200);
+    for _ in 0..8 {
+        let batch = json!({ "reminders": (0..2000).map(|_| reminder(&long)).collect::<Vec<_>>() });
         assert_eq!(server.call(Method::POST, "/v1/reminders/batch", Some(batch)).await.0, 201);
         for _ in 0..2000 {
             events.entry().await;
