@@ -1,8 +1,6 @@
 //! Everything that happened is in the journal once, in an order in which it can have happened; and a reader who was cut off and resumed has
 //! read it all, once.
 
-use std::collections::BTreeSet;
-
 use punctual_core::id::ReminderId;
 use punctual_core::journal::{Kind, Placed};
 use punctual_core::occurrence::{AttemptStatus, State};
@@ -77,11 +75,8 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
     let cancelled = || {
         let ended = |entry: &Placed| {
             let data = entry.data.as_deref().and_then(|data| serde_json::from_str::<serde_json::Value>(data).ok());
-            let data = data.unwrap_or_default();
-            let runs = data["runs"].as_array().cloned().unwrap_or_default();
-            // It was withdrawn because another of its family was answered, put off or cancelled.
-            let is_withdrawn = entry.run == Some(id.run) && data["did"].is_string();
-            is_withdrawn || runs.contains(&id.run.into())
+            let runs = data.and_then(|data| data["runs"].as_array().cloned()).unwrap_or_default();
+            runs.contains(&id.run.into())
         };
         of(row, Kind::Cancelled).filter(|entry| ended(entry)).count()
     };
@@ -107,8 +102,6 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
 
 /// Each acknowledged command has one entry, and no entry is nobody's.
 fn commands(evidence: &Evidence, found: &mut Vec<String>) {
-    let kin = evidence.rows.iter().filter_map(|row| row.view.reminder.escalates.map(|run| (row, run.reminder)));
-    let family: BTreeSet<ReminderId> = kin.flat_map(|(row, root)| [row.view.reminder.id, root]).collect();
     for (id, given) in evidence.commands() {
         for verb in ["cancel", "pause", "resume", "skip", "ack", "snooze", "dismiss", "fire", "update"] {
             let given = || given.iter().filter(|command| command.change.verb() == verb);
@@ -116,9 +109,7 @@ fn commands(evidence: &Evidence, found: &mut Vec<String>) {
             // A caller who got no answer may have been obeyed, and so may one whose store failed.
             let n_perhaps = given().filter(|command| command.acknowledged.is_none()).count();
             let n_told = n_entries(evidence, id, verb);
-            // Where several were asked about one run, a command about one of them is entered for others, too.
-            let is_too_many = n_told > n_done + n_perhaps && !family.contains(&id);
-            if n_told < n_done || is_too_many {
+            if n_told < n_done || n_told > n_done + n_perhaps {
                 found.push(format!("{id}: {n_done} {verb} were done, {n_perhaps} perhaps, and {n_told} are entered"));
             }
         }
