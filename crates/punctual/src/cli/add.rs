@@ -12,7 +12,7 @@ use super::schedule::{NO_TIME, When};
 use super::style::{Style, neutral};
 use super::{Context, Usage, User, asked_zone, find, print, print_json, texts, when};
 use crate::client::Failure;
-use crate::wire::{MisfireInput, Reminder, ReminderInput, Span, Step, StepInput, Understood, Word};
+use crate::wire::{MisfireInput, Reminder, ReminderInput, Span, Step, Understood, Word};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,9 +108,9 @@ impl Details {
 }
 
 /// Who is asked next, as options say it; an empty one alone means nobody, and none that nothing is said.
-pub(super) fn steps(given: &[String]) -> Result<Option<Vec<StepInput>>, Usage> {
+pub(super) fn steps(given: &[String]) -> Result<Option<Vec<Step>>, Usage> {
     let read = |text: &String| match text.split_once(':') {
-        Some((after, to)) => Ok(StepInput { after: Span(after.to_owned()), to: to.to_owned() }),
+        Some((after, to)) => Ok(Step { after: Span(after.to_owned()), to: to.to_owned() }),
         None => Err(Usage(format!("--escalate: `{text}` does not say who; write 5m:bob or 15m:group:on-call"))),
     };
     let steps = given.iter().filter(|text| !text.is_empty()).map(read).collect::<Result<Vec<_>, _>>()?;

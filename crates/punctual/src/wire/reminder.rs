@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::either::{AddressInput, MisfireInput, Span};
 use super::schema;
-use super::step::{Step, StepInput};
+use super::step::Step;
 use super::understood::Understood;
 use super::word::{MisfirePolicy, OccurrenceState, OnUnknown, Priority, ReminderStatus};
 
@@ -70,7 +70,7 @@ pub(crate) struct ReminderInput {
     /// Who is asked when its person does not answer, up to 16 steps; without it as the user's own entry says. A wish for an answer. A
     /// change replaces all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) escalate: Option<Vec<StepInput>>,
+    pub(crate) escalate: Option<Vec<Step>>,
     /// Whether it may be put off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) snooze_allowed: Option<bool>,

@@ -8,29 +8,14 @@ use utoipa::ToSchema;
 use super::either::Span;
 use super::word::OccurrenceState;
 
-/// One step of a plan, as it is asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct StepInput {
-    /// How long after the run was due, such as `5m`.
-    pub(crate) after: Span,
-    /// A user such as `bob`, or a group such as `group:on-call`.
-    pub(crate) to: String,
-}
-
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Step {
     /// How long after the run was due, such as `5m`.
     pub(crate) after: Span,
     /// A user such as `bob`, or a group such as `group:on-call`.
     pub(crate) to: String,
-}
-
-impl From<Step> for StepInput {
-    fn from(Step { after, to }: Step) -> Self {
-        Self { after, to }
-    }
 }
 
 impl From<&step::Step> for Step {

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::either::AddressInput;
 use super::schema;
-use super::step::{Step, StepInput};
+use super::step::Step;
 use super::word::QuietExcept;
 
 /// A user, described in full: what is left out is not kept.
@@ -31,7 +31,7 @@ pub(crate) struct UserInput {
     pub(crate) paused_until: Option<String>,
     /// Who is asked when they do not answer a reminder that has no plan of its own, up to 16 steps.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) escalate: Option<Vec<StepInput>>,
+    pub(crate) escalate: Option<Vec<Step>>,
     /// Whether they are told when a critical reminder fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) admin: Option<bool>,
@@ -111,7 +111,7 @@ impl From<User> for UserInput {
             addresses: Some(user.addresses.into_iter().map(AddressInput::from).collect()),
             quiet_hours: user.quiet_hours.map(hours),
             paused_until: user.paused_until.map(|until| until.to_string()),
-            escalate: Some(user.escalate.into_iter().map(StepInput::from).collect()),
+            escalate: Some(user.escalate),
             admin: Some(user.admin),
         }
     }

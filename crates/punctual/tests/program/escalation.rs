@@ -77,8 +77,8 @@ async fn bob_is_asked_when_alice_is_silent_and_his_answer_ends_it_for_both() {
         let (status, _) = server.call_with(key, Method::GET, &format!("/v1/reminders/{id}"), None).await;
         assert_eq!(status, 404);
         assert!(eve.is_quiet(), "she was never asked, so she is told nothing");
-        let kinds: Vec<_> = run["audit"].as_array().unwrap().iter().map(|entry| entry["kind"].clone()).collect();
-        assert!(kinds.contains(&json!("reminder.escalated")), "{kinds:?}");
+        let actions: Vec<_> = run["audit"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect();
+        assert!(actions.contains(&json!("escalated")), "{actions:?}");
     }
 }
 

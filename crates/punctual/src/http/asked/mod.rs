@@ -35,8 +35,8 @@ pub(super) fn lang(tag: Option<String>, field: &str) -> Result<Option<Lang>, Inv
 }
 
 /// A plan of who is asked next.
-fn steps(given: Vec<wire::StepInput>, name: &str) -> Result<Vec<Step>, Invalid> {
-    let read = |(index, wire::StepInput { after, to }): (usize, wire::StepInput)| {
+fn steps(given: Vec<wire::Step>, name: &str) -> Result<Vec<Step>, Invalid> {
+    let read = |(index, wire::Step { after, to }): (usize, wire::Step)| {
         let wrong = |field: &str, problem: String| Invalid::new(format!("{name}[{index}].{field}"), problem);
         let after = span::parse(&after.0).map_err(|problem| wrong("after", problem))?;
         let to = to.parse().map_err(|invalid: Invalid| wrong("to", invalid.problem))?;
