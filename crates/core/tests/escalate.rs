@@ -166,8 +166,7 @@ fn the_journal_names_the_people_and_what_is_missing() {
 
 #[test]
 fn a_person_is_asked_in_their_own_language_and_zone_by_their_own_addresses() {
-    let bob =
-        User { language: Some("de".into()), timezone: Some(Zone::named("Europe/Berlin").unwrap()), ..user("bob") };
+    let bob = User { language: Some("de".into()), timezone: Some(Zone::named("Europe/Berlin").unwrap()), ..user("bob") };
     let mut run = silent(vec![step(300, "bob"), step(90_000, "eve")], 60);
     run.reminder.priority = Priority::High;
     run.reminder.name = Some("plants".into());

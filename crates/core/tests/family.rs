@@ -26,13 +26,7 @@ fn alices() -> Reminder {
 /// The reminder of somebody who was asked in alice's place: number 2, 3 and so on.
 fn others(number: u8, user: &str) -> Reminder {
     let about = occurrence(&alices(), 1, at(0)).id;
-    Reminder {
-        id: ReminderId::new(at(0), [number; 10]),
-        user: user.into(),
-        escalates: Some(about),
-        to: vec![],
-        ..alices()
-    }
+    Reminder { id: ReminderId::new(at(0), [number; 10]), user: user.into(), escalates: Some(about), to: vec![], ..alices() }
 }
 
 fn member(reminder: Reminder, (state, reached): Standing) -> Loaded {
@@ -199,13 +193,7 @@ fn an_answer_by_anyone_is_an_answer_to_all() {
             &["b1 cancelled", "c1 cancelled"],
         ),
         ("bob cancels what he was asked", "bob", Change::Cancel, [waits(), waits(), to_come()], &["b1 dismissed"]),
-        (
-            "alice pauses: nobody else is asked",
-            "alice",
-            Change::Pause,
-            [waits(), waits(), to_come()],
-            &["c1 cancelled"],
-        ),
+        ("alice pauses: nobody else is asked", "alice", Change::Pause, [waits(), waits(), to_come()], &["c1 cancelled"]),
         (
             "alice: done, late",
             "alice",

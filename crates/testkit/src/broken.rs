@@ -16,8 +16,8 @@ use punctual_core::store::Store;
 use punctual_engine::Runtime;
 
 use crate::sim::check::{
-    ANSWERED, CANCELLED, COUNTED_ONCE, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO,
-    ON_TIME, SENT_ONCE, SERIES, TOLD, TRAIL,
+    ANSWERED, CANCELLED, COUNTED_ONCE, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME,
+    SENT_ONCE, SERIES, TOLD, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
 use crate::tap::{Tap, Tapped};

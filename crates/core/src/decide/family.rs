@@ -90,13 +90,7 @@ pub(super) fn may_cancel(family: &[Kin]) -> Result<(), Refused> {
 }
 
 /// What `change` of `named`, which was about `run`, does to the family.
-pub(super) fn spread(
-    family: Vec<Kin>,
-    named: &Reminder,
-    run: Option<OccurrenceId>,
-    change: &Change,
-    by: &By,
-) -> Writes {
+pub(super) fn spread(family: Vec<Kin>, named: &Reminder, run: Option<OccurrenceId>, change: &Change, by: &By) -> Writes {
     let mut writes = Writes::new(by.now);
     let about = named.escalates.or(run);
     let did = match change.plain() {
@@ -117,8 +111,7 @@ pub(super) fn spread(
     let who = by.answers_as(&named.user).unwrap_or_default();
     // Those who were asked read what it was about, and not how they were asked.
     let root = family.iter().find(|kin| kin.reminder.escalates.is_none());
-    let quoted =
-        root.filter(|_| named.escalates.is_some()).map_or(&named.message, |root| &root.reminder.message).clone();
+    let quoted = root.filter(|_| named.escalates.is_some()).map_or(&named.message, |root| &root.reminder.message).clone();
     // The words were the answerer's.
     let by = &By { user: Some(who), said: Said::default(), repeat: None, came: Came::default(), ..by.clone() };
     for kin in family {
@@ -167,9 +160,7 @@ impl Kin {
         let mut writes = work.writes(by);
         let (kind, data) = match writes.responses.is_empty() {
             false => work.what_happened(change, &writes),
-            true => {
-                (Kind::Cancelled, Data::Withdrawn { did: change.verb(), by_user: by.user.clone().unwrap_or_default() })
-            }
+            true => (Kind::Cancelled, Data::Withdrawn { did: change.verb(), by_user: by.user.clone().unwrap_or_default() }),
         };
         writes.entries.push(work.entry(kind, by, Some(first.id.run), data));
         let said = match did {

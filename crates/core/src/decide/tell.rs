@@ -139,8 +139,7 @@ impl Newsworthy {
         let is_failed = matches!(self.occurrence.state, State::Failed { .. });
         let cause = if is_failed { Cause::Failed } else { Cause::Unanswered };
         // Of a run that failed the first is asked at once, whoever it is, and the others at their distance from them.
-        let begin =
-            if is_failed { asked.first().map(|(after, _)| *after) } else { self.steps().first().map(|s| s.after) };
+        let begin = if is_failed { asked.first().map(|(after, _)| *after) } else { self.steps().first().map(|s| s.after) };
         let new: Vec<NewReminder> = asked
             .iter()
             .filter(|(_, user)| !self.waiting.contains(user))

@@ -45,8 +45,7 @@ impl FromStr for Target {
             None => (Self::User, text),
         };
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains('\0') {
-            let problem =
-                format!("is no name of 1 to {NAME_BYTES_MAX} bytes; write a user such as bob, or group:on-call");
+            let problem = format!("is no name of 1 to {NAME_BYTES_MAX} bytes; write a user such as bob, or group:on-call");
             return Err(Invalid::new("to", problem));
         }
         Ok(target(name.to_owned()))
@@ -74,10 +73,7 @@ pub fn check(field: &str, steps: &[Step]) -> Result<(), Invalid> {
                 "must be between 1s and 366d, such as 5m".to_owned()
             }
             after if after < before => {
-                format!(
-                    "is before the step ahead of it, which is after {}; write the steps in order",
-                    span::format(before)
-                )
+                format!("is before the step ahead of it, which is after {}; write the steps in order", span::format(before))
             }
             after => {
                 before = after;
@@ -146,10 +142,7 @@ mod tests {
         let wrong = |steps: &[Step]| check("escalate", steps).map_err(|invalid| invalid.to_string());
         assert_eq!(wrong(&[step(60, "bob"), step(60, "eve"), step(61, "bob")]), Ok(()));
         let early = wrong(&[step(60, "bob"), step(59, "eve")]).unwrap_err();
-        assert_eq!(
-            early,
-            "escalate[1].after: is before the step ahead of it, which is after 1m; write the steps in order"
-        );
+        assert_eq!(early, "escalate[1].after: is before the step ahead of it, which is after 1m; write the steps in order");
         assert!(wrong(&[step(0, "bob")]).unwrap_err().starts_with("escalate[0].after: must be between"));
         assert!(wrong(&vec![step(60, "bob"); 17]).unwrap_err().contains("17 steps; at most 16"));
         for name in ["", "group:"] {

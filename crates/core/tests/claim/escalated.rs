@@ -107,10 +107,7 @@ fn what_a_moment_of_a_run_with_a_plan_means() {
             "asked in vain, and others are asked: it stays open until they were",
             silent(2, was_asked(900)).now(120),
             &["taken: 1"],
-            &[
-                "run 1 due 0: asked at 60, again at 900; attempts 1; asks 2; reached 2; escalated until 900",
-                "look at 900",
-            ],
+            &["run 1 due 0: asked at 60, again at 900; attempts 1; asks 2; reached 2; escalated until 900", "look at 900"],
         ),
         (
             "all were asked in vain",

@@ -128,7 +128,8 @@ impl Engine {
                 Target::User(user) => {
                     let addresses = others.users.get(user).map(Vec::as_slice).unwrap_or_default();
                     let (default, dead) = (&self.parts.node.settings.default_channel, &self.parts.dead);
-                    reach::check_user(user, addresses, default, |address| dead.get(address)).map_err(wrong)?;
+                    reach::check_user(user, addresses, default, |address| dead.get(address))
+                        .map_err(wrong)?;
                 }
                 Target::Group(_) => {}
             }

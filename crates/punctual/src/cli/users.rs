@@ -203,8 +203,7 @@ async fn zone_of(user: &wire::User, context: &Context) -> anyhow::Result<Zone> {
 }
 
 async fn table(users: &[wire::User], context: &Context) -> anyhow::Result<Table> {
-    let mut table =
-        Table::new(&["USER", "ZONE", "LANGUAGE", "QUIET", "PAUSED UNTIL", "ESCALATE", "ADMIN", "ADDRESSES"]);
+    let mut table = Table::new(&["USER", "ZONE", "LANGUAGE", "QUIET", "PAUSED UNTIL", "ESCALATE", "ADMIN", "ADDRESSES"]);
     let now = SystemClock::read();
     for user in users {
         let paused = match user.paused_until {

@@ -31,8 +31,7 @@ async fn bob_is_asked_when_alice_is_silent_and_his_answer_ends_it_for_both() {
     for kept in Kept::everywhere() {
         let home = Home::new();
         let server = home.serve_with(&kept.env());
-        let (mut alice, mut bob, mut eve) =
-            (Receiver::listen().await, Receiver::listen().await, Receiver::listen().await);
+        let (mut alice, mut bob, mut eve) = (Receiver::listen().await, Receiver::listen().await, Receiver::listen().await);
         for (id, receiver) in [("alice", &alice), ("bob", &bob), ("eve", &eve)] {
             put_user(&server, id, receiver).await;
         }
@@ -47,8 +46,7 @@ async fn bob_is_asked_when_alice_is_silent_and_his_answer_ends_it_for_both() {
         let message = asked["data"]["message"].as_str().unwrap();
         assert!(message.starts_with("alice has not answered: \"Take your medicine\" (due "), "{message}");
         let due_at = |value: &Value| value.as_str().unwrap().parse::<Timestamp>().unwrap();
-        let run =
-            run_when(&server, id, "bob was asked", |run| run["escalation"]["to"][0]["state"] == "awaiting_ack").await;
+        let run = run_when(&server, id, "bob was asked", |run| run["escalation"]["to"][0]["state"] == "awaiting_ack").await;
         let others = &run["escalation"]["to"];
         assert_eq!((&run["escalation"]["state"], &others[0]["user"]), (&json!("asked"), &json!("bob")));
         let waited = due_at(&others[0]["due_at"]).duration_since(due_at(&run["due_at"]));

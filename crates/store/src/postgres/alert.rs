@@ -15,11 +15,11 @@ use uuid::Uuid;
 
 use super::batch::Ids;
 use super::fault::Fault;
+use super::{group, keep};
 use super::pipeline::all3;
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{get, uuid};
-use super::{group, keep};
 use crate::rows::{self, Fields, Reader};
 
 /// The reminders that tell people the news of `writes`, which have been written; and the runs that they plan.
@@ -53,8 +53,7 @@ pub(super) async fn tell(db: &Connection<'_>, writes: &Writes) -> Result<(Writes
         let mut from = Reader::new(row, 0);
         let (reminder, occurrence) = (rows::reminder(&mut from)?, rows::occurrence(&mut from)?);
         // An owner who cannot be read has no plan.
-        let (escalate, waiting) =
-            (from.steps().unwrap_or_default(), get(row, rows::N_REMINDER + rows::N_OCCURRENCE + 1)?);
+        let (escalate, waiting) = (from.steps().unwrap_or_default(), get(row, rows::N_REMINDER + rows::N_OCCURRENCE + 1)?);
         let attempts = tried.remove(&occurrence.id).unwrap_or_default();
         let id = occurrence.id;
         let run = Newsworthy { news: News::Ended, reminder, occurrence, attempts, escalate, waiting };

@@ -176,8 +176,7 @@ impl Ack {
     /// `require_ack` says otherwise.
     pub(super) fn policy(self, before: Option<&AckPolicy>) -> Result<Option<AckPolicy>, Invalid> {
         let mut ack = before.cloned().unwrap_or_default();
-        let wanted =
-            self.required.unwrap_or(before.is_some() || self.escalates || matches!(self.prompt, Some(Some(_))));
+        let wanted = self.required.unwrap_or(before.is_some() || self.escalates || matches!(self.prompt, Some(Some(_))));
         if let Some(prompt) = self.prompt {
             ack.prompt = prompt;
         }

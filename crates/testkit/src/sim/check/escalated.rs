@@ -69,8 +69,7 @@ fn wrong(
             wrong.push(format!("has {user} asked {} times", theirs.len()));
         }
         let late_after = if evidence.options.tight { LATE_AFTER_TIGHT } else { LATE_AFTER };
-        let is_silent =
-            matches!(run.state, State::AwaitingAck { .. } | State::Unanswered { .. }) && run.tries.reached > 0;
+        let is_silent = matches!(run.state, State::AwaitingAck { .. } | State::Unanswered { .. }) && run.tries.reached > 0;
         let is_on_time = evidence.options.is_punctual() && !evidence.options.receivers_hang;
         if is_silent && is_on_time && !evidence.options.receivers_fail {
             let is_due = evidence.now > due_at + late_after;
