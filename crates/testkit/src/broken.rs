@@ -16,7 +16,7 @@ use punctual_core::store::Store;
 use punctual_engine::Runtime;
 
 use crate::sim::check::{
-    ANSWERED, CANCELLED, COUNTED_ONCE, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME,
+    ANSWERED, CANCELLED, COUNTED_ONCE, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME,
     SENT_ONCE, SERIES, TOLD, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
@@ -105,12 +105,11 @@ pub fn all() -> Vec<Break> {
             ON_TIME,
         ),
         of("a recall is ignored", tap(|| together::IgnoredRecall), two(), CANCELLED),
-        of("nobody follows who does not answer", tap(|| alone::NobodyFollows), calm(), ESCALATED),
         of("an answer is ignored", tap(|| alone::IgnoredAnswer), calm(), ANSWERED),
         of(
             "the recall of what was answered is ignored",
             tap(|| together::IgnoredRecall),
-            Options { receivers_hang: true, ..two() },
+            Options { tight: true, ..two() },
             ANSWERED,
         ),
         of(

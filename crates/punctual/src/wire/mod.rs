@@ -21,9 +21,6 @@ mod reminder;
 /// Runs of reminders.
 mod occurrence;
 
-/// Who is asked next when a person does not answer.
-mod step;
-
 /// What happened: the journal.
 mod journal;
 
@@ -79,7 +76,6 @@ pub(crate) use reminder::{
 pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
-pub(crate) use step::{Escalated, Escalation, Step};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
 pub(crate) use word::Word;

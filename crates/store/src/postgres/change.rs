@@ -5,13 +5,11 @@
 //! is there now. A lock held while deciding would make claims step around the row and forget its moment.
 
 use punctual_core::change::{Change, Loaded, changed};
-use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, ChangeError, Changed};
 use punctual_core::writes::Writes;
 use tokio_postgres::types::Type;
-use uuid::Uuid;
 
 use super::batch::{BEGIN_SNAPSHOT, BY_KEY};
 use super::fault::Fault;
@@ -35,12 +33,7 @@ pub(super) async fn change(
         Some(loaded) if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) => {
             Err(ChangeError::NotFound)
         }
-        Some(mut loaded) => {
-            if let Some(family) = family_of(&loaded.reminder, &loaded.open, loaded.last_ended.as_ref(), change) {
-                loaded.family = kin(db, id, &family).await?;
-            }
-            changed(loaded, change, by).map_err(ChangeError::from)
-        }
+        Some(loaded) => changed(loaded, change, by).map_err(ChangeError::from),
     };
     let (occurrence, writes) = match decided {
         Ok(decided) => decided,
@@ -96,46 +89,5 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
         progress: rows::progress(&mut from)?,
         open: each(&open, |found| rows::occurrence(&mut Reader::new(found, 0)))?,
         last_ended: each(&ended, |found| rows::occurrence(&mut Reader::new(found, 0)))?.pop(),
-        family: Vec::new(),
     }))
-}
-
-/// The family of a command about reminder `named`, without that one.
-async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
-    let which = if family.runs.is_some() { "r.escalates_run = any ($3)" } else { "r.status = 'active' and $3 is null" };
-    let sql = format!(
-        "select {}, {}, {} from punctual.reminder r left join punctual.app_user u on u.id = r.user_id \
-         where (r.id = $1 or r.escalates_id = $1 and {which}) and r.id <> $2 order by r.id",
-        rows::REMINDER,
-        rows::PROGRESS,
-        rows::PERSON
-    );
-    let (root, named) = (uuid(family.root), uuid(named));
-    let runs: Option<Vec<i32>> = family.runs.as_ref().map(|runs| runs.iter().map(|run| *run as i32).collect());
-    let found = db.rows(&sql, &[(&root, Type::UUID), (&named, Type::UUID), (&runs, Type::INT4_ARRAY)]).await?;
-    let mut found = each(&found, |row| {
-        let mut from = Reader::new(row, 0);
-        let (reminder, progress) = (rows::reminder(&mut from)?, rows::progress(&mut from)?);
-        let person = rows::person_of(&reminder.user, row, rows::N_REMINDER + rows::N_PROGRESS);
-        Ok(Kin { reminder, progress, open: Vec::new(), last_ended: None, person })
-    })?;
-    let ids: Vec<Uuid> = found.iter().map(|kin| uuid(kin.reminder.id)).collect();
-    let about: Vec<i32> = found.iter().map(|kin| family.run_of(kin.reminder.id) as i32).collect();
-    // Each by its key, as above.
-    let runs = format!(
-        "select o.* from unnest($1, $2) as v (id, run) cross join lateral ( \
-           select {} from punctual.occurrence o where o.reminder_id = v.id \
-           and (o.run = v.run or o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run) as o",
-        rows::OCCURRENCE
-    );
-    for row in &db.rows(&runs, &[(&ids, Type::UUID_ARRAY), (&about, Type::INT4_ARRAY)]).await? {
-        let run = rows::occurrence(&mut Reader::new(row, 0))?;
-        let Some(kin) = found.iter_mut().find(|kin| kin.reminder.id == run.id.reminder) else { continue };
-        if run.state.is_final() {
-            kin.last_ended = Some(run);
-        } else {
-            kin.open.push(run);
-        }
-    }
-    Ok(found)
 }

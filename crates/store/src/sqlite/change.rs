@@ -1,7 +1,6 @@
 //! Applying a command: load, let core decide, write.
 
 use punctual_core::change::{Change, Loaded, changed};
-use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::store::{By, ChangeError, Changed, StoreError};
@@ -11,7 +10,7 @@ use super::answered;
 use super::read::{self, collect};
 use super::row;
 use super::write::write;
-use crate::rows::{self, Fields, Reader};
+use crate::rows::{self, Reader};
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
 pub(super) fn change(
@@ -20,14 +19,11 @@ pub(super) fn change(
     change: &Change,
     by: &By,
 ) -> Result<Result<Changed, ChangeError>, StoreError> {
-    let Some(mut loaded) = load(db, id, change.run())? else {
+    let Some(loaded) = load(db, id, change.run())? else {
         return Ok(Err(ChangeError::NotFound));
     };
     if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
         return Ok(Err(ChangeError::NotFound));
-    }
-    if let Some(family) = family_of(&loaded.reminder, &loaded.open, loaded.last_ended.as_ref(), change) {
-        loaded.family = kin(db, id, &family)?;
     }
     let (occurrence, writes) = match changed(loaded, change, by) {
         Ok(changed) => changed,
@@ -53,25 +49,7 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
     let meant = run.map_or(String::new(), |run| format!(" AND o.run = {run}"));
     let ended = format!("o.wake_at IS NULL AND o.state <> 'paused'{meant} ORDER BY o.run DESC LIMIT 1");
     let last_ended = occurrences(db, id, &ended)?.into_iter().next();
-    Ok(Some(Loaded { reminder, progress, open, last_ended, family: Vec::new() }))
-}
-
-/// The family of a command about reminder `named`, without that one.
-fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
-    let runs = family.runs.as_ref().map(|runs| runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
-    let which = runs.map_or("r.status = 'active'".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));
-    let sql = format!("SELECT id FROM reminder r WHERE r.id = ?1 OR r.escalates_id = ?1 AND {which} ORDER BY id");
-    let ids = collect(db, &sql, [family.root.as_bytes()], |found| Fields::id(found, 0))?;
-    let mut found = Vec::with_capacity(ids.len());
-    for id in ids.into_iter().filter(|id| *id != named) {
-        let Some(loaded) = load(db, id, Some(family.run_of(id)))? else { continue };
-        let Loaded { reminder, progress, open, last_ended, .. } = loaded;
-        let person = format!("SELECT {} FROM user u WHERE u.id = ?", rows::PERSON);
-        let person = collect(db, &person, [&reminder.user], |found| Ok(rows::person_of(&reminder.user, found, 0)))?;
-        let person = person.into_iter().next().unwrap_or_default();
-        found.push(Kin { reminder, progress, open, last_ended, person });
-    }
-    Ok(found)
+    Ok(Some(Loaded { reminder, progress, open, last_ended }))
 }
 
 fn occurrences(db: &Connection, id: ReminderId, which: &str) -> Result<Vec<Occurrence>, StoreError> {

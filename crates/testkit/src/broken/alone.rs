@@ -208,22 +208,6 @@ impl Tap for NoQuiet {
     }
 }
 
-/// Forgets who is asked when nobody answers.
-pub(super) struct NobodyFollows;
-
-#[async_trait]
-impl Tap for NobodyFollows {
-    async fn settle(
-        &self,
-        store: &Arc<dyn Store>,
-        mut settlements: Vec<Settlement>,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        settlements.iter_mut().for_each(|settlement| settlement.occurrence.escalation = None);
-        store.settle(settlements, now).await
-    }
-}
-
 /// Keeps from the admins what became of critical reminders.
 pub(super) struct NobodyTold;
 

@@ -46,7 +46,6 @@ fn ann() -> User {
         addresses: vec![],
         quiet_hours: None,
         paused_until: None,
-        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -38,7 +38,6 @@ impl Tables {
             timezone: user.timezone.clone(),
             quiet: user.quiet_hours,
             paused_until: user.paused_until,
-            escalate: user.escalate.clone(),
         });
         let addresses = user.map(|user| user.addresses.clone()).unwrap_or_default();
         Known { reminder: Arc::new(reminder), progress, addresses: Ok(addresses), person: Arc::new(person) }
@@ -69,11 +68,10 @@ impl Tables {
     }
 
     pub(super) fn change(&mut self, id: ReminderId, change: &Change, by: &By) -> Result<Changed, ChangeError> {
-        let mut loaded = self.loaded(id, change.run()).ok_or(ChangeError::NotFound)?;
+        let loaded = self.loaded(id, change.run()).ok_or(ChangeError::NotFound)?;
         if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
             return Err(ChangeError::NotFound);
         }
-        loaded.family = self.family(&loaded.reminder, &loaded.open, loaded.last_ended.as_ref(), change);
         let (occurrence, mut writes) = changed(loaded, change, by)?;
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
@@ -86,32 +84,6 @@ impl Tables {
         Ok(Changed { view, occurrence, wakes, recalled })
     }
 
-    /// The other reminders about the same run that a command concerns.
-    fn family(
-        &self,
-        reminder: &Reminder,
-        open: &[Occurrence],
-        last_ended: Option<&Occurrence>,
-        change: &Change,
-    ) -> Vec<Kin> {
-        let Some(family) = family_of(reminder, open, last_ended, change) else { return Vec::new() };
-        let is_kin = |other: &Reminder| match (&family.runs, other.escalates) {
-            _ if other.id == family.root => true,
-            (Some(runs), Some(about)) => about.reminder == family.root && runs.contains(&about.run),
-            (None, Some(about)) => about.reminder == family.root && other.status == ReminderStatus::Active,
-            (_, None) => false,
-        };
-        let kin = self.reminders.values().filter(|(other, _)| other.id != reminder.id && is_kin(other));
-        let load = |(reminder, progress): &(Reminder, Progress)| {
-            let run = OccurrenceId { reminder: reminder.id, run: family.run_of(reminder.id) };
-            let last_ended = self.runs.get(&run).map(|run| run.occurrence.clone()).filter(|run| run.state.is_final());
-            let open = self.open(reminder.id).cloned().collect();
-            let person = (*self.known(reminder.id).person).clone();
-            Kin { reminder: reminder.clone(), progress: *progress, open, last_ended, person }
-        };
-        kin.map(load).collect()
-    }
-
     /// A reminder for a command, which may name a run.
     fn loaded(&self, id: ReminderId, run: Option<u32>) -> Option<change::Loaded> {
         let (reminder, progress) = self.reminders.get(&id).cloned()?;
@@ -119,7 +91,7 @@ impl Tables {
         let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
         let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
         let open = self.open(id).cloned().collect();
-        Some(change::Loaded { reminder, progress, open, last_ended, family: Vec::new() })
+        Some(change::Loaded { reminder, progress, open, last_ended })
     }
 
     pub(super) fn report(&mut self, report: &Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> {

@@ -163,7 +163,7 @@ impl std::fmt::Display for Options {
     }
 }
 
-/// Breaks a guarantee on purpose, to see that a checker relays.
+/// Breaks a guarantee on purpose, to see that a checker notices.
 pub trait Sabotage: Send + Sync {
     /// The clock the engine gets.
     fn clock(&self, world: Arc<dyn Clock>) -> Arc<dyn Clock> {

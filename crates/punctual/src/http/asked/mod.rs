@@ -12,8 +12,6 @@ use punctual_core::channel::Channel;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
-use punctual_core::span;
-use punctual_core::step::Step;
 use punctual_core::zone::Zone;
 
 pub(super) use patch::patch;
@@ -22,7 +20,7 @@ pub(super) use sentence::Speaker;
 pub(super) use user::user;
 
 use crate::config::keys::nearest;
-use crate::wire::{self, AddressInput};
+use crate::wire::AddressInput;
 
 /// The zone that `field` names.
 pub(super) fn zone(name: Option<String>, field: &str) -> Result<Option<Zone>, Invalid> {
@@ -32,17 +30,6 @@ pub(super) fn zone(name: Option<String>, field: &str) -> Result<Option<Zone>, In
 /// The language that `field` names.
 pub(super) fn lang(tag: Option<String>, field: &str) -> Result<Option<Lang>, Invalid> {
     tag.map(|tag| tag.parse()).transpose().map_err(|problem: String| Invalid::new(field, problem))
-}
-
-/// A plan of who is asked next.
-fn steps(given: Vec<wire::Step>, name: &str) -> Result<Vec<Step>, Invalid> {
-    let read = |(index, wire::Step { after, to }): (usize, wire::Step)| {
-        let wrong = |field: &str, problem: String| Invalid::new(format!("{name}[{index}].{field}"), problem);
-        let after = span::parse(&after.0).map_err(|problem| wrong("after", problem))?;
-        let to = to.parse().map_err(|invalid: Invalid| wrong("to", invalid.problem))?;
-        Ok(Step { after, to })
-    };
-    given.into_iter().enumerate().map(read).collect()
 }
 
 /// Addresses, each with the name of a channel.

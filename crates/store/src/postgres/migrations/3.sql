@@ -45,18 +45,3 @@ create index silence_until on punctual.silence (until_at);
 create index occurrence_silenced on punctual.occurrence (reminder_id, run) where waits_for = 'silenced';
 -- Runs that their person was told of and can still answer.
 create index occurrence_asked on punctual.occurrence (reminder_id, run) where reached > 0 and wake_at is not null;
-
--- Who is asked when another does not answer.
-alter table punctual.occurrence
-  add column own_at timestamptz,           -- the state's own moment, where `wake_at` comes before it
-  add column escalation text,              -- `planned`: further people are asked at `escalate_at`; `asked`: they were,
-  add column escalate_at timestamptz;      -- and the run is not called unanswered before `escalate_at`
-
-alter table punctual.reminder
-  add column escalate text,                -- who is asked next, a JSON list; null: as the user's entry says
-  add column escalates_run integer,        -- the run that nobody has answered, where this asks somebody else about it,
-  add column escalates_id uuid;            -- and its reminder
-create index reminder_escalates on punctual.reminder (escalates_id) where escalates_id is not null;
-
-alter table punctual.app_user add column escalate text; -- who is asked next, for reminders without a plan of their own
-alter table punctual.event add column escalate text;

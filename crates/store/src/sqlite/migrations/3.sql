@@ -48,15 +48,3 @@ CREATE INDEX silence_until ON silence (until_at);
 CREATE INDEX occurrence_silenced ON occurrence (reminder_id, run) WHERE waits_for = 'silenced';
 -- Runs that their person was told of and can still answer.
 CREATE INDEX occurrence_asked ON occurrence (reminder_id, run) WHERE reached > 0 AND wake_at IS NOT NULL;
-
--- Who is asked when another does not answer.
-ALTER TABLE occurrence ADD COLUMN own_at INTEGER;        -- the state's own moment, where `wake_at` comes before it
-ALTER TABLE occurrence ADD COLUMN escalation TEXT;       -- `planned`: further people are asked at `escalate_at`; `asked`: they were
-ALTER TABLE occurrence ADD COLUMN escalate_at INTEGER;   -- and the run is not called unanswered before `escalate_at`
-
-ALTER TABLE reminder ADD COLUMN escalate TEXT;           -- who is asked next, a JSON list; NULL: as the user's entry says
-ALTER TABLE reminder ADD COLUMN escalates_run INTEGER;   -- the run that nobody has answered, where this asks somebody else about it
-ALTER TABLE reminder ADD COLUMN escalates_id BLOB;       -- and its reminder
-CREATE INDEX reminder_escalates ON reminder (escalates_id) WHERE escalates_id IS NOT NULL;
-
-ALTER TABLE user ADD COLUMN escalate TEXT;               -- who is asked next, for reminders without a plan of their own

@@ -1,4 +1,4 @@
-//! A run that somebody has answered is not sent any more, by any node, to its person or to others who were asked.
+//! A run that its person has answered is not sent any more, by any node.
 
 use jiff::SignedDuration;
 use punctual_core::change::Change;
@@ -17,19 +17,14 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let mut found = Vec::new();
     for command in book.commands.iter().filter(|command| ends(&command.change)) {
         let (Some(acknowledged), Some(run)) = (command.acknowledged, command.about) else { continue };
-        let row = evidence.rows.iter().find(|row| row.view.reminder.id == command.reminder);
-        // The run that all of them were asked about.
-        let about = row.and_then(|row| row.view.reminder.escalates).unwrap_or(run);
         let later = book.sends.iter().filter(|sent| {
             let since = sent.begun.elapsed - acknowledged.elapsed;
-            let message = &sent.message;
-            let is_meant = [run, about].contains(&message.occurrence) || message.reminder.escalates == Some(about);
-            is_meant && sent.begun > acknowledged && since > STOPPED_WITHIN
+            sent.message.occurrence == run && sent.begun > acknowledged && since > STOPPED_WITHIN
         });
         for sent in later {
             found.push(format!(
-                "{} was sent at {} although {run} was answered at {}",
-                sent.message.occurrence, sent.begun.at, acknowledged.at
+                "{run} was sent at {} although its answer was taken at {}",
+                sent.begun.at, acknowledged.at
             ));
         }
     }
