@@ -107,12 +107,6 @@ pub fn all() -> Vec<Break> {
         of("a recall is ignored", tap(|| together::IgnoredRecall), two(), CANCELLED),
         of("an answer is ignored", tap(|| alone::IgnoredAnswer), calm(), ANSWERED),
         of(
-            "the recall of what was answered is ignored",
-            tap(|| together::IgnoredRecall),
-            Options { tight: true, ..two() },
-            ANSWERED,
-        ),
-        of(
             "a takeover sends again what can be asked about",
             tap(|| together::ForgottenNote),
             Options { crashes: true, calls: true, ..two() },
