@@ -70,9 +70,9 @@ use punctual_core::shard::Shards;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
-    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
-    UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
+    ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
+    Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -320,6 +320,14 @@ impl Store for PostgresStore {
 
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
         read!(self, db => duty::leave(&db, name, lease))
+    }
+
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError> {
+        read!(self, db => duty::all(&db))
+    }
+
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError> {
+        read!(self, db => journal::tagged(&db, tag, &reminders))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {
