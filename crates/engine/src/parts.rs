@@ -192,7 +192,7 @@ impl Engine {
             changer: changer.clone(),
             editor: editor.clone(),
             opinion,
-            opinions: Semaphore::new(OPINIONS_MAX),
+            opinions: Arc::new(Semaphore::new(OPINIONS_MAX)),
             engine: OnceLock::new(),
         });
         let taker = Arc::new(Taker {

@@ -31,6 +31,8 @@ const TAKES_MAX: Duration = Duration::from_secs(10);
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// How many events are handed over at once. The next waits: Slack sends it again if it has to wait for long.
 const TAKING_MAX: usize = 32;
+/// How many people are told at once what was made of their answers. Nobody waits: an answer stands without that.
+const TELLING_MAX: usize = 64;
 /// How long to wait where Slack does not say.
 const WAIT: Duration = Duration::from_secs(30);
 
@@ -104,6 +106,7 @@ impl Slack {
                         Ok(taken) => {
                             let acked = json!({ "envelope_id": envelope }).to_string();
                             self.say(&mut sockets, socket, Message::text(acked)).await?;
+                            let taken = taken.filter(|_| telling.len() < TELLING_MAX);
                             telling.extend(taken.map(|(inbound, reaction)| self.tell_quietly(inbound, reaction)));
                         }
                         Err(NotTaken::LeaseLost) => return Err(Ended::Replaced),

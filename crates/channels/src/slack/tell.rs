@@ -18,6 +18,8 @@ use crate::common::token::Token;
 
 /// The longest label of a button.
 const LABEL_CHARS_MAX: usize = 75;
+/// How many buttons stand in a row; Slack takes no message with more.
+const ROW_MAX: usize = 25;
 
 impl Slack {
     /// Tells the person what was made of their answer. A press that was taken shows in the message itself.
@@ -96,6 +98,7 @@ fn said_body(said: &Said<'_>) -> Value {
     let elements: Vec<Value> = said
         .choices
         .iter()
+        .take(ROW_MAX)
         .enumerate()
         .map(|(n, choice)| {
             let label = fit(&choice.label, LABEL_CHARS_MAX, Unit::Utf16, Lang::En, str::to_owned);

@@ -16,7 +16,7 @@ use crate::common::fit::{Unit, fit};
 use crate::common::http::pairs;
 use crate::common::phone;
 use crate::common::quote::told;
-use crate::common::reactions::said;
+use crate::common::reactions::{is_confirmation, said};
 use crate::common::signatures::{self, TwilioBody};
 
 /// How long a copy of a message is recognised. Twilio signs no time, so a copy is good for ever; after this it is too old to be of
@@ -56,9 +56,9 @@ impl Receive for Twilio {
     /// What is said in the reply is sent as an SMS.
     fn reply(&self, taken: &[(Inbound, Reaction)]) -> Reply {
         let reaction = taken.first().map(|(_, reaction)| reaction);
-        let is_taken = matches!(reaction, Some(Reaction::Answered { .. }));
-        let said =
-            reaction.filter(|_| self.confirms || !is_taken).and_then(|reaction| said(reaction, self.clock.now()));
+        let said = reaction
+            .filter(|reaction| self.confirms || !is_confirmation(reaction))
+            .and_then(|reaction| said(reaction, self.clock.now()));
         let message = said.map(|said| {
             let choices = said.choices.iter().map(|choice| format!("\n- {}", choice.label));
             let text = said.text.clone() + &choices.collect::<String>();

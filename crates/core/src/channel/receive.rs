@@ -31,7 +31,8 @@ pub struct Inbound {
     pub id: Option<EventId>,
     /// Where the connection goes on after this event. Only events of a connection that can be resumed have one.
     pub place: Option<String>,
-    /// When the person did it, where the platform says so under its signature: a press that is older than the last answer is stale.
+    /// When the person did it, where the platform says so under its signature: a press that is older than the last answer is stale, and
+    /// words are about nothing that was said after them.
     pub at: Option<Timestamp>,
     /// What the channel needs to tell this person something. Only the channel reads it.
     pub handle: Handle,
@@ -156,6 +157,8 @@ pub enum Reaction {
         text: String,
         /// Buttons under them.
         choices: Vec<Choice>,
+        /// They confirm that an answer was recorded, and say nothing else.
+        is_taken: bool,
     },
     /// The person is told nothing: it was no answer, or a report.
     Nothing,
