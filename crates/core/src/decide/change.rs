@@ -566,7 +566,8 @@ impl Work {
                 channel: response.said.channel.clone(),
                 minutes: response.snooze_minutes,
                 until: response.until,
-                by_user: response.user.clone().unwrap_or_default(),
+                by_user: response.user.clone(),
+                name: response.said.name.clone(),
             });
             (kind, data)
         };
