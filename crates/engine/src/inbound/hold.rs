@@ -78,6 +78,12 @@ impl Holder {
     pub(crate) async fn run(self: Arc<Self>) {
         let names = self.standings.names();
         if names.is_empty() {
+            // What a node of this name had before it was started again is left to others.
+            if self.peers.is_shared()
+                && let Err(error) = self.node.store.hold(&self.node.settings.node, names).await
+            {
+                self.node.health.failed(&error);
+            }
             return;
         }
         let connections: BTreeMap<String, watch::Sender<Option<Held>>> =
@@ -116,6 +122,8 @@ impl Holder {
     /// Opens the connections that are this node's, and closes those that are not.
     fn follow(&self, connections: &BTreeMap<String, watch::Sender<Option<Held>>>, all: Vec<Held>) {
         let own = &self.node.settings.node;
+        // A channel that this node does not have is no business of its own, whoever had it last.
+        let all: Vec<Held> = all.into_iter().filter(|held| connections.contains_key(&held.channel)).collect();
         lock(&self.holds.known).nodes = all.iter().map(|held| (held.channel.clone(), held.node.clone())).collect();
         for held in all {
             let Some(connection) = connections.get(&held.channel) else { continue };
