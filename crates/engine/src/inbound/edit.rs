@@ -72,10 +72,13 @@ impl Editor {
     }
 
     fn show(self: &Arc<Self>, run: OccurrenceId) {
-        let this = self.clone();
+        let Some(place) = Showing::begin(self) else { return };
         self.runtime.spawn(Box::pin(async move {
-            match this.node.store.question(run).await {
-                Ok(question) => this.begin(question.iter().flat_map(|question| this.edits(question)).collect()),
+            match place.0.node.store.question(run).await {
+                Ok(question) => {
+                    let edits: Vec<Edit> = question.iter().flat_map(|question| place.0.edits(question)).collect();
+                    place.0.edit_all(&edits).await;
+                }
                 Err(error) => tracing::debug!(%run, %error, "its messages do not show what became of it"),
             }
         }));
@@ -128,33 +131,38 @@ impl Editor {
         if edits.is_empty() {
             return;
         }
-        if self.n_shown.fetch_add(1, Ordering::AcqRel) >= SHOWN_MAX {
-            self.n_shown.fetch_sub(1, Ordering::AcqRel);
+        let Some(place) = Showing::begin(self) else {
             edits.iter().for_each(|edit| self.node.metrics.count_edit(&edit.message.to.channel, "left"));
             return;
+        };
+        self.runtime.spawn(Box::pin(async move { place.0.edit_all(&edits).await }));
+    }
+
+    async fn edit_all(self: &Arc<Self>, edits: &[Edit]) {
+        for edit in edits {
+            let outcome = match self.try_edit(edit).await {
+                Ok(()) => "edited",
+                Err(error) => {
+                    let (run, channel) = (edit.message.occurrence, &edit.message.to.channel);
+                    tracing::debug!(%run, %channel, %error, "a message does not show what became of its run");
+                    "failed"
+                }
+            };
+            self.node.metrics.count_edit(&edit.message.to.channel, outcome);
         }
-        let this = self.clone();
-        self.runtime.spawn(Box::pin(async move {
-            for edit in &edits {
-                let outcome = match this.try_edit(edit).await {
-                    Ok(()) => "edited",
-                    Err(error) => {
-                        let (run, channel) = (edit.message.occurrence, &edit.message.to.channel);
-                        tracing::debug!(%run, %channel, %error, "a message does not show what became of its run");
-                        "failed"
-                    }
-                };
-                this.node.metrics.count_edit(&edit.message.to.channel, outcome);
-            }
-            this.n_shown.fetch_sub(1, Ordering::AcqRel);
-        }));
     }
 
     /// Changes one message, and once more if the platform asks for a short wait.
     async fn try_edit(self: &Arc<Self>, edit: &Edit) -> Result<(), SendError> {
         match self.edit(edit).await {
             Err(SendError::Throttled { wait, .. }) if wait <= WAIT_MAX && self.node.pause(wait).await => {
-                self.edit(edit).await
+                // The run may have been answered again meanwhile.
+                let question = self.node.store.question(edit.message.occurrence).await.ok().flatten();
+                let is_same = |now: &Edit| now.message.to == edit.message.to && now.message_id == edit.message_id;
+                match question.and_then(|question| self.edits(&question).into_iter().find(is_same)) {
+                    Some(edit) => self.edit(&edit).await,
+                    None => Ok(()),
+                }
             }
             said => said,
         }
@@ -170,6 +178,22 @@ impl Editor {
         let said = self.dispatcher.sender().edit(edits, edit).await;
         turn.end(fate(&said.clone().map(|()| Default::default())));
         said
+    }
+}
+
+/// A place among the runs that are shown at once. It is given back when this is dropped.
+struct Showing(Arc<Editor>);
+
+impl Showing {
+    fn begin(editor: &Arc<Editor>) -> Option<Self> {
+        let place = Self(editor.clone());
+        (editor.n_shown.fetch_add(1, Ordering::AcqRel) < SHOWN_MAX).then_some(place)
+    }
+}
+
+impl Drop for Showing {
+    fn drop(&mut self) {
+        self.0.n_shown.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

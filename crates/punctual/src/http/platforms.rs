@@ -11,6 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_core::channel::Channel;
 use punctual_core::channel::receive::{Call, Inbound, NotRead, NotTaken, Reaction, Receive, Reply, Way};
+use tokio::sync::Semaphore;
 
 use super::App;
 use super::input::{InPath, take};
@@ -19,6 +20,8 @@ use crate::connections::Connection;
 
 /// The largest request: WhatsApp sends up to 3 MB.
 const BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Of how many requests people are told at once.
+static TELLING: Semaphore = Semaphore::const_new(256);
 /// When a platform should try again, in seconds, while the database cannot be used.
 const AGAIN_AFTER_SECONDS: &str = "5";
 
@@ -61,7 +64,7 @@ pub(super) async fn receive(
         )));
     };
     let (parts, body) = request.into_parts();
-    let (body, part) = take(body, BYTES_MAX, &parts.headers, &app.bodies).await?;
+    let (body, part) = take(body, BYTES_MAX, &parts.headers, &app.unproven_bodies).await?;
     let read = read(&*channel, &parts, &body, &app);
     // The budget for bodies is for what is being read.
     drop((body, part));
@@ -125,9 +128,17 @@ fn read(
     channel.receives().map_or(Err(NotRead::Forged), |receives| receives.read(&call, app.now()))
 }
 
-/// Tells people what a reply could not say, beside the reply.
+/// Tells people what a reply could not say, beside the reply. Where too many are being told, nobody waits: an answer stands without that.
 fn tell(channel: Arc<dyn Channel>, name: String, taken: Vec<(Inbound, Reaction)>) {
+    if taken.iter().all(|(_, reaction)| matches!(reaction, Reaction::Nothing)) {
+        return;
+    }
+    let Ok(place) = TELLING.try_acquire() else {
+        tracing::debug!(channel = %name, "too many people are being told what became of their answers");
+        return;
+    };
     tokio::spawn(async move {
+        let _place = place;
         let Some(receives) = channel.receives() else { return };
         for (inbound, reaction) in &taken {
             if let Err(error) = receives.react(inbound, reaction).await {
