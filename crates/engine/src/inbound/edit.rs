@@ -26,6 +26,8 @@ use crate::system::Runtime;
 const MESSAGES_MAX: usize = 10;
 /// More runs than this are not shown at once; their messages stay as they are.
 const SHOWN_MAX: usize = 1000;
+/// The channel of messages that were left before anybody knew where they are.
+const ANY: &str = "any";
 /// A platform that asks for a longer wait than this is not asked again.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
@@ -72,13 +74,13 @@ impl Editor {
     }
 
     fn show(self: &Arc<Self>, run: OccurrenceId) {
-        let Some(place) = Showing::begin(self) else { return };
+        // Before the store is asked for the messages: while too many are shown already, that would be for nothing.
+        let Some(showing) = Showing::begin(self) else { return self.node.metrics.count_edit(ANY, "left") };
+        let this = self.clone();
         self.runtime.spawn(Box::pin(async move {
-            match place.0.node.store.question(run).await {
-                Ok(question) => {
-                    let edits: Vec<Edit> = question.iter().flat_map(|question| place.0.edits(question)).collect();
-                    place.0.edit_all(&edits).await;
-                }
+            match this.node.store.question(run).await {
+                Ok(Some(question)) => this.edit_all(&this.edits(&question), showing).await,
+                Ok(None) => {}
                 Err(error) => tracing::debug!(%run, %error, "its messages do not show what became of it"),
             }
         }));
@@ -131,14 +133,15 @@ impl Editor {
         if edits.is_empty() {
             return;
         }
-        let Some(place) = Showing::begin(self) else {
+        let Some(showing) = Showing::begin(self) else {
             edits.iter().for_each(|edit| self.node.metrics.count_edit(&edit.message.to.channel, "left"));
             return;
         };
-        self.runtime.spawn(Box::pin(async move { place.0.edit_all(&edits).await }));
+        let this = self.clone();
+        self.runtime.spawn(Box::pin(async move { this.edit_all(&edits, showing).await }));
     }
 
-    async fn edit_all(self: &Arc<Self>, edits: &[Edit]) {
+    async fn edit_all(self: &Arc<Self>, edits: &[Edit], _showing: Showing) {
         for edit in edits {
             let outcome = match self.try_edit(edit).await {
                 Ok(()) => "edited",
@@ -181,13 +184,15 @@ impl Editor {
     }
 }
 
-/// A place among the runs that are shown at once. It is given back when this is dropped.
+/// One run whose messages are being changed.
 struct Showing(Arc<Editor>);
 
 impl Showing {
-    fn begin(editor: &Arc<Editor>) -> Option<Self> {
-        let place = Self(editor.clone());
-        (editor.n_shown.fetch_add(1, Ordering::AcqRel) < SHOWN_MAX).then_some(place)
+    /// `None`: too many are.
+    fn begin(of: &Arc<Editor>) -> Option<Self> {
+        // It counts itself, and no more when it is dropped.
+        let showing = Self(of.clone());
+        (of.n_shown.fetch_add(1, Ordering::AcqRel) < SHOWN_MAX).then_some(showing)
     }
 }
 
