@@ -55,7 +55,7 @@ pub struct Parts {
     pub settings: Settings,
     /// A timer outside this process, if there is one.
     pub alarm: Option<Arc<dyn Alarm>>,
-    /// Who is asked about words that are no answer in any language, if anybody is.
+    /// Gives a second opinion on words that are no answer in any language; none where nobody is asked.
     pub opinion: Option<Arc<dyn Opinion>>,
 }
 

@@ -173,7 +173,8 @@ fn a_follower_hears_of_groups_and_silences_at_once() {
         }),
     ];
     let mut follower = follow(&story, None).unwrap();
-    for (write, expect) in writes.into_iter().zip(["group.changed", "silence.created", "silence.deleted", "group.changed"])
+    for (write, expect) in
+        writes.into_iter().zip(["group.changed", "silence.created", "silence.deleted", "group.changed"])
     {
         story.run(write);
         let clock = engine.clock().clone();
@@ -183,7 +184,8 @@ fn a_follower_hears_of_groups_and_silences_at_once() {
                 page = follower.next() => Some(page.unwrap()),
                 () = clock.pause(std::time::Duration::from_secs(1)) => None,
             };
-            let kinds: Vec<String> = page.iter().flat_map(|page| page.entries.iter().map(|entry| entry.kind.clone())).collect();
+            let kinds: Vec<String> =
+                page.iter().flat_map(|page| page.entries.iter().map(|entry| entry.kind.clone())).collect();
             (follower, kinds)
         });
         assert_eq!(kinds, [expect]);

@@ -233,7 +233,10 @@ mod tests {
         let limits = fields.limits(defaults).unwrap();
         assert_eq!(limits, Limits { concurrency: 7, rate: Some(Rate::per_second(30)), address_rate: None });
         let unknown = fields.finish().unwrap_err();
-        assert_eq!(unknown.to_string(), "tokn: is no setting of this kind; known are address_rate, commands, concurrency, rate");
+        assert_eq!(
+            unknown.to_string(),
+            "tokn: is no setting of this kind; known are address_rate, commands, concurrency, rate"
+        );
     }
 
     #[test]

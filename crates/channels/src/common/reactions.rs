@@ -1,4 +1,4 @@
-//! What is said to a person who answered, and what an answered message shows.
+//! The words for a person who answered, and the line under a message that was answered.
 
 use jiff::{Timestamp, Zoned};
 use punctual_core::answer::Verb;
@@ -7,7 +7,7 @@ use punctual_core::occurrence::StateKind;
 
 use super::texts::{Texts, texts};
 
-/// What is said to one person.
+/// Words for one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said<'a> {
     /// The words; nothing in them is escaped.

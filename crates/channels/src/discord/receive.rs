@@ -1,4 +1,4 @@
-//! What Discord sends us, read.
+//! Reads Discord's interactions and messages.
 
 use std::time::Duration;
 

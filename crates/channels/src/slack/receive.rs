@@ -1,4 +1,4 @@
-//! What Slack sends us, read; and what a person is told.
+//! Reads Slack's interactions and events.
 
 use std::time::Duration;
 

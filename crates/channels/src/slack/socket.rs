@@ -39,7 +39,7 @@ const WAIT: Duration = Duration::from_secs(30);
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 /// A socket that is being opened.
 type Opening<'a> = Pin<Box<dyn Future<Output = Result<Socket, Ended>> + Send + 'a>>;
-/// What came over which socket; none at its end.
+/// A message and its socket; no message is the socket's end.
 type Heard = (u64, Option<Message>);
 
 /// The sockets: one, and for some seconds two.
@@ -153,7 +153,7 @@ impl Slack {
         Taken { socket, envelope, taken }
     }
 
-    /// What follows from a notice that a socket will be closed: nothing but opening the next, or the end.
+    /// Reads Slack's notice that it closes a socket: the next socket is opened, unless the notice says that no other will be.
     fn disconnected(&self, said: &Value) -> Result<(), Ended> {
         match said["reason"].as_str().unwrap_or_default() {
             "link_disabled" => {

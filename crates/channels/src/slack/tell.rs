@@ -1,4 +1,4 @@
-//! What a person is told, and messages that show their answer.
+//! Tells a person about their answer, and lets the message show it.
 
 use async_trait::async_trait;
 use punctual_core::channel::SendError;
@@ -30,7 +30,7 @@ impl Slack {
         match back {
             Back::Response(url) if said.is_no => {
                 let body = json!({"response_type": "ephemeral", "replace_original": false, "text": escape(&said.text)});
-                // Who knows this URL may write to the person.
+                // Anybody who knows this URL can write to the person.
                 let secret = Token::new(url.rsplit('/').next().unwrap_or_default());
                 let request = self.http.post(&url).header(CONTENT_TYPE, JSON).json(&body);
                 let answer = self.http.ask(request, PLATFORM).await?;

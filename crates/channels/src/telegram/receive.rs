@@ -1,4 +1,4 @@
-//! What Telegram sends us, read; and what a person is told.
+//! Reads Telegram's updates, and makes the calls that tell a person about their answer.
 
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ pub(super) fn number(update: &Value) -> Option<i64> {
     update["update_id"].as_i64()
 }
 
-/// What an update says to us; none where it says nothing, such as a picture or another program's button.
+/// The press or the words in an update; none in others, such as a picture or another program's button.
 pub(super) fn read(update: &Value) -> Result<Option<Inbound>, String> {
     let update =
         Update::deserialize(update).map_err(|error| format!("Telegram sent an update that is none: {error}"))?;

@@ -142,7 +142,8 @@ fn what_people_reply_to_each_other_in_a_group_is_no_word_to_us() {
         let chat = json!({"id": 5, "type": kind});
         let quoted = json!({"message_id": 1, "chat": chat, "from": {"id": 6, "is_bot": is_bot}});
         let from = json!({"id": 5, "is_bot": false, "first_name": "Ana"});
-        let message = json!({"message_id": 2, "date": 7, "chat": chat, "from": from, "text": "done", "reply_to_message": quoted});
+        let message =
+            json!({"message_id": 2, "date": 7, "chat": chat, "from": from, "text": "done", "reply_to_message": quoted});
         receive::read(&json!({"update_id": 1, "message": message})).unwrap().map(|inbound| inbound.what)
     };
     let words = |reply_to: Option<&str>| {

@@ -1,4 +1,4 @@
-//! What people answer by SMS, and what became of messages: requests that say they come from Twilio.
+//! Answers by SMS and delivery reports: requests that say they come from Twilio.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl Receive for Twilio {
         Ok(read.into_iter().collect())
     }
 
-    /// What is said in the reply is sent as an SMS.
+    /// Twilio sends the words of the reply as an SMS.
     fn reply(&self, taken: &[(Inbound, Reaction)]) -> Reply {
         let reaction = taken.first().map(|(_, reaction)| reaction);
         let said = reaction
@@ -102,7 +102,7 @@ impl Twilio {
                 let code = field("ErrorCode").and_then(|code| code.parse().ok());
                 let said = format!("Twilio took it, then reported {}, {}", told(status, &[]), code.unwrap_or_default());
                 Became::Failed(match named(code::class(code, 500), said.clone(), WAIT) {
-                    // Nobody waits for a message that was taken: it is sent again in its own time.
+                    // Twilio took this message before, so its limit delays nothing now: the run is retried in its own time.
                     SendError::Throttled { .. } => SendError::Unavailable(said),
                     error => error,
                 })

@@ -558,7 +558,7 @@ impl Work {
         writes
     }
 
-    /// What the journal says of the command, whose `writes` these are.
+    /// The journal's entry for the command, which leads to these `writes`.
     fn what_happened(&mut self, change: &Change, writes: &Writes) -> (Kind, Data) {
         let answer = |kind| {
             let data = writes.responses.first().map_or(Data::None, |response| Data::Answer {

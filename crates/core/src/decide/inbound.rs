@@ -1,6 +1,6 @@
-//! Which run a person means who answers in words, and what becomes of the answer.
+//! Decides which run a person means who answers in words, and how the run is answered.
 //!
-//! The words are understood elsewhere ([`crate::phrase::answer`]). Here is decided what they are about: the run that was replied to, else the
+//! [`crate::phrase::answer`] understands the words. This module decides which run they are about: the run that was replied to, else the
 //! one that was said last. A wrong guess marks a medicine as taken that was not, so of two that were said close together the person is
 //! asked which.
 
@@ -39,7 +39,7 @@ pub struct Place<'a> {
     pub at: Option<Timestamp>,
 }
 
-/// What becomes of words.
+/// The decision about words.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// They are not about a reminder.
@@ -65,7 +65,7 @@ pub enum Verdict {
         /// What is said.
         line: Line,
     },
-    /// Nothing that waits for an answer is meant: what has ended lately must be loaded, too.
+    /// They are about no run that waits for an answer. The runs that have ended lately must be loaded, too.
     LookFurther,
 }
 

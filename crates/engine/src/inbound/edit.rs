@@ -86,7 +86,7 @@ impl Editor {
         }));
     }
 
-    /// What the messages of a run show now: nothing while it awaits an answer.
+    /// The changes of a run's messages that let them show its answer; none while it awaits one.
     fn edits(&self, question: &Question) -> Vec<Edit> {
         let Some(shows) = shows(question) else { return Vec::new() };
         let is_there = |attempt: &&Attempt| {
@@ -202,7 +202,7 @@ impl Drop for Showing {
     }
 }
 
-/// What the messages of a run show; nothing while it awaits an answer.
+/// The end of a run that its messages show; none while it awaits an answer.
 fn shows(question: &Question) -> Option<Shows> {
     let Question { trail, reminder, .. } = question;
     let last = trail.responses.last();

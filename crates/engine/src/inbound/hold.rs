@@ -78,7 +78,7 @@ impl Holder {
     pub(crate) async fn run(self: Arc<Self>) {
         let names = self.standings.names();
         if names.is_empty() {
-            // What a node of this name had before it was started again is left to others.
+            // A node of this name may have had connections before it was started again: other nodes take them.
             if self.peers.is_shared()
                 && let Err(error) = self.node.store.hold(&self.node.settings.node, names).await
             {
@@ -108,7 +108,7 @@ impl Holder {
                 () = self.node.stopped() => {}
                 () = self.holds.look.notified() => {}
                 () = self.cut_off() => {
-                    // Others may have them by now. What this node hears by them it could not write down anyway.
+                    // Other nodes may have them by now, and this node could not write down an answer anyway.
                     tracing::warn!("cut off from the database: connections to platforms are left to other nodes");
                     lock(&self.holds.known).is_cut_off = true;
                     connections.values().for_each(let_go);

@@ -1,4 +1,4 @@
-//! From an event of a platform to a reaction: whoever sent it, whatever it says, and however often it comes.
+//! Turns an event of a platform into a reaction, and counts an event that comes twice once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Taker {
     ) -> Result<Reaction, NotTaken> {
         let begun_at = self.node.now();
         let (this, name) = (self.clone(), channel.to_owned());
-        // Whoever handed it over may go away, as a connection that breaks: it is taken to its end all the same.
+        // The channel that handed it over may go away, as a connection that breaks: the event is taken to its end all the same.
         let work = async move { Ok::<_, StoreError>(this.react(&name, inbound, lease).await) };
         let (reaction, outcome) = match finish(&self.runtime, work).await {
             Ok(taken) => taken,
@@ -203,7 +203,7 @@ impl Taker {
             Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
             Err(ChangeError::Store(error)) => return Err(error),
         };
-        // What is there now: for the messages that show it, and for the words of a refusal.
+        // The run as it is now, for the messages that show it and for the words of a refusal.
         let after = node.store.question(id).await?.unwrap_or(question);
         Ok(match became {
             Press::Answered => {
@@ -238,7 +238,8 @@ impl Taker {
         // The connection is read on meanwhile.
         written.came.place = None;
         let (node, words, standings) = (self.node.clone(), self.words.clone(), self.standings.clone());
-        let (name, inbound, channel) = (channel.to_owned(), inbound.clone(), self.editor.channels.get(channel).cloned());
+        let (name, inbound, channel) =
+            (channel.to_owned(), inbound.clone(), self.editor.channels.get(channel).cloned());
         self.runtime.spawn(Box::pin(async move {
             let _place = place;
             let reply = match words.ask_about(&written).await {

@@ -1,4 +1,4 @@
-//! What a person wrote: an answer to a reminder, or nothing of ours.
+//! Words that a person wrote: an answer to a reminder, or none.
 //!
 //! The words come first, because most of what people write is no answer and must cost nothing: only words that answer in some language
 //! lead to a look at the store. Words that are not ours are neither kept nor logged.
@@ -145,7 +145,7 @@ pub(crate) struct Words {
     pub(crate) node: Node,
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
-    /// Who is asked about words that are no answer in any language.
+    /// Gives a second opinion on words that are no answer in any language.
     pub(crate) opinion: Option<Arc<dyn Opinion>>,
     /// The places of those who ask.
     pub(crate) opinions: Arc<Semaphore>,
@@ -229,7 +229,7 @@ impl Words {
                         Err(ChangeError::Refused(Refused::SendBegun)) => {
                             return Ok(said(&ear, Line::Busy, answer, run, Some(question), lang));
                         }
-                        // Somebody was faster: what is so now decides.
+                        // Another answer was faster: the run is judged again as it is now.
                         Err(ChangeError::Refused(_)) if !has_ended => {}
                         Err(ChangeError::Refused(_)) => {
                             return Ok(said(&ear, Line::IsOver, answer, run, Some(question), lang));

@@ -1,4 +1,4 @@
-//! What happened, and by whom.
+//! Lists the journal.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Requests of the platforms: what people answered, and what became of messages.
+//! Requests of the platforms: people's answers, and reports about messages.
 //!
 //! A request proves by its signature that it comes from the channel's platform, and needs no key. It is answered after everything in it
 //! is committed: the platform gives anything else again, or tells the person that it did not work.
@@ -78,7 +78,7 @@ pub(super) async fn receive(
         }
         Err(why @ (NotRead::Forged | NotRead::Stale)) => {
             let n_forged = app.engine.count_forged(&name);
-            // Whoever sends many must not fill the log.
+            // A sender of many such requests must not fill the log.
             if n_forged.is_power_of_two() {
                 let why = if why == NotRead::Stale { "its proof is too old" } else { "its proof is wrong or missing" };
                 tracing::warn!(channel = %name, n_forged, why, "a request does not come from the platform it names");

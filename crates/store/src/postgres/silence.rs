@@ -1,6 +1,6 @@
 //! Stretches of time in which some reminders are not sent.
 //!
-//! A claim that puts a run off holds the silence's row, and its group's, until it commits. So whoever ends the silence, or changes the
+//! A claim that puts a run off holds the silence's row, and its group's, until it commits. So a caller that ends the silence, or changes the
 //! group, waits for it and then sees the run; and a claim that finds the row held looks again a moment later.
 
 use jiff::Timestamp;
@@ -154,7 +154,7 @@ pub(super) async fn end(
     let until: [Param<'_>; 2] = [(&key, Type::UUID), (&until, Type::TIMESTAMPTZ)];
     let gone = async {
         match more_after {
-            // It holds nothing any more, and is still there to be ended by whoever has to begin anew.
+            // The silence holds no run any more, and stays until the last of them is let go: a node that was cut off begins again with it.
             Some(_) => {
                 db.execute("update punctual.silence set until_at = least(until_at, $2) where id = $1", &until).await
             }

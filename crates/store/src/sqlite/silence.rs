@@ -103,7 +103,7 @@ pub(super) fn end(
     let writes = released(&ended, runs.into_iter().filter_map(|(_, run)| run).collect(), by, now);
     write(db, &writes)?;
     match more_after {
-        // It holds nothing any more, and is still there to be ended by whoever has to begin anew.
+        // The silence holds no run any more, and stays until the last of them is let go: a server that was cut off begins again with it.
         Some(_) => db
             .prepare_cached("UPDATE silence SET until_at = min(until_at, ?2) WHERE id = ?1")
             .map_err(broken)?

@@ -126,7 +126,11 @@ async fn a_message_that_comes_twice_makes_one_reminder_and_one_of_nobody_is_coun
         telegram.delivered(&telegram.updates().remove(0));
         telegram.write(6, BOB, text, None);
         let update = telegram.updates().remove(0);
-        assert_eq!(post(&server, "", &signed::telegram(&webhook.secret, &update)).await, (200, String::new()), "{text}");
+        assert_eq!(
+            post(&server, "", &signed::telegram(&webhook.secret, &update)).await,
+            (200, String::new()),
+            "{text}"
+        );
     }
     let receives = receives(&server).await;
     assert_eq!((&receives["unknown_senders"], &receives["last_unknown"][0]["address"]), (&2.into(), &"6".into()));
