@@ -143,6 +143,10 @@ fn go_on(
     if is_over && reminder.priority == Priority::Critical {
         writes.news.push((run.id, News::Ended));
     }
+    if is_over {
+        let planned = run.escalation;
+        writes.end_escalation(&mut run, planned);
+    }
     if let Some(next) = course.go_on(&reminder, &run, run.due_at, now) {
         writes.plan(next, &reminder);
     }
