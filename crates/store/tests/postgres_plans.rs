@@ -143,6 +143,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         addresses: vec![],
         quiet_hours: None,
         paused_until,
+        escalate: Vec::new(),
         admin: true,
         created_at: now,
         updated_at: now,

@@ -197,7 +197,10 @@ impl Taker {
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
-            Ok(_) => Press::Answered,
+            Ok(changed) => {
+                self.editor.others_changed(&changed);
+                Press::Answered
+            }
             Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
             Err(ChangeError::NotFound) => Press::Refused(None),
             Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
@@ -211,7 +214,7 @@ impl Taker {
                 let edit = self.editor.show_pressed(&after, channel, message_id, true);
                 (Reaction::Answered { verb: pressed.verb, until, edit, language }, "answered")
             }
-            Press::Refused(Some(Refused::SendBegun)) => {
+            Press::Refused(Some(Refused::SendBegun | Refused::OtherBegun(_))) => {
                 (Reaction::NotNow { why: NotNow::BeingSent, language }, "not_now")
             }
             Press::Refused(_) => match why_not(&after, pressed.verb) {

@@ -52,7 +52,8 @@ pub(super) async fn asked(
     let shards: Vec<i16> = users.iter().map(|user| i16::from(shard_of(user))).collect();
     let users: Vec<_> = users.iter().map(|user| clean(user)).collect();
     let (limit, since) = (i64::try_from(ASKED_MAX).unwrap_or(i64::MAX), ended_since.map(micros));
-    let mut params: Vec<Param<'_>> = vec![(&users, Type::TEXT_ARRAY), (&limit, Type::INT8), (&shards, Type::INT2_ARRAY)];
+    let mut params: Vec<Param<'_>> =
+        vec![(&users, Type::TEXT_ARRAY), (&limit, Type::INT8), (&shards, Type::INT2_ARRAY)];
     if let Some(since) = &since {
         params.push((since, Type::TIMESTAMPTZ));
     }
