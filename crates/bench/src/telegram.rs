@@ -12,7 +12,7 @@ use axum::extract::{Path, State};
 use axum::routing::any;
 use jiff::SignedDuration;
 use punctual_channels::common::buttons;
-use punctual_core::answer::Verb;
+use punctual_core::answer::{Pressed, Verb};
 use punctual_core::clock::Clock;
 use punctual_core::id::OccurrenceId;
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ impl Books {
             "from": { "id": chat, "is_bot": false, "first_name": "Ann" },
             "message": { "message_id": 1, "date": 1, "chat": { "id": chat, "type": "private" } },
             "chat_instance": "1",
-            "data": buttons::data(Verb::Ack, run),
+            "data": buttons::data(Pressed::new(Verb::Ack, run)),
         });
         (number, json!({ "update_id": number, "callback_query": query }))
     }

@@ -207,7 +207,8 @@ pub trait Store: Send + Sync + 'static {
     /// Removes a group; its users' runs are looked at again, as in [`Store::put_group`]. `None`: there was none.
     async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
 
-    /// Writes a new silence; returns whether there was room for it: a store keeps at most [`crate::silence::SILENCES_MAX`] that have not ended.
+    /// Writes a new silence; returns whether there was room for it: a store keeps at most [`crate::silence::SILENCES_MAX`] that have not ended,
+    /// and of those for one user at most [`crate::silence::SILENCES_OF_USER_MAX`].
     async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError>;
     /// Silences that have not ended, oldest first.
     async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError>;
@@ -229,8 +230,9 @@ pub trait Store: Send + Sync + 'static {
     async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError>;
     /// A run with its reminder and its person, for judging an answer to it.
     async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError>;
-    /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one
-    /// raises its number, so that the node which had it writes nothing through it any more ([`StoreError::LeaseLost`]).
+    /// Takes those connections of `channels` for `node` that no living node has, and lets go of its others; returns who has which, of all
+    /// channels. Taking one raises its number, so that the node which had it writes nothing through it any more
+    /// ([`StoreError::LeaseLost`]).
     async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError>;
 
     /// Writes what a platform says about a message, as [`crate::decide::report::reported`] decides; returns when to look at its run again.

@@ -111,6 +111,22 @@ pub trait Tap: Send + Sync + 'static {
         store.put_silence(silence, who).await
     }
 
+    /// As [`Store::take_duty`].
+    async fn take_duty(
+        &self,
+        store: &Arc<dyn Store>,
+        name: &str,
+        node: &str,
+        now: Timestamp,
+    ) -> Result<Option<Duty>, StoreError> {
+        store.take_duty(name, node, now).await
+    }
+
+    /// As [`Store::keep_duty`].
+    async fn keep_duty(&self, store: &Arc<dyn Store>, kept: KeptDuty) -> Result<bool, StoreError> {
+        store.keep_duty(kept).await
+    }
+
     /// As [`Store::recalled`].
     async fn recalled(&self, store: &Arc<dyn Store>) -> Result<Vec<ReminderId>, StoreError> {
         store.recalled().await
@@ -210,11 +226,11 @@ impl<T: Tap> Store for Tapped<T> {
     }
 
     async fn take_duty(&self, name: &str, node: &str, now: Timestamp) -> Result<Option<Duty>, StoreError> {
-        pass!(self, "take_duty", self.store.take_duty(name, node, now))
+        pass!(self, "take_duty", self.tap.take_duty(&self.store, name, node, now))
     }
 
     async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError> {
-        pass!(self, "keep_duty", self.store.keep_duty(kept))
+        pass!(self, "keep_duty", self.tap.keep_duty(&self.store, kept))
     }
 
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {

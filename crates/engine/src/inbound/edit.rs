@@ -86,7 +86,7 @@ impl Editor {
         }));
     }
 
-    /// What the messages of a run show now: nothing while it awaits an answer.
+    /// The changes of a run's messages that let them show its answer; none while it awaits one.
     fn edits(&self, question: &Question) -> Vec<Edit> {
         let Some(shows) = shows(question) else { return Vec::new() };
         let is_there = |attempt: &&Attempt| {
@@ -159,7 +159,13 @@ impl Editor {
     async fn try_edit(self: &Arc<Self>, edit: &Edit) -> Result<(), SendError> {
         match self.edit(edit).await {
             Err(SendError::Throttled { wait, .. }) if wait <= WAIT_MAX && self.node.pause(wait).await => {
-                self.edit(edit).await
+                // The run may have been answered again meanwhile.
+                let question = self.node.store.question(edit.message.occurrence).await.ok().flatten();
+                let is_same = |now: &Edit| now.message.to == edit.message.to && now.message_id == edit.message_id;
+                match question.and_then(|question| self.edits(&question).into_iter().find(is_same)) {
+                    Some(edit) => self.edit(&edit).await,
+                    None => Ok(()),
+                }
             }
             said => said,
         }

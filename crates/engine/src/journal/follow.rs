@@ -62,7 +62,7 @@ pub struct Follower {
     pages: broadcast::Receiver<Arc<Page>>,
     /// Everything up to here has been told.
     position: i64,
-    /// What comes after this is heard; what comes before is read.
+    /// Entries after this position are heard; entries up to it are read.
     hears_after: i64,
     /// Whether it has caught up.
     is_live: bool,
@@ -240,7 +240,7 @@ impl Follower {
         }
     }
 
-    /// What of a page has not been told.
+    /// The entries of a page that have not been told.
     fn take(&mut self, page: Arc<Page>) -> Arc<Page> {
         let before = std::mem::replace(&mut self.position, page.reached);
         let n_told = page.entries.partition_point(|entry| entry.position <= before);

@@ -155,7 +155,7 @@ impl Heartbeat {
         self.has_told_follows.store(is_followed, Ordering::Release);
         self.holds.pulse(&pulse.nodes, begun_at);
         let is_new = peers.heed(&pulse);
-        // Whoever has the first shard places for all.
+        // The node with the first shard places entries for all nodes.
         node.journal.heed(&pulse, pulse.shards.contains(0));
         peers.compare(&node.settings.shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);

@@ -81,7 +81,7 @@ impl Held {
                         () = &mut self.next => {}
                     }
                     self.next = self.node.clock.pause(KEEP_EVERY);
-                    // Nobody else can take it, and there is nothing to write.
+                    // No other node can take the duty, and its position has not moved.
                     if !self.is_shared && moved == 0 {
                         continue;
                     }

@@ -2,8 +2,8 @@
 //! reminder.
 //!
 //! One node at a time tells a subscription's receiver, by a duty that it takes from the store and keeps. With the duty is kept the position
-//! up to which everything has been told. So another node goes on there, and so does this one after a crash: what was told and not yet
-//! written down is told again under the same key.
+//! up to which everything has been told. So another node goes on there, and so does this one after a crash: entries that were told and not yet
+//! written down are told again under the same key.
 
 /// Whose turn it is: entries of one reminder wait for each other.
 mod lanes;
@@ -187,7 +187,7 @@ impl Teller {
                 }
             }
         }
-        // What is still under way is abandoned: it will be told again under its key.
+        // The requests under way are abandoned: their entries will be told again under the same keys.
         drop(telling);
         if !matches!(over, Over::Lost) {
             held.write(lanes.done_to()).await;

@@ -1,4 +1,4 @@
-//! What happened.
+//! Shows the journal.
 
 use std::time::Duration;
 

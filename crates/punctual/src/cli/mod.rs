@@ -52,6 +52,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use punctual_bench as bench;
 use punctual_core::zone::Zone;
+use reqwest::StatusCode;
 
 use self::style::Paint;
 use crate::client::{BadUrl, Client, Failure};
@@ -353,6 +354,23 @@ fn print(text: &str) -> anyhow::Result<()> {
 fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let value = serde_json::to_value(value)?;
     print(&style::neutral_json(&format!("{value:#}\n")))
+}
+
+/// Says that something was deleted: its name for programs, `said` for people.
+fn print_deleted(name: &str, said: &str, context: &Context) -> anyhow::Result<()> {
+    match context.json {
+        true => print_json(&serde_json::json!({ "deleted": name })),
+        false => print(said),
+    }
+}
+
+/// What the server has under a name; none if it says that there is nothing.
+fn found<T>(answer: Result<T, Failure>) -> anyhow::Result<Option<T>> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if failure.refused().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND) => Ok(None),
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -35,8 +35,9 @@ pub(super) struct Args {
     /// Only reminders of the users in this group
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
-    #[command(flatten)]
-    user: User,
+    /// Only this user's reminders [env: PUNCTUAL_USER] [default: me; with --tag or --group everybody's]
+    #[arg(long, short, value_name = "USER")]
+    user: Option<String>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -69,7 +70,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         None => {
             let input = SilenceInput {
-                user: args.user.named(),
+                user: User { user: args.user.clone() }.named(),
                 group: args.group.clone(),
                 tag: args.tag.clone(),
                 from: args.from.clone(),

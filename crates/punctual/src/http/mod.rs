@@ -119,6 +119,8 @@ pub(crate) struct App {
     /// Permits for work that takes long: half of the processors.
     thinking: Arc<Semaphore>,
     bodies: Bodies,
+    /// For the requests of the platforms.
+    unproven_bodies: Bodies,
     stats: stats::Cached,
     probe: health::Probe,
     refusal: health::Refusal,
@@ -170,6 +172,7 @@ impl App {
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
+            unproven_bodies: Bodies::unproven(Arc::clone(parts.engine.clock())),
             engine: parts.engine,
             zone: parts.zone,
             retries_max: parts.retries_max,

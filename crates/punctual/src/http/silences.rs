@@ -9,7 +9,7 @@ use punctual_core::id::SilenceId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::parse_until;
 use punctual_core::silence;
-use punctual_core::silence::SILENCES_MAX;
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX};
 use punctual_core::{store, tag};
 
 use super::App;
@@ -77,7 +77,8 @@ pub(super) async fn create(
         return Err(Invalid::new("group", format!("there is no group named `{group}`; make it first")).into());
     }
     if !app.engine.put_silence(silence.clone(), caller.who()).await? {
-        let problem = format!("there are {SILENCES_MAX} silences; end some first");
+        let problem =
+            format!("there are {SILENCES_OF_USER_MAX} silences for this user or {SILENCES_MAX} in all; end some first");
         return Err(Problem::new(StatusCode::CONFLICT, "too_many", problem));
     }
     Ok(shown::answer(StatusCode::CREATED, &Silence::from(silence)))

@@ -234,14 +234,14 @@ fn check_subscription(
     let channel_name = &to.channel;
     let Some(channel) = channels.get(channel_name) else {
         return Err(anyhow!(
-            "subscription `{name}`: unknown channel `{channel_name}`; programs are told by {}",
+            "subscription `{name}`: to: unknown channel `{channel_name}`; programs are told by {}",
             able()
         ));
     };
     if !channel.takes_notices() {
         let kind = channel.kind();
         return Err(anyhow!(
-            "subscription `{name}`: `{channel_name}` is of kind {kind}, which tells people; programs are told by {}",
+            "subscription `{name}`: to: `{channel_name}` is of kind {kind}, which tells people; programs are told by {}",
             able()
         ));
     }

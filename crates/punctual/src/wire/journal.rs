@@ -1,4 +1,4 @@
-//! What happened: the journal.
+//! The journal.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

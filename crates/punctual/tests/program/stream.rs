@@ -318,9 +318,12 @@ async fn a_key_that_is_deleted_ends_its_streams_and_no_others() {
         let mut others = Events::open_with(&server, &other, "", None).await;
         let (status, _) = server.call(Method::DELETE, &format!("/v1/keys/{id}"), None).await;
         assert_eq!(status, 204);
+        let deleted = &server.get("/v1/audit?kind=key.deleted").await["entries"][0]["id"];
         for events in &mut streams {
             let end = events.next().await.unwrap();
             assert_eq!((end.name.as_str(), &end.data["reason"]), ("end", &json!("key_deleted")));
+            let goes_on = end.data["resume_after"].as_i64();
+            assert!(goes_on < deleted.as_i64(), "with another key the reader goes on where it was: {}", end.data);
             assert!(events.next().await.is_none());
         }
         remind(&server, "bob").await;

@@ -170,12 +170,11 @@ impl PostgresStore {
         *lock(&self.own)
     }
 
-    /// Writes all of `creates` or nothing. `unsure`: an earlier try may have been written although its answer was lost.
-    async fn create_together(&self, creates: &[&Create], mut unsure: bool) -> Result<(), StoreError> {
-        let Some(writes) = create::writes(creates) else { return Ok(()) };
+    /// Writes new reminders, all of them or none. `unsure`: an earlier try may have been written although its answer was lost.
+    async fn write_new(&self, writes: &Writes, mut unsure: bool) -> Result<(), StoreError> {
         for _ in 0..TRIES_MAX {
             let db = self.pool.get(Urgency::Normal).await.map_err(StoreError::from)?;
-            let result = create::create(&db, self.own(), &writes).await;
+            let result = create::create(&db, self.own(), writes).await;
             let error = match db.end(result).await {
                 Ok(()) => return Ok(()),
                 Err((_, Retry::Safe)) => continue,
@@ -189,7 +188,7 @@ impl PostgresStore {
             let refused = matches!(error, StoreError::KeyUsed | StoreError::Broken(_));
             if unsure
                 && refused
-                && let Some(first) = creates.iter().flat_map(|create| &create.reminders).next()
+                && let Some(first) = writes.created.first()
                 && self.reminder(first.reminder.id).await?.is_some()
             {
                 return Ok(());

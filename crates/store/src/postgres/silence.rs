@@ -1,6 +1,6 @@
 //! Stretches of time in which some reminders are not sent.
 //!
-//! A claim that puts a run off holds the silence's row, and its group's, until it commits. So whoever ends the silence, or changes the
+//! A claim that puts a run off holds the silence's row, and its group's, until it commits. So a caller that ends the silence, or changes the
 //! group, waits for it and then sees the run; and a claim that finds the row held looks again a moment later.
 
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
-use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences, Silent};
 use punctual_core::store::{Released, SilenceQuery};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -25,10 +25,12 @@ use crate::rows;
 /// Writes a new one, if there is room; returns whether there was.
 pub(super) async fn put(db: &Connection<'_>, own: Shards, silence: &Silence, who: Who) -> Result<bool, Fault> {
     db.begin(BEGIN).await?;
-    let n_max = i64::try_from(SILENCES_MAX).unwrap_or(i64::MAX);
+    let [n_max, n_of_user_max] = [SILENCES_MAX, SILENCES_OF_USER_MAX].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let written = db
         .rows(
-            "with room as (select count(*) < $9 as is_left from (select from punctual.silence where until_at > $7 limit $9) as s), \
+            "with room as (select (select count(*) from (select from punctual.silence where until_at > $7 limit $9) as s) < $9 \
+             and (select count(*) from (select from punctual.silence where until_at > $7 and user_id = $2 limit $10) as s) < $10 \
+             as is_left), \
              put as (insert into punctual.silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
              select $1, $2, $3, $4, $5, $6, $7, $8 from room where is_left) \
              select from room where is_left",
@@ -42,6 +44,7 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, silence: &Silence, who
                 (&micros(silence.created_at), Type::TIMESTAMPTZ),
                 (&clean(&silence.created_by), Type::TEXT),
                 (&n_max, Type::INT8),
+                (&n_of_user_max, Type::INT8),
             ],
         )
         .await?;
@@ -152,7 +155,7 @@ pub(super) async fn end(
     let until: [Param<'_>; 2] = [(&key, Type::UUID), (&until, Type::TIMESTAMPTZ)];
     let gone = async {
         match more_after {
-            // It holds nothing any more, and is still there to be ended by whoever has to begin anew.
+            // The silence holds no run any more, and stays until the last of them is let go: a node that was cut off begins again with it.
             Some(_) => {
                 db.execute("update punctual.silence set until_at = least(until_at, $2) where id = $1", &until).await
             }

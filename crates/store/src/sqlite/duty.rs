@@ -1,4 +1,4 @@
-//! Work that is done by one at a time. Only one process has the file, so whoever asks for a duty gets it, and the one who had it
+//! Work that is done by one at a time. Only one process has the file, so a node that asks for a duty gets it, and the node that had it
 //! before is gone.
 
 use punctual_core::store::{Duty, KeptDuty, KnownDuty, StoreError};

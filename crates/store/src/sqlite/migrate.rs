@@ -14,6 +14,7 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
+    include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
 ];
 /// "pnct" in ASCII: tells our files from other SQLite files.

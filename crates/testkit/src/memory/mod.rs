@@ -36,7 +36,7 @@ use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::shard::Shards;
-use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences, Silent};
 use punctual_core::store::*;
 use punctual_core::user::{ApiKey, Person, User};
 use punctual_core::writes::{EndedAttempt, Moved, Planned, Writes};
@@ -165,7 +165,9 @@ store! {
         |t| t.groups.contains_key(name).then(|| t.put_group(name, now, None, who)).transpose()?
     }
     fn put_silence(silence: Silence, who: Who) -> Done<bool> { |t| {
-        let has_room = t.silences.values().filter(|kept| kept.until > silence.created_at).count() < SILENCES_MAX;
+        let kept = || t.silences.values().filter(|kept| kept.until > silence.created_at);
+        let n_of_user = kept().filter(|kept| silence.user.is_some() && kept.user == silence.user).count();
+        let has_room = kept().count() < SILENCES_MAX && n_of_user < SILENCES_OF_USER_MAX;
         if has_room {
             t.write(silenced(&silence, who))?;
             t.silences.insert(silence.id, silence);

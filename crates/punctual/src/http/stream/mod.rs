@@ -94,18 +94,22 @@ pub(super) async fn show(
     params: Params,
 ) -> Result<Response, Problem> {
     let params = params.only(&["user", "reminder", "tag", "kind", "after"])?;
-    let after = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
-        Some(value) => Some(position("Last-Event-ID", value.to_str().unwrap_or_default())?),
-        None => params.get("after").map(|text| position("after", text)).transpose()?,
+    let (field, text) = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
+        Some(value) => ("Last-Event-ID", Some(value.to_str().unwrap_or_default())),
+        None => ("after", params.get("after")),
     };
+    let after = text.map(|text| position(field, text)).transpose()?;
     let query = wanted(&caller, &params)?;
-    let follower = app.engine.follow(after).await.map_err(|error| refused(error, after))?.only(query);
+    let follower = app.engine.follow(after).await.map_err(|error| refused(error, field, after))?.only(query);
     // From here on a deletion of the key is seen in the journal; one before it is seen now.
     caller.check_again(&headers, &app).await?;
+    let headers: HeaderMap =
+        headers.get(header::AUTHORIZATION).map(|key| (header::AUTHORIZATION, key.clone())).into_iter().collect();
     let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller);
     let keep_alive = app.engine.clock().pause(ALIVE_EVERY);
     let stopping = app.streams.stopping.clone();
-    let streaming = Streaming { open, caller, follower, keep_alive, stopping, is_begun: false };
+    let told = follower.position();
+    let streaming = Streaming { open, headers, caller, follower, told, keep_alive, stopping, is_begun: false };
     let body = Body::from_stream(futures_util::stream::unfold(streaming, |mut streaming| async move {
         streaming.next().await.map(|bytes| (Ok::<_, Infallible>(bytes), streaming))
     }));
@@ -129,17 +133,16 @@ fn position(field: &str, text: &str) -> Result<i64, Problem> {
 }
 
 /// Why nobody can stream from this position, and what would be right.
-fn refused(error: FollowError, after: Option<i64>) -> Problem {
-    let after = after.unwrap_or_default();
-    let detail = format!("after: {after}: {error}");
+fn refused(error: FollowError, field: &str, after: Option<i64>) -> Problem {
+    let detail = format!("{field}: {}: {error}", after.unwrap_or_default());
     match error {
         FollowError::Removed { first } => {
             let advice = format!("{detail}; begin again after {}: what was before that is lost", first - 1);
-            Problem::new(StatusCode::GONE, "removed", advice).at_field("after")
+            Problem::new(StatusCode::GONE, "removed", advice).at_field(field)
         }
         FollowError::Ahead { head } => {
             let advice = format!("{detail}; the database may have been restored: begin again after {head}");
-            Problem::conflict("ahead", advice).at_field("after")
+            Problem::conflict("ahead", advice).at_field(field)
         }
         FollowError::Store(error) => error.into(),
     }
@@ -148,8 +151,12 @@ fn refused(error: FollowError, after: Option<i64>) -> Problem {
 /// One open stream.
 struct Streaming {
     open: Open,
+    /// The request's, which have the key.
+    headers: HeaderMap,
     caller: Caller,
     follower: Follower,
+    /// The reader has everything up to here.
+    told: i64,
     keep_alive: BoxFuture<()>,
     stopping: watch::Receiver<bool>,
     is_begun: bool,
@@ -166,6 +173,7 @@ impl Streaming {
         }
         let (app, connection) = (Arc::clone(&self.open.app), self.open.connection.clone());
         loop {
+            self.told = self.follower.position();
             // A reader that is behind is busy, and needs no sign of life.
             let is_idle = self.follower.has_caught_up();
             let page = tokio::select! { biased;
@@ -191,8 +199,14 @@ impl Streaming {
                 }
                 Err(Ended::Stopping) => return Some(self.end("stopping", "this server stops")),
             };
-            let frames = app.streams.frames(&page, self.follower.is_live());
-            if frames.keys_deleted.iter().any(|id| *id == *self.caller.id) {
+            if self.caller.has_expired(app.now()) {
+                return Some(self.end("key_expired", "the key has expired"));
+            }
+            let is_live = self.follower.is_live();
+            let frames = app.streams.frames(&page, is_live);
+            let is_deleted = frames.keys_deleted.iter().any(|id| *id == *self.caller.id);
+            // A reader that is behind reads what it asks for, and so may not read that its key was deleted.
+            if is_deleted || !is_live && !Caller::works(&self.headers, &app).await {
                 return Some(self.end("key_deleted", "the key was deleted"));
             }
             let wanted = frames.wanted(&page, |entry| self.follower.wants(entry));
@@ -205,9 +219,9 @@ impl Streaming {
     /// Ends the stream with a reason.
     fn end(&mut self, reason: &'static str, detail: &str) -> Bytes {
         self.open.ended = Some(reason);
-        self.open.resume_after = self.follower.position();
+        self.open.resume_after = self.told;
         let (reason, detail) = (reason.to_owned(), detail.to_owned());
-        frame::end(&StreamEnd { reason, detail, resume_after: self.follower.position() })
+        frame::end(&StreamEnd { reason, detail, resume_after: self.told })
     }
 }
 
