@@ -18,9 +18,9 @@ use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
-    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
-    UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
+    ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
+    Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -235,6 +235,14 @@ impl<T: Tap> Store for Tapped<T> {
 
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
         pass!(self, "leave_duty", self.store.leave_duty(name, lease))
+    }
+
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError> {
+        pass!(self, "duties", self.store.duties())
+    }
+
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError> {
+        pass!(self, "tagged", self.store.tagged(tag, reminders))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {

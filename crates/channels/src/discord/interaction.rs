@@ -76,7 +76,7 @@ impl Discord {
         }
     }
 
-    /// What answers an interaction: the message that shows the answer, words that only the person sees, or nothing to be seen.
+    /// The reply to an interaction: the message that shows the answer, words that only the person sees, or a reply that shows nothing.
     fn callback(&self, reaction: &Reaction) -> Value {
         if let Some(edit) = edit_of(reaction) {
             return json!({"type": 7, "data": self.edited(edit)});

@@ -229,6 +229,7 @@ async fn words_are_heard_in_direct_messages_and_where_the_bot_is_called() {
     inlet.then(Ok(Reaction::Say {
         text: "Which *one*?".into(),
         choices: vec![Choice { label: "first".into(), pressed }],
+        is_taken: false,
     }));
     connected(&discord, &inlet, async {
         inlet.wait_connected().await;
@@ -239,6 +240,8 @@ async fn words_are_heard_in_direct_messages_and_where_the_bot_is_called() {
         let reply_to = Some(format!("{}/{}", shown.channel, shown.id));
         let about = Some(message.occurrence);
         assert_eq!(first.what, What::Words { text: "popio sam".into(), reply_to, about });
+        let person = vec![format!("dm:{}", ANA.id), shown.channel.to_string()];
+        assert_eq!(first.from.as_ref().unwrap().person, person, "their own messages are an address of theirs");
         assert!(!first.from.as_ref().unwrap().is_group && second.from.as_ref().unwrap().is_group);
         assert_eq!(second.what, What::Words { text: "gotovo".into(), reply_to: None, about: None });
         let said =

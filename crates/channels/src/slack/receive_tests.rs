@@ -115,12 +115,14 @@ async fn an_event_comes_again_until_it_is_acknowledged_and_words_are_answered_be
     let first = inlet.take_all();
     let pressed = Pressed::new(Verb::Ack, message.occurrence);
     let choices = vec![Choice { label: "first".into(), pressed }, Choice { label: "second".into(), pressed }];
-    inlet.then(Ok(Reaction::Say { text: "Which <one>?".into(), choices }));
+    inlet.then(Ok(Reaction::Say { text: "Which <one>?".into(), choices, is_taken: false }));
     connected(&slack, &inlet, async {
         assert_eq!(inlet.wait_for(1).await, first, "the same event");
         let reply_to = Some(format!("{}/{}", shown.channel, shown.ts));
         assert_eq!(first[0].what, What::Words { text: "popio & sam".into(), reply_to, about: None });
-        assert!(!first[0].from.as_ref().unwrap().is_group);
+        let from = first[0].from.as_ref().unwrap();
+        assert!(!from.is_group && first[0].at.is_some());
+        assert_eq!(from.person, [ANA.id, &shown.channel], "their own messages are an address of theirs");
         until("it is acknowledged", async || platform.unconfirmed() == 0).await;
         let said = until_some("the bot has said something", async || platform.messages(&shown.channel).pop()).await;
         let said = if said.ts == shown.ts {

@@ -112,7 +112,7 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
     let (shown, message) = asked(&server, &telegram, GROUP).await;
     let pressed = Pressed::new(Verb::Ack, message.occurrence);
     let choices = vec![Choice { label: "the <first>".into(), pressed }];
-    inlet.then(Ok(Reaction::Say { text: "Which & why?".into(), choices }));
+    inlet.then(Ok(Reaction::Say { text: "Which & why?".into(), choices, is_taken: false }));
     let test = async {
         server.write(GROUP, ANA, "popio sam", Some(&shown));
         let [inbound] = inlet.wait_for(1).await.try_into().unwrap();
@@ -122,6 +122,7 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
             about: Some(message.occurrence),
         };
         assert_eq!(inbound.what, expect);
+        assert!(inbound.at.is_some(), "it is known when they were written");
         let from = inbound.from.unwrap();
         assert_eq!((from.person, from.chat, from.is_group), (vec!["5".into()], vec![GROUP.to_string()], true));
         let said = until_some("the bot has said something", async || server.messages(GROUP).into_iter().nth(1)).await;
@@ -133,6 +134,24 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
         () = test => {}
     }
     check_asked(&server);
+}
+
+#[test]
+fn what_people_reply_to_each_other_in_a_group_is_no_word_to_us() {
+    let read = |kind: &str, is_bot: bool| {
+        let chat = json!({"id": 5, "type": kind});
+        let quoted = json!({"message_id": 1, "chat": chat, "from": {"id": 6, "is_bot": is_bot}});
+        let from = json!({"id": 5, "is_bot": false, "first_name": "Ana"});
+        let message =
+            json!({"message_id": 2, "date": 7, "chat": chat, "from": from, "text": "done", "reply_to_message": quoted});
+        receive::read(&json!({"update_id": 1, "message": message})).unwrap().map(|inbound| inbound.what)
+    };
+    let words = |reply_to: Option<&str>| {
+        Some(What::Words { text: "done".into(), reply_to: reply_to.map(str::to_owned), about: None })
+    };
+    assert_eq!(read("supergroup", false), None);
+    assert_eq!(read("supergroup", true), words(Some("5/1")));
+    assert_eq!(read("private", false), words(None), "there they speak to us, whatever they quote");
 }
 
 #[tokio::test]

@@ -165,6 +165,8 @@ async fn a_person_is_told_as_a_reply_to_their_message() {
     let [inbound] = read(&chatty, &text).unwrap().try_into().unwrap();
     let done = Reaction::Answered { verb: Verb::Ack, until: None, edit: None, language: Lang::De };
     quiet.react(&inbound, &done).await.unwrap();
+    let said = Reaction::Say { text: "✓ Erledigt".into(), choices: Vec::new(), is_taken: true };
+    quiet.react(&inbound, &said).await.unwrap();
     chatty.react(&inbound, &Reaction::Nothing).await.unwrap();
     assert!(platform.take().is_empty());
     chatty.react(&inbound, &done).await.unwrap();
@@ -178,7 +180,7 @@ async fn a_person_is_told_as_a_reply_to_their_message() {
     let pressed = Pressed::new(Verb::Ack, sample::message("").occurrence);
     for (n, kind) in [(3, "button"), (4, "list")] {
         let choices = vec![Choice { label: "a label that is longer than a button".into(), pressed }; n];
-        quiet.react(&inbound, &Reaction::Say { text: "Which?".into(), choices }).await.unwrap();
+        quiet.react(&inbound, &Reaction::Say { text: "Which?".into(), choices, is_taken: false }).await.unwrap();
         let body = platform.take()[0].json();
         assert_eq!(body["interactive"]["type"], kind, "{body}");
     }

@@ -12,7 +12,7 @@ use super::{BODY_UNITS_MAX, PLATFORM, TEXT_UNITS_MAX, Whatsapp, answer};
 use crate::common::buttons::data;
 use crate::common::fit::{Unit, fit};
 use crate::common::http::pairs;
-use crate::common::reactions::{Said, said};
+use crate::common::reactions::{Said, is_confirmation, said};
 use crate::common::signatures;
 
 /// How many buttons a message has; more choices are the rows of a list.
@@ -50,8 +50,7 @@ impl Receive for Whatsapp {
         let (Some(back), Some(said)) = (Back::of(&inbound.handle), said(reaction, self.clock.now())) else {
             return Ok(());
         };
-        let is_taken = matches!(reaction, Reaction::Answered { .. });
-        if is_taken && !self.confirms {
+        if is_confirmation(reaction) && !self.confirms {
             return Ok(());
         }
         let mut body = said_body(&said);

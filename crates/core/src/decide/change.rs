@@ -558,7 +558,7 @@ impl Work {
         writes
     }
 
-    /// What the journal says of the command, whose `writes` these are.
+    /// The journal's entry for the command, which leads to these `writes`.
     fn what_happened(&mut self, change: &Change, writes: &Writes) -> (Kind, Data) {
         let answer = |kind| {
             let data = writes.responses.first().map_or(Data::None, |response| Data::Answer {
@@ -566,7 +566,8 @@ impl Work {
                 channel: response.said.channel.clone(),
                 minutes: response.snooze_minutes,
                 until: response.until,
-                by_user: response.user.clone().unwrap_or_default(),
+                by_user: response.user.clone(),
+                name: response.said.name.clone(),
             });
             (kind, data)
         };

@@ -1,4 +1,4 @@
-//! What a platform's report about a message changes.
+//! Changes that follow from a platform's report about a message.
 //!
 //! Reports come late, twice and in any order, so an attempt moves once, and only forward: from `sent` to `delivered`, or to `failed` or
 //! `refused`. When the message by which a run reached its person turns out not to have arrived, and nothing has happened since, the run goes on

@@ -188,7 +188,7 @@ pub enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
         /// When the run goes on.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
         next_at: Option<Timestamp>,
         /// The key of the message that it went out in together with others.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,10 +211,14 @@ pub enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         minutes: Option<u32>,
         /// Until when.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
         until: Option<Timestamp>,
-        /// Who answered.
-        by_user: String,
+        /// Who answered, if it was a user.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by_user: Option<String>,
+        /// What they call themselves there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// Runs that were missed together, of which the entry names the first.
     Missed {
@@ -272,8 +276,10 @@ pub enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         tag: Option<String>,
         /// When it begins.
+        #[serde(serialize_with = "instant")]
         from: Timestamp,
         /// When it ends, or was to end.
+        #[serde(serialize_with = "instant")]
         until: Timestamp,
     },
     /// A key.
@@ -295,6 +301,18 @@ pub enum Data {
         /// What became of it.
         outcome: String,
     },
+}
+
+/// An instant in microseconds, as every store keeps it.
+fn instant<S: serde::Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(*at).serialize(to)
+}
+
+fn maybe_instant<S: serde::Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+    match at {
+        Some(at) => instant(at, to),
+        None => to.serialize_none(),
+    }
 }
 
 fn word<S: serde::Serializer>(why: &Why, to: S) -> Result<S::Ok, S::Error> {
@@ -355,9 +373,12 @@ mod tests {
     #[test]
     fn the_key_that_was_used_stands_in_the_data() {
         let key = Who { key: Some("key_1\"".into()), ..Who::from("key ann") };
+        let (text, channel, minutes, until) = (None, None, None, Timestamp::from_nanosecond(1999).ok());
+        let answer = Data::Answer { text, channel, minutes, until, by_user: Some("ann".into()), name: None };
         for (who, data, expect) in [
             (Who::ENGINE, Data::None, None),
             (Who::ENGINE, Data::Missed { runs: 3 }, Some(r#"{"runs":3}"#)),
+            (Who::ENGINE, answer, Some(r#"{"until":"1970-01-01T00:00:00.000001Z","by_user":"ann"}"#)),
             (key.clone(), Data::None, Some(r#"{"key":"key_1\""}"#)),
             (key, Data::Did { did: "pause", fields: vec![] }, Some(r#"{"key":"key_1\"","did":"pause"}"#)),
         ] {

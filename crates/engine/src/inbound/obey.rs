@@ -4,13 +4,15 @@ use jiff::Timestamp;
 use punctual_core::answer::Pressed;
 use punctual_core::change::Change;
 use punctual_core::channel::receive::Choice;
-use punctual_core::id::ReminderId;
+use punctual_core::id::{ReminderId, hex};
 use punctual_core::phrase::{self, Command, Lang, Mention};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::rules::say::{self, Line};
 use punctual_core::sentence::{self, NotUnderstood};
 use punctual_core::steps::Steps;
-use punctual_core::store::{By, ChangeError, ReminderQuery, ReminderView, StatusFilter, StoreError};
+use punctual_core::store::{
+    Answer, Answered, By, Came, ChangeError, ReminderQuery, ReminderView, StatusFilter, StoreError,
+};
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
 
@@ -112,8 +114,9 @@ impl Words {
             created_at: *now,
             updated_at: *now,
         };
-        let view = match engine.create(vec![reminder], written.who.clone(), None).await {
+        let view = match engine.create(vec![reminder], written.who.clone(), once(&written.came)).await {
             Ok(mut views) => views.pop(),
+            Err(CreateError::Store(StoreError::KeyUsed)) => return Err(StoreError::Seen),
             Err(CreateError::Store(error)) => return Err(error),
             Err(CreateError::Invalid { invalid, .. }) => {
                 return Ok(speaker.say(&Line::NoReminder { why: invalid.problem }, ""));
@@ -170,7 +173,8 @@ impl Words {
             ([], Some(what)) => Ok(speaker.say(&Line::NoSuch { what }, "")),
             ([], None) => Ok(speaker.say(&Line::NothingToCome, "")),
             ([view], Some(_)) if is_named => {
-                let by = By { user: Some(speaker.user.to_owned()), ..By::new(written.who.clone(), speaker.now) };
+                let (user, came) = (Some(speaker.user.to_owned()), written.came.clone());
+                let by = By { user, came, ..By::new(written.who.clone(), speaker.now) };
                 let message = view.reminder.message.clone();
                 let line = match self.changer.change(view.reminder.id, Change::Cancel, by).await {
                     Ok(changed) => {
@@ -207,6 +211,16 @@ impl Words {
     fn engine(&self) -> Option<Engine> {
         Some(Engine { parts: self.engine.get()?.upgrade()? })
     }
+}
+
+/// Lets a reminder be made once of a message that its platform may give again.
+fn once(came: &Came) -> Option<(String, Answered)> {
+    let seen = came.seen.as_ref()?;
+    let mut request = [0; 32];
+    request[..seen.id.len()].copy_from_slice(&seen.id);
+    let answer = Answer { status: 200, body: String::new() };
+    // No key of the API has an id that begins so.
+    Some((format!("inbound {}:{}", seen.channel, hex(&seen.id)), Answered { request, answer: Some(answer) }))
 }
 
 fn label(view: &ReminderView, speaker: &Speaker<'_>) -> String {

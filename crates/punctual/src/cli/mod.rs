@@ -41,6 +41,7 @@ mod parse;
 mod serve;
 mod show;
 mod silence;
+mod subscriptions;
 mod update;
 mod users;
 
@@ -139,6 +140,8 @@ enum Command {
     Channels(channels::Args),
     /// What happened, and by whom
     Audit(audit::Args),
+    /// The applications that are told what happens
+    Subscriptions,
     /// Keys that may use the API
     Keys(keys::Args),
     /// Take over what another system was asked for
@@ -234,6 +237,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
+        Command::Subscriptions => subscriptions::run(&context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,

@@ -14,7 +14,7 @@ use super::style::{Paint, Style, neutral, of_status, width, wrap};
 use super::table::line_width;
 use super::told::told;
 use super::{Context, User, print, print_json, when};
-use crate::wire::{Attempt, Occurrence, PageQuery, Reminder, UserQuery};
+use crate::wire::{Attempt, Occurrence, PageQuery, Reminder, Response, UserQuery};
 
 /// Where values begin.
 const LABEL_WIDTH: usize = 10;
@@ -133,7 +133,7 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
         lines.push((attempt.started_at, attempt_line(attempt, paint)));
     }
     for response in &run.responses {
-        lines.push((response.at, format!("{} by {}", neutral(&response.response), neutral(&response.by))));
+        lines.push((response.at, answer(response, zone, now)));
     }
     for entry in &run.audit {
         lines.extend(told(entry, zone, now).map(|line| (entry.at, line)));
@@ -146,6 +146,19 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
     }
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(at, line)| format!("{}  {line}", when::local(at, zone, now))).collect()
+}
+
+/// An answer, such as `snooze until Mon 2 Mar 08:05 by Ana on telegram: “5 more minutes”`.
+fn answer(response: &Response, zone: &Zone, now: Timestamp) -> String {
+    let who = match (&response.name, &response.user_id) {
+        (Some(name), _) => name,
+        (None, Some(user)) if response.by.starts_with("channel:") => user,
+        _ => &response.by,
+    };
+    let until = response.until.map(|until| format!(" until {}", when::local(until, zone, now))).unwrap_or_default();
+    let place = response.channel.as_ref().map(|channel| format!(" on {channel}")).unwrap_or_default();
+    let words = response.response_text.as_ref().map(|text| format!(": “{text}”")).unwrap_or_default();
+    neutral(&format!("{}{until} by {who}{place}{words}", response.response))
 }
 
 fn attempt_line(attempt: &Attempt, paint: Paint) -> String {

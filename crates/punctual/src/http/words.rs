@@ -1,4 +1,4 @@
-//! What a person wrote to an application's own bot: the check before it goes to a model.
+//! Words that a person wrote to an application's own bot: the application asks here before it asks a model.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a person wrote to an application's own bot.
+//! Words that a person wrote to an application's own bot.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

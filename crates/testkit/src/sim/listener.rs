@@ -44,7 +44,7 @@ pub(super) struct Listener {
 /// What the application wants to be told.
 pub(super) fn subscription() -> Subscription {
     let to = Address::new(CHANNEL, "desk");
-    Subscription { name: "desk".into(), kinds: Subscription::RESULTS.to_vec(), users: Vec::new(), to }
+    Subscription { name: "desk".into(), kinds: Subscription::RESULTS.to_vec(), users: Vec::new(), tag: None, to }
 }
 
 impl Listener {
