@@ -34,7 +34,7 @@ pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
-pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, LOOKED_AT_MAX, Start};
+pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
@@ -114,6 +114,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Gives a duty back, so that another node can take it at once.
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError>;
+
+    /// Every duty there is, by name.
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError>;
+
+    /// Those of these reminders that have the tag, in no order.
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError>;
 
     /// The earliest instants from `query.from` to `query.until` at which something must be looked at, in order; and the earliest of
     /// all before them, of whatever shard, if there is one.

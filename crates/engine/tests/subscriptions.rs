@@ -17,7 +17,7 @@ const A_WHILE: SignedDuration = SignedDuration::from_millis(200);
 /// A story whose application, at `mail:app`, wants these kinds.
 fn story(kinds: &[Kind]) -> Story {
     let to = Address::new("mail", "app");
-    let subscription = Subscription { name: "app".into(), kinds: kinds.to_vec(), users: Vec::new(), to };
+    let subscription = Subscription { name: "app".into(), kinds: kinds.to_vec(), users: Vec::new(), tag: None, to };
     let story = Story::with(Settings { subscriptions: vec![subscription], ..Settings::default() });
     story.advance(A_WHILE);
     story

@@ -103,7 +103,7 @@ impl Discord {
         let mut body = json!({"content": content, "allowed_mentions": {"parse": []}});
         let buttons = choices.iter().take(ROW_MAX).map(|choice| {
             let label = fit(&choice.label, LABEL_CHARS_MAX, Unit::Chars, Lang::En, str::to_owned);
-            let data = data(choice.pressed.verb, choice.pressed.occurrence);
+            let data = data(choice.pressed);
             json!({"type": 2, "style": 2, "label": label, "custom_id": data})
         });
         put_buttons(&mut body, buttons.collect());

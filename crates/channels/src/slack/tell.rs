@@ -110,7 +110,7 @@ fn said_body(said: &Said<'_>) -> Value {
                 Verb::Dismiss => format!("punctual_dismiss_{n}"),
             };
             let text = json!({"type": "plain_text", "text": label, "emoji": false});
-            let value = data(pressed.verb, pressed.occurrence);
+            let value = data(pressed);
             json!({"type": "button", "action_id": id, "value": value, "text": text})
         })
         .collect();

@@ -219,7 +219,7 @@ pub(super) fn telling(inbound: &Inbound, reaction: &Reaction, now: Timestamp) ->
                 .map(|choice| {
                     let label = fit(&choice.label, LABEL_CHARS_MAX, Unit::Chars, Lang::En, str::to_owned);
                     let pressed = choice.pressed;
-                    json!([{"text": label, "callback_data": data(pressed.verb, pressed.occurrence)}])
+                    json!([{"text": label, "callback_data": data(pressed)}])
                 })
                 .collect();
             if !rows.is_empty() {

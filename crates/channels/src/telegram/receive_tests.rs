@@ -82,7 +82,7 @@ async fn a_press_is_handed_over_answered_and_confirmed() {
             inlet.take_all(),
             [Inbound {
                 what: What::Press {
-                    pressed: Pressed { verb: Verb::Ack, occurrence: message.occurrence },
+                    pressed: Pressed::new(Verb::Ack, message.occurrence),
                     message_id: Some(format!("5/{}", shown.id)),
                 },
                 from: Some(Sender {
@@ -110,7 +110,7 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
     let (server, telegram) = start();
     let inlet = FakeInlet::default();
     let (shown, message) = asked(&server, &telegram, GROUP).await;
-    let pressed = Pressed { verb: Verb::Ack, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Ack, message.occurrence);
     let choices = vec![Choice { label: "the <first>".into(), pressed }];
     inlet.then(Ok(Reaction::Say { text: "Which & why?".into(), choices, is_taken: false }));
     let test = async {
@@ -127,7 +127,7 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
         assert_eq!((from.person, from.chat, from.is_group), (vec!["5".into()], vec![GROUP.to_string()], true));
         let said = until_some("the bot has said something", async || server.messages(GROUP).into_iter().nth(1)).await;
         assert_eq!(said.text, "Which &amp; why?");
-        assert_eq!(said.buttons, [("the <first>".into(), data(Verb::Ack, message.occurrence))]);
+        assert_eq!(said.buttons, [("the <first>".into(), data(Pressed::new(Verb::Ack, message.occurrence)))]);
     };
     tokio::select! {
         ended = telegram.connect(None, &inlet) => panic!("{ended:?}"),
@@ -305,7 +305,7 @@ async fn a_webhook_with_the_secret_is_read_and_answered_in_its_reply() {
     let request = signed::telegram(&webhook.secret, &server.updates()[0]);
     let headers: Vec<(&str, &[u8])> = request.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
     let [inbound] = telegram.read(&call(&headers, &request.body), Timestamp::UNIX_EPOCH).unwrap().try_into().unwrap();
-    let pressed = Pressed { verb: Verb::Snooze, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Snooze, message.occurrence);
     assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("5/{}", shown.id)) });
     assert_eq!(inbound.place, None);
     let reply = telegram.reply(&[(inbound.clone(), Reaction::NotYours { language: Lang::De })]);

@@ -402,7 +402,7 @@ async fn a_redirect_home_is_refused_by_address_and_by_name() {
     let config = Config::default();
 
     let base = answering(307, &[(header::LOCATION, &format!("{target}/hook"))], "").await;
-    let client = client(&config, open).unwrap();
+    let client = builder(&config, open).build().unwrap();
     let followed = Webhook { config: config.clone(), guard: closed, client };
     let message = sample::message(&format!("{}/x", named(&base)));
     assert_eq!(followed.send(&message).await, Ok(Receipt::default()), "the way itself is open");

@@ -92,7 +92,7 @@ fn said_body(said: &Said<'_>) -> Value {
         return json!({"type": "text", "text": {"preview_url": false, "body": short(&said.text, TEXT_UNITS_MAX)}});
     }
     let body = json!({"text": short(&said.text, BODY_UNITS_MAX)});
-    let value = |n: usize| data(said.choices[n].pressed.verb, said.choices[n].pressed.occurrence);
+    let value = |n: usize| data(said.choices[n].pressed);
     let interactive = if said.choices.len() <= BUTTONS_MAX {
         let buttons: Vec<Value> = said
             .choices

@@ -202,7 +202,7 @@ impl Drop for Showing {
     }
 }
 
-/// The end of a run that its messages show; none while it awaits an answer.
+/// What the messages of a run show; nothing while it awaits an answer.
 fn shows(question: &Question) -> Option<Shows> {
     let Question { trail, reminder, .. } = question;
     let last = trail.responses.last();

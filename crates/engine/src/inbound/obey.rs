@@ -5,7 +5,7 @@ use punctual_core::answer::Pressed;
 use punctual_core::change::Change;
 use punctual_core::channel::receive::Choice;
 use punctual_core::id::{ReminderId, hex};
-use punctual_core::phrase::{Command, Lang};
+use punctual_core::phrase::{self, Command, Lang, Mention};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::rules::say::{self, Line};
 use punctual_core::sentence::{self, NotUnderstood};
@@ -63,7 +63,7 @@ impl Words {
             now,
         };
         match command {
-            Command::Remind => self.remind(written, &speaker, entry.as_ref()).await,
+            Command::Remind { sentence } => self.remind(&sentence, written, &speaker, entry.as_ref()).await,
             Command::List => self.list(&speaker).await,
             Command::Cancel { what } => self.cancel(what, written, &speaker).await,
         }
@@ -72,12 +72,12 @@ impl Words {
     /// Makes a reminder that is sent to the chat in which it was asked for.
     async fn remind(
         &self,
+        text: &str,
         written: &Written,
         speaker: &Speaker<'_>,
         entry: Option<&User>,
     ) -> Result<Reply, StoreError> {
         let Speaker { user, own_lang, zone, now, .. } = speaker;
-        let text = written.text.trim().trim_start_matches("/remind").trim();
         let read = match sentence::read(text, *own_lang, zone, *now, &Steps::of_request(1)) {
             Err(NotUnderstood::NoTime(_)) if own_lang.is_some() => {
                 sentence::read(text, None, zone, *now, &Steps::of_request(1))
@@ -158,14 +158,21 @@ impl Words {
         speaker: &Speaker<'_>,
     ) -> Result<Reply, StoreError> {
         let mut views = self.coming(speaker).await?;
+        let mut is_named = false;
         if let Some(what) = &what {
-            let says = |text: &str| text.to_lowercase().contains(what.as_str());
-            views.retain(|view| says(&view.reminder.message) || view.reminder.name.as_deref().is_some_and(says));
+            let says = |view: &ReminderView, how: Mention| {
+                let Reminder { message, name, .. } = &view.reminder;
+                [Some(message), name.as_ref()].into_iter().flatten().any(|text| phrase::mention(text, what) == how)
+            };
+            is_named = views.iter().any(|view| says(view, Mention::Named));
+            // The person is asked about a reminder that only has a similar name.
+            let how = if is_named { Mention::Named } else { Mention::Alike };
+            views.retain(|view| says(view, how));
         }
         match (views.as_slice(), what) {
             ([], Some(what)) => Ok(speaker.say(&Line::NoSuch { what }, "")),
             ([], None) => Ok(speaker.say(&Line::NothingToCome, "")),
-            ([view], Some(_)) => {
+            ([view], Some(_)) if is_named => {
                 let (user, came) = (Some(speaker.user.to_owned()), written.came.clone());
                 let by = By { user, came, ..By::new(written.who.clone(), speaker.now) };
                 let message = view.reminder.message.clone();

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use jiff::Timestamp;
-use punctual_core::answer::{Pressed, Verb};
+use punctual_core::answer::Pressed;
 use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Choice, Sender};
 use punctual_core::decide::inbound::{Place, Verdict, ended_since, last_said, meant, verdict};
@@ -411,14 +411,9 @@ fn said(ear: &Ear, line: Line, answer: Answer, about: OccurrenceId, question: Op
 
 /// The button that means this run.
 fn choice(question: &Question, answer: Answer, lang: Lang, ear: &Ear) -> Choice {
-    let verb = match answer {
-        Answer::Ack => Verb::Ack,
-        Answer::Snooze { .. } => Verb::Snooze,
-        Answer::Dismiss => Verb::Dismiss,
-    };
     let said_at = last_said(question).map(|attempt| attempt.started_at);
     Choice {
         label: say::label(&question.reminder.message, said_at, lang, &ear.zone, ear.now),
-        pressed: Pressed { verb, occurrence: question.trail.occurrence.id },
+        pressed: Pressed::said(answer, question.trail.occurrence.id),
     }
 }

@@ -229,20 +229,31 @@ impl Ahead {
 }
 
 impl Peers {
-    /// Notes which secrets other nodes have otherwise, and says so when that has changed.
+    /// Notes which settings other nodes have otherwise, and says so when that has changed.
     fn compare(&self, own: &Shared, others: &[String]) {
         let differing = own.differing(others);
         let mut known = lock(&self.disagrees);
         if *known == differing {
             return;
         }
-        match differing.is_empty() {
-            true => tracing::info!("the nodes use the same secrets again"),
-            false => tracing::warn!(
-                settings = differing.join(", "),
+        if differing.is_empty() {
+            tracing::info!("the nodes have the same settings again");
+        }
+        let (receive, secrets): (Vec<String>, Vec<String>) =
+            differing.iter().cloned().partition(|name| Shared::is_receive(name));
+        if !secrets.is_empty() {
+            tracing::warn!(
+                settings = secrets.join(", "),
                 "this node and another one use different secrets: what one signs the other does not know; \
                  give all nodes the same settings, or none"
-            ),
+            );
+        }
+        if !receive.is_empty() {
+            tracing::warn!(
+                settings = receive.join(", "),
+                "this node and another one take the answers of a channel in different ways, and its platform knows one of them; \
+                 give all nodes the same settings"
+            );
         }
         *known = differing;
     }

@@ -48,6 +48,8 @@ pub struct Subscription {
     pub kinds: Vec<Kind>,
     /// Whose; none is everybody's.
     pub users: Vec<String>,
+    /// Only about reminders with this tag.
+    pub tag: Option<String>,
     /// Where.
     pub to: Address,
 }
@@ -67,7 +69,8 @@ impl Subscription {
 
     fn query(&self) -> JournalQuery {
         let user = if let [user] = &self.users[..] { Some(user.clone()) } else { None };
-        JournalQuery { kinds: self.kinds.clone(), user, ..JournalQuery::new(Start::OLDEST, 0) }
+        let (kinds, tag) = (self.kinds.clone(), self.tag.clone());
+        JournalQuery { kinds, user, tag, ..JournalQuery::new(Start::OLDEST, 0) }
     }
 
     fn wants(&self, entry: &Placed) -> bool {

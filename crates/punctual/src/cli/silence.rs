@@ -44,6 +44,9 @@ pub(super) struct Args {
 enum Command {
     /// List silences that have not ended
     List {
+        /// Only those about this tag
+        #[arg(long, value_name = "TAG")]
+        tag: Option<String>,
         #[command(flatten)]
         user: User,
     },
@@ -56,7 +59,7 @@ enum Command {
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     match &args.command {
-        Some(Command::List { user }) => list(user.named(), context).await,
+        Some(Command::List { tag, user }) => list(user.named(), tag.clone(), context).await,
         Some(Command::End { id }) => {
             let id = meant(id, context).await?;
             context.client.end_silence(&id).await?;
@@ -101,10 +104,14 @@ fn about(silence: &Silence) -> String {
     }
 }
 
-async fn list(user: Option<String>, context: &Context) -> anyhow::Result<()> {
-    let page = context.client.silences(&SilenceQuery { user, limit: Some(500), cursor: None }).await?;
+async fn list(user: Option<String>, tag: Option<String>, context: &Context) -> anyhow::Result<()> {
+    let is_narrow = user.is_some() || tag.is_some();
+    let page = context.client.silences(&SilenceQuery { user, tag, limit: Some(500), cursor: None }).await?;
     if context.json {
         return print_json(&page);
+    }
+    if page.silences.is_empty() && is_narrow {
+        return print("No such silences.\n");
     }
     if page.silences.is_empty() {
         return print("Nothing is silent. Silence something:  punctual silence until monday --tag chores\n");

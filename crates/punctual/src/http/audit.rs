@@ -9,6 +9,7 @@ use punctual_core::id::{BadId, ReminderId};
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::{End, parse_end};
 use punctual_core::store::{JournalQuery, Start};
+use punctual_core::tag;
 
 use super::App;
 use super::auth::Caller;
@@ -26,7 +27,8 @@ use crate::wire;
     responses((status = 200, description = "A page", body = wire::Journal)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "reminder", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
+    let params =
+        params.only(&["user", "reminder", "tag", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
     // `today` is a day of the user whose entries are listed.
     let zone = match caller.bound_to() {
         Some(user) => app.zone_of(user, app.now()).await?,
@@ -69,6 +71,7 @@ pub(super) fn wanted(caller: &Caller, params: &Params) -> Result<JournalQuery, P
         reminder: params.get("reminder").map(reminder_of).transpose()?,
         user: caller.bound_to().map(str::to_owned),
         kinds: kinds.transpose()?.unwrap_or_default(),
+        tag: params.get("tag").map(tag::one),
         ..JournalQuery::new(Start::OLDEST, 0)
     })
 }

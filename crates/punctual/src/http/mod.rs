@@ -54,6 +54,7 @@ mod settings;
 mod silences;
 mod stats;
 mod stream;
+mod subscriptions;
 mod users;
 mod words;
 
@@ -335,6 +336,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
+        .routes(routes!(subscriptions::list))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

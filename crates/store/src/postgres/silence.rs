@@ -59,16 +59,17 @@ pub(super) async fn silences(db: &Connection<'_>, query: &SilenceQuery) -> Resul
     let id = |id: Option<SilenceId>| id.map(|id| Uuid::from_bytes(*id.as_bytes()));
     let sql = format!(
         "select {} from punctual.silence s where s.until_at > $1 and ($2 is null or s.user_id = $2) \
-         and ($3 is null or s.id = $3) and ($4 is null or s.id > $4) order by s.id limit $5",
+         and ($3 is null or s.id = $3) and ($4 is null or s.id > $4) and ($6 is null or s.tag = $6) order by s.id limit $5",
         rows::SILENCE
     );
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    let params: [Param<'_>; 5] = [
+    let params: [Param<'_>; 6] = [
         (&micros(query.now), Type::TIMESTAMPTZ),
         (&query.user.as_deref().map(clean), Type::TEXT),
         (&id(query.id), Type::UUID),
         (&id(query.after), Type::UUID),
         (&limit, Type::INT8),
+        (&query.tag.as_deref().map(clean), Type::TEXT),
     ];
     each(&db.rows(&sql, &params).await?, rows::silence)
 }

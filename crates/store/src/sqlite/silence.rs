@@ -48,11 +48,12 @@ pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, 
 pub(super) fn silences(db: &Connection, query: &SilenceQuery) -> Result<Vec<Silence>, StoreError> {
     let sql = format!(
         "SELECT {} FROM silence s WHERE s.until_at > ?1 AND (?2 IS NULL OR s.user_id = ?2) AND (?3 IS NULL OR s.id = ?3) \
-         AND (?4 IS NULL OR s.id > ?4) ORDER BY s.id LIMIT ?5",
+         AND (?4 IS NULL OR s.id > ?4) AND (?6 IS NULL OR s.tag = ?6) ORDER BY s.id LIMIT ?5",
         rows::SILENCE
     );
     let (id, after) = (query.id.as_ref().map(SilenceId::as_bytes), query.after.as_ref().map(SilenceId::as_bytes));
-    collect(db, &sql, params![micros(query.now), query.user, id, after, query.limit], |found| rows::silence(found))
+    let params = params![micros(query.now), query.user, id, after, query.limit, query.tag];
+    collect(db, &sql, params, |found| rows::silence(found))
 }
 
 /// The silences that may concern what a claim has found.

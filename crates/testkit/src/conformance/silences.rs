@@ -94,12 +94,14 @@ async fn silences_are_kept_until_they_end(desk: Desk) {
     let (anns, chores) = (of_user(1, "ann", 10, 20), of_tag(2, "chores", 30, 40));
     let both = Silence { user: Some("bob".into()), ..of_tag(3, "chores", 5, 50) };
     put(&desk, &[both.clone(), anns.clone(), chores.clone()]).await;
-    let all = SilenceQuery { user: None, id: None, after: None, now: at(0), limit: 10 };
+    let all = SilenceQuery { user: None, tag: None, id: None, after: None, now: at(0), limit: 10 };
     let list = async |query: SilenceQuery| desk.store.silences(query).await.expect("the store works");
     assert_eq!(list(all.clone()).await, [anns.clone(), chores.clone(), both.clone()]);
     assert_eq!(list(SilenceQuery { limit: 1, ..all.clone() }).await, from_ref(&anns));
     assert_eq!(list(SilenceQuery { after: Some(anns.id), limit: 1, ..all.clone() }).await, from_ref(&chores));
     assert_eq!(list(SilenceQuery { user: Some("bob".into()), ..all.clone() }).await, from_ref(&both));
+    let about_chores = SilenceQuery { tag: Some("chores".into()), ..all.clone() };
+    assert_eq!(list(about_chores).await, [chores.clone(), both.clone()]);
     assert_eq!(list(SilenceQuery { id: Some(chores.id), ..all.clone() }).await, from_ref(&chores));
     assert_eq!(list(SilenceQuery { now: at(20), ..all.clone() }).await, [chores.clone(), both.clone()]);
     assert_eq!(end(&desk, &chores, 35).await, Some(Released::default()));

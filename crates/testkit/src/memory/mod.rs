@@ -128,6 +128,10 @@ store! {
     fn take_duty(name: &str, node: &str, _now: Timestamp) -> Done<Option<Duty>> { |t| t.take_duty(name, node) }
     fn keep_duty(kept: KeptDuty) -> Done<bool> { |t| t.keep_duty(kept) }
     fn leave_duty(name: &str, lease: u64) -> Done<()> { |t| t.leave_duty(name, lease) }
+    fn duties() -> Done<Vec<KnownDuty>> { |t| t.duties() }
+    fn tagged(tag: &str, reminders: Vec<ReminderId>) -> Done<Vec<ReminderId>> {
+        |t| reminders.into_iter().filter(|id| t.has_tag(*id, tag)).collect()
+    }
     fn upcoming(query: UpcomingQuery) -> Done<Upcoming> { |t| t.upcoming(&query) }
     fn coming(from: Timestamp, until: Timestamp, after: Place, limit: usize) -> Done<Vec<(OccurrenceId, NextRun)>> {
         |t| t.coming(from, until, after).take(limit).collect()
@@ -176,6 +180,7 @@ store! {
                 && query.id.is_none_or(|id| silence.id == id)
                 && query.after.is_none_or(|after| silence.id > after)
                 && (query.user.is_none() || silence.user == query.user)
+                && (query.tag.is_none() || silence.tag == query.tag)
         };
         t.silences.values().filter(is_wanted).take(query.limit).cloned().collect()
     } }

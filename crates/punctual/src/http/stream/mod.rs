@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -29,6 +30,7 @@ use super::audit::wanted;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
+use crate::connections::Connection;
 use crate::wire::{StreamEnd, StreamQuery};
 
 /// How often a stream on which nothing happens shows that it lives.
@@ -88,9 +90,10 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
     headers: HeaderMap,
+    connection: Option<Extension<Arc<Connection>>>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let params = params.only(&["user", "reminder", "kind", "after"])?;
+    let params = params.only(&["user", "reminder", "tag", "kind", "after"])?;
     let (field, text) = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
         Some(value) => ("Last-Event-ID", Some(value.to_str().unwrap_or_default())),
         None => ("after", params.get("after")),
@@ -102,7 +105,7 @@ pub(super) async fn show(
     caller.check_again(&headers, &app).await?;
     let headers: HeaderMap =
         headers.get(header::AUTHORIZATION).map(|key| (header::AUTHORIZATION, key.clone())).into_iter().collect();
-    let open = Open::new(Arc::clone(&app));
+    let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller);
     let keep_alive = app.engine.clock().pause(ALIVE_EVERY);
     let stopping = app.streams.stopping.clone();
     let told = follower.position();
@@ -168,13 +171,17 @@ impl Streaming {
         if !std::mem::replace(&mut self.is_begun, true) {
             return Some(frame::opening(self.follower.position()));
         }
-        let app = Arc::clone(&self.open.app);
+        let (app, connection) = (Arc::clone(&self.open.app), self.open.connection.clone());
         loop {
             self.told = self.follower.position();
             // A reader that is behind is busy, and needs no sign of life.
             let is_idle = self.follower.has_caught_up();
             let page = tokio::select! { biased;
                 () = stops(&mut self.stopping) => Err(Ended::Stopping),
+                () = given_up(connection.as_deref()) => {
+                    let detail = "the reader took next to nothing for 20 seconds: read all the time, or come back later";
+                    return Some(self.end("too_slow", detail));
+                }
                 page = self.follower.next() => page,
                 () = &mut self.keep_alive, if is_idle => {
                     self.keep_alive = app.engine.clock().pause(ALIVE_EVERY);
@@ -212,6 +219,7 @@ impl Streaming {
     /// Ends the stream with a reason.
     fn end(&mut self, reason: &'static str, detail: &str) -> Bytes {
         self.open.ended = Some(reason);
+        self.open.resume_after = self.told;
         let (reason, detail) = (reason.to_owned(), detail.to_owned());
         frame::end(&StreamEnd { reason, detail, resume_after: self.told })
     }
@@ -223,16 +231,33 @@ async fn stops(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stops| *stops).await;
 }
 
+/// Waits until the connection gives its reader up.
+async fn given_up(connection: Option<&Connection>) {
+    match connection {
+        Some(connection) => connection.given_up().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Counts a stream for as long as it is open.
 struct Open {
     app: Arc<App>,
+    /// What carries it.
+    connection: Option<Arc<Connection>>,
+    /// The id of the key that opened it.
+    key: Arc<str>,
     ended: Option<&'static str>,
+    /// The position of the reader that was told the reason.
+    resume_after: i64,
 }
 
 impl Open {
-    fn new(app: Arc<App>) -> Self {
+    fn new(app: Arc<App>, connection: Option<Arc<Connection>>, caller: &Caller) -> Self {
         app.streams.n_open.inc();
-        Self { app, ended: None }
+        if let Some(connection) = &connection {
+            connection.is_endless();
+        }
+        Self { app, connection, key: caller.id.clone(), ended: None, resume_after: 0 }
     }
 }
 
@@ -240,8 +265,21 @@ impl Drop for Open {
     fn drop(&mut self) {
         let streams = &self.app.streams;
         streams.n_open.dec();
-        // Without a reason of ours the reader went away.
-        let reason = self.ended.unwrap_or("closed");
+        // A reader that took nothing was closed before it could be told anything. Without any reason of ours the reader went away.
+        let is_unread = self.connection.as_ref().is_some_and(|connection| connection.is_unread());
+        let reason = if is_unread { "unread" } else { self.ended.unwrap_or("closed") };
         streams.ended.get_or_create(&EndLabel { reason }).inc();
+        let key = &*self.key;
+        match reason {
+            "unread" => tracing::info!(key, "a stream of the journal was cut off: its reader took nothing"),
+            "too_slow" => {
+                tracing::info!(
+                    key,
+                    resume_after = self.resume_after,
+                    "a stream of the journal ended: its reader was too slow"
+                );
+            }
+            _ => {}
+        }
     }
 }

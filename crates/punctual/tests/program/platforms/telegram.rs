@@ -4,7 +4,7 @@ use punctual_testkit::platforms::signed;
 use punctual_testkit::platforms::telegram::{Person, Telegram};
 use punctual_testkit::wait::{until, until_some};
 
-use super::{answers, asked, connected, known, post, receives, run};
+use super::{answers, asked, connected, known, post, receives, run, second};
 use crate::common::{Home, Server};
 
 const TOKEN: &str = "123456789:AAE-token_of_tests";
@@ -56,6 +56,32 @@ async fn words_answer_too() {
     telegram.write(5, ANA, "popio sam", None);
     let [answer] = answers(&server, &id).await.try_into().unwrap();
     assert_eq!((&answer["response"], &answer["response_text"]), (&"ack".into(), &"popio sam".into()), "{answer}");
+}
+
+/// "5 more minutes" with two reminders that wait: the bot asks which, and its buttons know the five minutes.
+#[tokio::test]
+async fn the_button_that_says_which_reminder_keeps_the_time_that_was_said() {
+    let (home, telegram) = (Home::new(), Telegram::start(TOKEN));
+    let server = serve(&home, &telegram, "connection");
+    connected(&server).await;
+    known(&server, "ann", "5").await;
+    let (medicine, plants) = (asked(&server, "medicine", "5").await, asked(&server, "plants", "5").await);
+    let said_after = second();
+    telegram.write(5, ANA, "5 more minutes", None);
+    let question = until_some("the bot asks which", async || telegram.messages(5).into_iter().nth(2)).await;
+    let said_before = second();
+    assert_eq!(question.text, "Which one do you mean?");
+    let button = |word: &str| question.buttons.iter().find(|(label, _)| label.ends_with(word)).unwrap();
+    let (label, data) = button("medicine");
+    assert!(data.starts_with("pn:@") && data.ends_with(&medicine) && data.len() <= 64, "{data}");
+    let query = telegram.press(&question, label, ANA);
+    let notice = until_some("the press is answered", async || telegram.answered(&query)).await;
+    assert!(notice["text"].as_str().unwrap().starts_with("💤 Snoozed until "), "{notice}");
+    let [answer] = answers(&server, &medicine).await.try_into().unwrap();
+    assert_eq!(answer["response"], "snooze", "{answer}");
+    let due_at: jiff::Timestamp = run(&server, &medicine).await["due_at"].as_str().unwrap().parse().unwrap();
+    assert!((said_after + 300..=said_before + 301).contains(&due_at.as_second()), "{due_at}");
+    assert_eq!(run(&server, &plants).await["state"], "awaiting_ack");
 }
 
 #[tokio::test]
