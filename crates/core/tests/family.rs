@@ -356,6 +356,13 @@ fn somebody_in_a_group_who_is_no_user_has_no_name() {
 }
 
 #[test]
+fn a_question_in_anothers_place_that_is_over_is_not_asked_by_hand() {
+    let refused = decide("bob", &Change::Fire, [waits(), (State::Unanswered { at: at(90) }, 2), waits()]).unwrap_err();
+    assert_eq!(refused.to_string(), "it asked in another's place, and that is over");
+    assert!(decide("bob", &Change::Fire, [waits(), waits(), waits()]).is_ok());
+}
+
+#[test]
 fn a_question_in_anothers_place_has_no_schedule_of_its_own() {
     let patch = Patch { schedule: Some(every(60)), ..Patch::default() };
     let refused = decide("bob", &Change::Update(Box::new(patch)), [waits(), waits(), to_come()]).unwrap_err();

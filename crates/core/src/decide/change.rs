@@ -512,6 +512,9 @@ impl Work {
         if self.course.status == ReminderStatus::Cancelled {
             return Err(not_now("it is cancelled"));
         }
+        if self.reminder.escalates.is_some() && self.course.status == ReminderStatus::Completed {
+            return Err(not_now("it asked in another's place, and that is over"));
+        }
         let run = self.course.next_run(&self.reminder);
         self.insert.push(Occurrence { at_once: true, ..Occurrence::scheduled(run, self.now) });
         Ok(())

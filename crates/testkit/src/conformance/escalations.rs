@@ -324,11 +324,12 @@ async fn every_run_that_an_answer_ends_is_in_the_journal(desk: Desk) {
     assert_eq!(desk.states(bob.id).await, [(StateKind::Completed, 40), (StateKind::Cancelled, 45)]);
     assert_eq!(desk.kinds(bob.id).await, ["created", "sent", "changed", "acknowledged", "cancelled"]);
     // And so is every run of who answers.
-    desk.store.change(ann.id, Change::Fire, By::new("ann", at(1000))).await.expect("it is hers");
-    deliver(&desk, ann.id, 1000).await;
-    desk.claim_only(1030, vec![ann.id], 1).await;
+    let another = escalating(9, 1000, 3, &[(30, "bob")]);
+    desk.create(&[&another]).await;
+    deliver(&desk, another.id, 1000).await;
+    desk.claim_only(1030, vec![another.id], 1).await;
     let others = made(&desk, escalate::VIA).await;
-    let bob = others.iter().rfind(|other| other.user == "bob").expect("he is asked again");
+    let bob = others.iter().find(|other| other.escalates == Some(run(&another, 1))).expect("he is asked about it");
     deliver(&desk, bob.id, 1030).await;
     desk.change(bob.id, Change::Fire, 1035).await;
     deliver(&desk, bob.id, 1035).await;

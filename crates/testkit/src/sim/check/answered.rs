@@ -5,7 +5,6 @@ use punctual_core::change::Change;
 use punctual_core::decide::family;
 
 use super::{Evidence, Row};
-use crate::sim::ledger::{Book, Command, Moment, Sent};
 
 /// How long after an answer was acknowledged a send that another node had claimed may still begin.
 const STOPPED_WITHIN: SignedDuration = SignedDuration::from_millis(100);
@@ -26,7 +25,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             let since = sent.begun.elapsed - acknowledged.elapsed;
             let message = &sent.message;
             let is_meant = [run, about].contains(&message.occurrence) || message.reminder.escalates == Some(about);
-            is_meant && sent.begun > acknowledged && since > STOPPED_WITHIN && !is_fired(&book, sent, command)
+            is_meant && sent.begun > acknowledged && since > STOPPED_WITHIN
         });
         for sent in later {
             found.push(format!(
@@ -40,17 +39,6 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 
 fn ends(change: &Change) -> bool {
     matches!(change.plain(), Change::Ack | Change::Dismiss)
-}
-
-/// Whether somebody who was asked in another's place had a further run of theirs sent by hand, perhaps after the answer.
-fn is_fired(book: &Book, sent: &Sent, answer: &Command) -> bool {
-    let id = sent.message.occurrence;
-    let ended_before = |ended: Option<Moment>| ended.is_some_and(|ended| ended < answer.begun);
-    let mut fires = book.commands.iter().filter(|command| {
-        let is_over = ended_before(command.acknowledged) || ended_before(command.refused.as_ref().map(|(at, _)| *at));
-        command.reminder == id.reminder && matches!(command.change, Change::Fire) && !is_over
-    });
-    sent.message.reminder.escalates.is_some() && id.run > 1 && fires.next().is_some()
 }
 
 /// Whom a message has reached about a run that another has answered is told so.

@@ -57,9 +57,11 @@ fn wrong(
     let is_failed = matches!(run.state, State::Failed { .. });
     let plan = plan(reminder);
     let first = plan.first().map_or(Duration::ZERO, |(after, _)| *after);
+    // A reminder that was made too late is told at once, and its plan counts from then.
+    let told_at = run.due_at.max(reminder.created_at);
     for (after, user) in &plan {
         let theirs: Vec<_> = others.iter().filter(|other| other.view.reminder.user == *user).collect();
-        let due_at = run.due_at + if is_failed { *after - first } else { *after };
+        let due_at = told_at + if is_failed { *after - first } else { *after };
         let asked_at = |other: &Row| other.trails.first().map(|trail| trail.occurrence.made_for);
         let is_early = theirs.iter().filter_map(|other| asked_at(other)).any(|at| at < due_at);
         if is_early {
