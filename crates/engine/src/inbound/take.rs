@@ -197,6 +197,14 @@ impl Taker {
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
+            Ok(changed) if !self.editor.edits_in_reply(channel) && changed.occurrence.is_some() => {
+                // Its messages show the answer as soon as they can: the person is told without waiting for that.
+                self.editor.changed(&changed);
+                let mut after = question;
+                after.trail.occurrence = changed.occurrence.unwrap_or(after.trail.occurrence);
+                let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
+                return Ok((Reaction::Answered { verb: pressed.verb, until, edit: None, language }, "answered"));
+            }
             Ok(_) => Press::Answered,
             Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
             Err(ChangeError::NotFound) => Press::Refused(None),
