@@ -16,7 +16,7 @@ use punctual_core::reach::route;
 use punctual_core::rules::sender::{Verdict, may_answer};
 use punctual_core::rules::stale::is_stale;
 use punctual_core::store::{
-    Answerer, By, Came, ChangeError, PlaceMove, Question, Report, Reported, Said, Seen, StoreError,
+    Answerer, By, Came, ChangeError, Changed, PlaceMove, Question, Report, Reported, Said, Seen, StoreError,
 };
 
 use super::edit::Editor;
@@ -197,15 +197,18 @@ impl Taker {
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
-            Ok(changed) if !self.editor.edits_in_reply(channel) && changed.occurrence.is_some() => {
-                // Its messages show the answer as soon as they can: the person is told without waiting for that.
-                self.editor.changed(&changed);
+            Ok(Changed { occurrence: Some(run), others, .. }) if run.id == id && !self.editor.edits_in_reply(channel) => {
+                // The messages show the answer as soon as they can: the person is told without waiting for that.
+                self.editor.show_all(&run, &others);
                 let mut after = question;
-                after.trail.occurrence = changed.occurrence.unwrap_or(after.trail.occurrence);
+                after.trail.occurrence = run;
                 let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
                 return Ok((Reaction::Answered { verb: pressed.verb, until, edit: None, language }, "answered"));
             }
-            Ok(_) => Press::Answered,
+            Ok(changed) => {
+                self.editor.others_changed(&changed);
+                Press::Answered
+            }
             Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
             Err(ChangeError::NotFound) => Press::Refused(None),
             Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
@@ -219,7 +222,7 @@ impl Taker {
                 let edit = self.editor.show_pressed(&after, channel, message_id, true);
                 (Reaction::Answered { verb: pressed.verb, until, edit, language }, "answered")
             }
-            Press::Refused(Some(Refused::SendBegun)) => {
+            Press::Refused(Some(Refused::SendBegun | Refused::OtherBegun(_))) => {
                 (Reaction::NotNow { why: NotNow::BeingSent, language }, "not_now")
             }
             Press::Refused(_) => match why_not(&after, pressed.verb) {
