@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, ensure};
 use jiff::{SignedDuration, Timestamp};
 use punctual_channels::Closure;
 use punctual_core::channel::{Message, Receipt};
@@ -12,9 +11,9 @@ use punctual_core::reminder::Address;
 use punctual_core::store::Store;
 use punctual_engine::{Engine, SystemClock, SystemRandom};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
-use super::http::{Connection, request};
+use super::http::request;
+use super::load::{Load, Loaded};
 use super::place::{self, Place};
 use super::report::{Report, Table, count, per_second, rate, thousands};
 use super::rig::{self, Wanted, plus};
@@ -97,8 +96,8 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     drop(engine);
 
     let server = Server::start(&place, &*clock).await?;
-    let single = over_http(Load::single(args), &server, &place).await?;
-    let batches_over_http = over_http(Load::batches(args), &server, &place).await?;
+    let single = over_http(Creates::single(args), &server, &place).await?;
+    let batches_over_http = over_http(Creates::batches(args), &server, &place).await?;
     server.stop(&*clock).await?;
 
     let mut report = Report::new(
@@ -177,9 +176,8 @@ async fn batches(args: &Args, engine: &Engine, place: &Place) -> anyhow::Result<
     })
 }
 
-/// Requests that are sent over HTTP.
-#[derive(Clone)]
-struct Load {
+/// Creates that are sent over HTTP.
+struct Creates {
     path: &'static str,
     /// Taken in turn.
     bodies: Vec<String>,
@@ -188,7 +186,7 @@ struct Load {
     concurrency: usize,
 }
 
-impl Load {
+impl Creates {
     fn single(args: &Args) -> Self {
         let due_at = due();
         Self {
@@ -230,64 +228,15 @@ fn body(number: usize, due_at: Timestamp) -> Value {
     })
 }
 
-/// Against a server in another process. The client has one thread of its own, so that it takes no more than it needs.
-async fn over_http(load: Load, server: &Server, place: &Place) -> anyhow::Result<Measured> {
+/// Against a server in another process.
+async fn over_http(creates: Creates, server: &Server, place: &Place) -> anyhow::Result<Measured> {
     let commits_before = place.commits()?;
-    let request = |body: &String| request("POST", load.path, Some(&server.key), body.as_bytes());
-    let requests: Arc<[Vec<u8>]> = load.bodies.iter().map(request).collect();
-    let (address, n_created) = (server.address, load.n_requests * load.per_request);
-    let (sender, receiver) = oneshot::channel();
-    std::thread::spawn(move || {
-        // The bench may have been given up.
-        let _ = sender.send(client(&load, &requests, address));
-    });
-    let (took, latency) = receiver.await.context("the client ended early")??;
+    let Creates { path, bodies, per_request, n_requests, concurrency } = creates;
+    let requests = bodies.iter().map(|body| request("POST", path, Some(&server.key), body.as_bytes())).collect();
+    let load = Load { requests, n_requests, concurrency, is_right: |answer| answer.status == 201 };
+    let Loaded { took, latency } = load.run(server.address).await?;
     let n_commits = commits_since(commits_before, place)?;
-    Ok(Measured { n_created, took, latency: Summary::of(latency), n_commits })
-}
-
-fn client(
-    load: &Load,
-    requests: &Arc<[Vec<u8>]>,
-    address: std::net::SocketAddr,
-) -> anyhow::Result<(SignedDuration, Vec<SignedDuration>)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    runtime.block_on(async {
-        let mut connections = Vec::new();
-        for _ in 0..load.concurrency {
-            connections.push(Connection::open(address).await?);
-        }
-        let next = Arc::new(AtomicUsize::new(0));
-        let begun_at = SystemClock::read();
-        let tasks: Vec<_> = connections
-            .into_iter()
-            .map(|connection| tokio::spawn(ask(connection, Arc::clone(requests), Arc::clone(&next), load.n_requests)))
-            .collect();
-        let mut latency = Vec::with_capacity(load.n_requests);
-        for task in tasks {
-            latency.extend(task.await??);
-        }
-        Ok((SystemClock::read().duration_since(begun_at), latency))
-    })
-}
-
-async fn ask(
-    mut connection: Connection,
-    requests: Arc<[Vec<u8>]>,
-    next: Arc<AtomicUsize>,
-    n_requests: usize,
-) -> anyhow::Result<Vec<SignedDuration>> {
-    let mut took = Vec::new();
-    loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        if number >= n_requests {
-            return Ok(took);
-        }
-        let begun_at = SystemClock::read();
-        let answer = connection.exchange(&requests[number % requests.len()]).await?;
-        took.push(SystemClock::read().duration_since(begun_at));
-        ensure!(answer.status == 201, "a create was refused: {}", String::from_utf8_lossy(&answer.body));
-    }
+    Ok(Measured { n_created: n_requests * per_request, took, latency, n_commits })
 }
 
 /// A channel for reminders that are never due.

@@ -72,9 +72,16 @@ impl Connection {
 
 /// A whole request.
 pub(super) fn request(method: &str, path: &str, key: Option<&str>, body: &[u8]) -> Vec<u8> {
+    let bearer = key.map(|key| format!("Bearer {key}"));
+    let headers: Vec<_> = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
+    request_with(method, path, &headers, body)
+}
+
+/// A whole request with these headers.
+pub(super) fn request_with(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: bench\r\n");
-    if let Some(key) = key {
-        head.push_str(&format!("authorization: Bearer {key}\r\n"));
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
     }
     if !body.is_empty() {
         head.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));

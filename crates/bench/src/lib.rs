@@ -43,6 +43,9 @@ mod notify;
 /// How soon everybody who streams the journal sees an entry.
 mod stream;
 
+/// How soon and how fast answers are taken.
+mod inbound;
+
 /// How late timers in Redis ring.
 mod redis;
 
@@ -64,6 +67,9 @@ mod sink;
 /// The program that messages arrive at.
 mod receiver;
 
+/// A platform whose people answer.
+mod telegram;
+
 /// The server in a process of its own.
 mod server;
 
@@ -75,6 +81,9 @@ mod child;
 
 /// Processor time and written bytes, as the system counts them.
 mod proc;
+
+/// Many requests over kept connections.
+mod load;
 
 /// The least of HTTP, so that the client costs less than what it measures.
 mod http;
@@ -156,6 +165,8 @@ enum Workload {
     Notify(notify::Args),
     /// How soon an entry of the journal reaches everybody who streams it, and what a stream costs
     Stream(stream::Args),
+    /// How soon a press on a button is recorded, and how many answers are taken in a second
+    Inbound(inbound::Args),
     /// Lateness of timers in Redis, beside plain expiry events
     Redis(redis::Args),
     /// How fast RabbitMQ confirms messages
@@ -222,6 +233,7 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Failover(args) => failover::run(args, common).await.map(Some),
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
         Workload::Stream(args) => stream::run(args, common).await.map(Some),
+        Workload::Inbound(args) => inbound::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
         Workload::Nats(args) => broker::nats(args).await.map(Some),

@@ -16,7 +16,7 @@ use super::Common;
 use super::http::{Connection, request};
 use super::place::Place;
 use super::report::{Report, Table, count};
-use super::rig::plus;
+use super::rig::{MESSAGE, plus};
 use super::server::{Memory, Server};
 use super::summary::Summary;
 
@@ -45,6 +45,8 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
+    // Nobody's reminders are mixed with those of a bench.
+    drop(place.open().await?);
     let server = Server::start(&place, &*clock).await?;
     let mut writer = Connection::open(server.address).await?;
     write(&mut writer, &server.key).await?;
@@ -113,7 +115,8 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
 
 /// Writes one entry: a reminder for another century.
 async fn write(writer: &mut Connection, key: &str) -> anyhow::Result<()> {
-    let body = json!({ "user": "me", "message": "m", "schedule": { "type": "once", "at": "2099-01-01T00:00:00Z" } });
+    let body =
+        json!({ "user": "me", "message": MESSAGE, "schedule": { "type": "once", "at": "2099-01-01T00:00:00Z" } });
     let body = serde_json::to_vec(&body)?;
     writer.exchange(&request("POST", "/v1/reminders", Some(key), &body)).await?.text()?;
     Ok(())

@@ -24,6 +24,9 @@ pub mod buttons;
 /// Links that answer a reminder with one click.
 pub mod links;
 
+/// Which servers are trusted.
+pub(crate) mod trust;
+
 /// Regular expressions for addresses.
 pub(crate) mod pattern;
 

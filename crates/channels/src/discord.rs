@@ -346,7 +346,10 @@ fn public_key(fields: &mut Fields) -> Result<Option<String>, Invalid> {
     let Some(key) = fields.text("public_key") else { return Ok(None) };
     match key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => Ok(Some(key)),
-        false => Err(Invalid::new("public_key", "is none; it has 64 hex digits, as the application's page shows it")),
+        false => Err(Invalid::new(
+            "public_key",
+            "is no public key; write the 64 hex digits that the application's page shows",
+        )),
     }
 }
 

@@ -150,7 +150,7 @@ impl Rabbitmq {
     }
 }
 
-/// What stands outside on a message.
+/// The envelope of a message.
 struct Letter<'a> {
     place: Place,
     /// The idempotency key.

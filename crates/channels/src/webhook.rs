@@ -39,6 +39,7 @@ use reqwest::{Client, ClientBuilder};
 
 use crate::common::fields::Fields;
 use crate::common::http::IDLE_MAX;
+use crate::common::trust;
 use crate::event;
 use crate::setup::Server;
 use guard::{Guard, GuardedResolver};
@@ -136,8 +137,9 @@ impl Webhook {
             address::parse(url).map_err(|invalid| Invalid::new("public_url", invalid.problem))?;
         }
         let guard = Guard { allow_private: config.allow_private, setting: config.allow_private_by };
-        let client =
-            client(&config, guard).map_err(|error| Invalid::new("webhook", format!("cannot be set up: {error}")))?;
+        let client = builder(&config, guard)
+            .build()
+            .map_err(|error| Invalid::new("webhook", format!("cannot be set up: {error}")))?;
         Ok(Self { config, guard, client })
     }
 
@@ -226,23 +228,9 @@ impl Channel for Webhook {
     }
 }
 
-fn client(config: &Config, guard: Guard) -> reqwest::Result<Client> {
-    // Reqwest takes the process's provider, and has none of its own here. If the program has already
-    // chosen one, that choice stands.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    match builder(config, guard).build() {
-        Ok(client) => Ok(client),
-        // A bare container has no certificates. Plain http works there all the same, and https says why not.
-        Err(error) => {
-            let client = builder(config, guard).tls_certs_only([]).build()?;
-            tracing::warn!(%error, "no trusted certificates found: webhooks to https will fail");
-            Ok(client)
-        }
-    }
-}
-
 fn builder(config: &Config, guard: Guard) -> ClientBuilder {
     Client::builder()
+        .tls_backend_preconfigured(trust::tls())
         .user_agent(&config.user_agent)
         .timeout(config.timeout)
         // Never longer than the whole, so that running out of time means that the request was written.

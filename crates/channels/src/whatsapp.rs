@@ -74,7 +74,7 @@ pub struct Whatsapp {
     receives: bool,
     /// Proves that a request comes from Meta.
     app_secret: Option<Token>,
-    /// What Meta repeats when it is told where to send its requests.
+    /// The text that Meta repeats when it is told where to send its requests.
     verify_token: Option<Token>,
     /// Whether a person is told that their answer was taken.
     confirms: bool,

@@ -75,7 +75,7 @@ async fn a_program_that_is_told_finds_the_entry_once() {
     assert_eq!(n_messages(&stream).await, 1);
     let stored = soon(stream.get_raw_message(1)).await.unwrap();
     assert_eq!(stored.subject.as_str(), "game.results.ann");
-    assert_eq!(stored.headers.get("Nats-Msg-Id").unwrap().as_str(), "evt-12");
+    assert_eq!(stored.headers.get("Nats-Msg-Id").unwrap().as_str(), notice("results", 12).idempotency_key());
     let body: Value = serde_json::from_slice(&stored.payload).unwrap();
     assert_eq!((&body["type"], &body["data"]["id"]), (&"reminder.sent".into(), &12.into()));
 }

@@ -252,10 +252,11 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// The key a receiver can rely on to see this entry once: the same for every attempt, node and restart. It contains no full stop,
-    /// because Standard Webhooks signs `id.timestamp.body`.
+    /// The key a receiver can rely on to see this entry once: the same for every attempt, node and restart. Its instant stands in it, too,
+    /// because another server, or this one with a new database, has an entry at the same position. It contains no full stop, because
+    /// Standard Webhooks signs `id.timestamp.body`.
     pub fn idempotency_key(&self) -> String {
-        format!("evt-{}", self.entry.position)
+        format!("evt-{}-{:x}", self.entry.position, self.entry.at.as_microsecond())
     }
 }
 

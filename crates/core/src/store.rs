@@ -34,7 +34,7 @@ pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
-pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, LOOKED_AT_MAX, Start};
+pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
 pub use self::settle::{Settled, Settlement};
@@ -114,6 +114,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Gives a duty back, so that another node can take it at once.
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError>;
+
+    /// Every duty there is, by name.
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError>;
+
+    /// Those of these reminders that have the tag, in no order.
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError>;
 
     /// The earliest instants from `query.from` to `query.until` at which something must be looked at, in order; and the earliest of
     /// all before them, of whatever shard, if there is one.
@@ -201,7 +207,8 @@ pub trait Store: Send + Sync + 'static {
     /// Removes a group; its users' runs are looked at again, as in [`Store::put_group`]. `None`: there was none.
     async fn delete_group(&self, name: &str, who: Who, now: Timestamp) -> Result<Option<Vec<Timestamp>>, StoreError>;
 
-    /// Writes a new silence; returns whether there was room for it: a store keeps at most [`crate::silence::SILENCES_MAX`] that have not ended.
+    /// Writes a new silence; returns whether there was room for it: a store keeps at most [`crate::silence::SILENCES_MAX`] that have not ended,
+    /// and of those for one user at most [`crate::silence::SILENCES_OF_USER_MAX`].
     async fn put_silence(&self, silence: Silence, who: Who) -> Result<bool, StoreError>;
     /// Silences that have not ended, oldest first.
     async fn silences(&self, query: SilenceQuery) -> Result<Vec<Silence>, StoreError>;
@@ -223,8 +230,9 @@ pub trait Store: Send + Sync + 'static {
     async fn asked(&self, users: Vec<String>, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError>;
     /// A run with its reminder and its person, for judging an answer to it.
     async fn question(&self, run: OccurrenceId) -> Result<Option<Question>, StoreError>;
-    /// Takes those connections of `channels` for `node` that no living node has; returns who has which, of all channels. Taking one
-    /// raises its number, so that the node which had it writes nothing through it any more ([`StoreError::LeaseLost`]).
+    /// Takes those connections of `channels` for `node` that no living node has, and lets go of its others; returns who has which, of all
+    /// channels. Taking one raises its number, so that the node which had it writes nothing through it any more
+    /// ([`StoreError::LeaseLost`]).
     async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError>;
 
     /// Writes what a platform says about a message, as [`crate::decide::report::reported`] decides; returns when to look at its run again.

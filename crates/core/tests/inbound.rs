@@ -96,6 +96,7 @@ fn the_run_that_is_meant() {
     let reply = |to: &'static str| Place { reply_to: Some(to), ..there.clone() };
     let about = |number| Place { about: Some(run(number)), ..there.clone() };
     let shared = Place { is_shared: true, ..there.clone() };
+    let written = |second| Place { at: Some(at(second)), ..here() };
     for (name, place, asked, expect) in [
         ("the only one", here(), vec![waiting(1, 0)], "ack 1, Done"),
         ("the one said last, well after the other", here(), vec![waiting(2, 400), waiting(1, 0)], "ack 2, Done"),
@@ -127,6 +128,10 @@ fn the_run_that_is_meant() {
         ("a reply to something else", reply("m7"), vec![waiting(1, 0)], "look further"),
         ("a reply whose buttons name the run", about(1), vec![waiting(2, 590), waiting(1, 0)], "ack 1, Done"),
         ("nothing waits", here(), vec![], "look further"),
+        ("written before the other was said", written(100), vec![waiting(2, 400), waiting(1, 0)], "ack 1, Done"),
+        ("written before it was said", written(-60), vec![waiting(1, 0)], "look further"),
+        ("written before it was said elsewhere", written(100), vec![elsewhere(1, 400)], "look further"),
+        ("written when it was said, by another clock", written(-3), vec![waiting(1, 0)], "ack 1, Done"),
     ] {
         assert_eq!(said(verdict(&place, Answer::Ack, &asked, false, at(NOW))), expect, "{name}");
     }

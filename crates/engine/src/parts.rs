@@ -55,7 +55,7 @@ pub struct Parts {
     pub settings: Settings,
     /// A timer outside this process, if there is one.
     pub alarm: Option<Arc<dyn Alarm>>,
-    /// Who is asked about words that are no answer in any language, if anybody is.
+    /// Gives a second opinion on words that are no answer in any language; none where nobody is asked.
     pub opinion: Option<Arc<dyn Opinion>>,
 }
 
@@ -192,7 +192,7 @@ impl Engine {
             changer: changer.clone(),
             editor: editor.clone(),
             opinion,
-            opinions: Semaphore::new(OPINIONS_MAX),
+            opinions: Arc::new(Semaphore::new(OPINIONS_MAX)),
             engine: OnceLock::new(),
         });
         let taker = Arc::new(Taker {

@@ -16,7 +16,7 @@ use crate::subscriptions::Subscription;
 pub struct Settings {
     /// This process's name in leases.
     pub node: String,
-    /// The secrets that all nodes on one store should have alike, as fingerprints.
+    /// What all nodes on one store should have alike: secrets as fingerprints, and the ways in which answers come.
     pub shared: Shared,
     /// How long a lease lasts unless renewed. A dead node's work is taken over after it.
     pub lease_for: Duration,

@@ -14,7 +14,7 @@ use punctual_core::channel::receive::{End, NotNow, NotTaken, Reaction};
 use punctual_core::clock::Clock;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{AckPolicy, Address, Reminder};
-use punctual_core::store::{By, Response, StoreError};
+use punctual_core::store::{Beat, By, Follows, Response, StoreError};
 use punctual_core::user::User;
 use punctual_engine::Link;
 use punctual_testkit::chat::{Chat, Cut};
@@ -364,4 +364,20 @@ fn an_idle_connection_asks_the_store_for_nothing() {
     let n_asked = world.taps[0].n_holds.load(Ordering::Acquire) - n_before;
     assert!((11..=13).contains(&n_asked), "{n_asked}: only the safety sweep does, every five minutes");
     assert_eq!(world.chat.connections(), (1, 1));
+}
+
+#[test]
+fn a_channel_that_nobody_has_any_more_is_not_asked_about() {
+    let world = World::start(2);
+    let engine = world.living().clone();
+    world.nodes.run(world.group(), async move {
+        let beat = Beat { node: "old".into(), echo: None, shared: String::new(), follows: Follows::No };
+        engine.store().beat(beat).await.expect("the store works");
+        engine.store().hold("old", vec!["attic".into()]).await.expect("the store works");
+    });
+    // The nodes hear of it with the safety sweep; by then its node is gone.
+    world.nodes.advance(seconds(301));
+    let n_before = world.taps[0].n_holds.load(Ordering::Acquire);
+    world.nodes.advance(seconds(60));
+    assert_eq!(world.taps[0].n_holds.load(Ordering::Acquire), n_before);
 }

@@ -3,6 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
 
 use jiff::{SignedDuration, ToSpan};
+use punctual_core::clock::BoxFuture;
+use punctual_core::group::{Group, Mode};
+use punctual_core::id::SilenceId;
+use punctual_core::silence::Silence;
 use punctual_engine::journal::{Ended, FollowError, Follower};
 use punctual_testkit::sample::{instant, once};
 use punctual_testkit::story::{BEGIN, Story};
@@ -131,4 +135,59 @@ fn entries_that_were_written_before_an_outage_are_seen_after_it() {
     story.advance(SignedDuration::from_secs(5));
     story.store_is_down(false);
     expect(&story, follower, &[1]);
+}
+
+#[test]
+fn a_follower_hears_of_groups_and_silences_at_once() {
+    let story = Story::default();
+    let (now, engine) = (story.now(), story.engine().clone());
+    let users = vec!["ann".to_owned()];
+    let group = Group { name: "family".into(), mode: Mode::All, users, created_at: now, updated_at: now };
+    let silence = Silence {
+        id: SilenceId::new(now, [1; 10]),
+        user: None,
+        group: Some("family".into()),
+        tag: None,
+        from: now,
+        until: now + 1.hour(),
+        created_at: now,
+        created_by: "ann".into(),
+    };
+    let id = silence.id;
+    let writes: [BoxFuture<()>; 4] = [
+        Box::pin({
+            let engine = engine.clone();
+            async move { engine.put_group(group, "ann").await.unwrap() }
+        }),
+        Box::pin({
+            let engine = engine.clone();
+            async move { assert!(engine.put_silence(silence, "ann").await.unwrap()) }
+        }),
+        Box::pin({
+            let engine = engine.clone();
+            async move { assert!(engine.end_silence(id, "ann").await.unwrap()) }
+        }),
+        Box::pin({
+            let engine = engine.clone();
+            async move { assert!(engine.delete_group("family", "ann").await.unwrap()) }
+        }),
+    ];
+    let mut follower = follow(&story, None).unwrap();
+    for (write, expect) in
+        writes.into_iter().zip(["group.changed", "silence.created", "silence.deleted", "group.changed"])
+    {
+        story.run(write);
+        let clock = engine.clock().clone();
+        let kinds;
+        (follower, kinds) = story.run(async move {
+            let page = tokio::select! { biased;
+                page = follower.next() => Some(page.unwrap()),
+                () = clock.pause(std::time::Duration::from_secs(1)) => None,
+            };
+            let kinds: Vec<String> =
+                page.iter().flat_map(|page| page.entries.iter().map(|entry| entry.kind.clone())).collect();
+            (follower, kinds)
+        });
+        assert_eq!(kinds, [expect]);
+    }
 }

@@ -1,6 +1,6 @@
 //! A second opinion by an OpenAI-compatible endpoint on what a reply to a reminder means.
 //!
-//! It is told the question and the reply, and nothing else. Whatever it says that is not plainly one of the answers is none.
+//! The endpoint is told the question and the reply, and nothing else. A reply that is not plainly one of the answers counts as none.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use punctual_core::id::ReminderId;
 use punctual_core::journal::{ENGINE, Placed};
-use punctual_core::store::{JournalPage, JournalQuery, LOOKED_AT_MAX, Start, StoreError};
+use punctual_core::store::{JournalPage, JournalQuery, KnownDuty, LOOKED_AT_MAX, Start, StoreError};
 
 use crate::columns::Value;
 use crate::rows::{Fields, Reader};
@@ -27,9 +27,17 @@ pub(crate) fn placed<F: Fields>(row: &F) -> Result<Placed, StoreError> {
     })
 }
 
-/// Conditions on an entry `j`, each with ` and ` before it, and the values in them.
-pub(crate) fn wanted(query: &JournalQuery, mark: char, first: usize) -> (String, Vec<Value<'_>>) {
-    let JournalQuery { start: _, reminder, user, kinds, actor, via, from, to, limit: _ } = query;
+/// Reads a duty's name, its node, its position and its note.
+pub(crate) fn known_duty<F: Fields>(row: &F) -> Result<KnownDuty, StoreError> {
+    let mut from = Reader::new(row, 0);
+    let (name, node) = (from.owned()?, from.maybe_owned()?);
+    Ok(KnownDuty { name, node, position: from.number()?, note: from.maybe_owned()? })
+}
+
+/// Conditions on an entry `j`, each with ` and ` before it, and the values in them. `mark` stands before the number of a value, and `tags` is
+/// the table of reminders by their tags.
+pub(crate) fn wanted<'a>(query: &'a JournalQuery, mark: char, tags: &str) -> (String, Vec<Value<'a>>) {
+    let JournalQuery { start: _, reminder, user, kinds, actor, via, tag, from, to, limit: _ } = query;
     let (mut sql, mut values) = (String::new(), Vec::new());
     let compared = [
         ("j.reminder_id =", reminder.as_ref().map(ReminderId::as_bytes).map(Value::from)),
@@ -41,8 +49,15 @@ pub(crate) fn wanted(query: &JournalQuery, mark: char, first: usize) -> (String,
     ];
     for (compared, value) in compared {
         let Some(value) = value else { continue };
-        sql.push_str(&format!(" and {compared} {mark}{}", first + values.len()));
         values.push(value);
+        sql.push_str(&format!(" and {compared} {mark}{}", values.len()));
+    }
+    if let Some(tag) = tag {
+        values.push(Value::from(tag.as_str()));
+        let n = values.len();
+        sql.push_str(&format!(
+            " and exists (select 1 from {tags} t where t.tag = {mark}{n} and t.reminder_id = j.reminder_id)"
+        ));
     }
     if !kinds.is_empty() {
         let words: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();

@@ -14,7 +14,7 @@ use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
-use punctual_core::rules::course::{Course, NOT_COUNTED, Progress, Series, Tally};
+use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
 use punctual_core::silence::{Silence, Silent};
 use punctual_core::step::{self, Step};
@@ -262,27 +262,21 @@ pub(crate) fn progress<F: Fields>(from: &mut Reader<'_, F>) -> Result<Progress, 
     Ok(Progress { series, tally })
 }
 
-/// The columns that [`counted`] reads, of a table called `r`; `n_open` counts its open runs.
-///
-/// They are counted if no run is to come, and the whole reminder is loaded if one is: only then is it needed, and a series that
-/// goes on may have a long history to count through.
-pub(crate) fn counted_columns(n_open: &str) -> String {
+/// The columns that [`counted`] reads, of a table called `r`. The whole reminder is among them only where its series goes on.
+pub(crate) fn counted_columns() -> String {
     let carried = REMINDER.split(", ").map(|column| format!("case when r.carried_by is not null then {column} end"));
     let carried: Vec<String> = carried.collect();
     let carried = carried.join(", ");
-    format!(
-        "r.id, r.status, r.priority, r.user_id, {PROGRESS}, case when r.carried_by is null then {n_open} end, {carried}"
-    )
+    format!("r.id, r.status, r.priority, r.user_id, {PROGRESS}, {carried}")
 }
 
 /// Reads [`counted_columns`].
 pub(crate) fn counted<F: Fields>(from: &mut Reader<'_, F>) -> Result<(ReminderId, Counted), StoreError> {
     let (id, status, priority, user) = (from.id()?, from.word()?, from.priority()?, from.owned()?);
     let progress = progress(from)?;
-    let n_open = from.maybe_count()?.unwrap_or(NOT_COUNTED);
     let is_carried = progress.series.carried_by.is_some();
     let carried = is_carried.then(|| reminder(from)).transpose()?.map(Arc::new);
-    Ok((id, Counted { course: Course { status, progress, n_open }, priority, user, carried }))
+    Ok((id, Counted { course: Course { status, progress, n_open: progress.n_open() }, priority, user, carried }))
 }
 
 /// Reads [`REMINDER`], [`PROGRESS`], when it is due next, and until when it is snoozed.

@@ -8,7 +8,7 @@ mod alone;
 /// Breaks that take two nodes.
 mod together;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use jiff::SignedDuration;
 use punctual_core::clock::Clock;
@@ -17,7 +17,7 @@ use punctual_engine::Runtime;
 
 use crate::sim::check::{
     ANSWERED, CANCELLED, COUNTED_ONCE, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO,
-    ON_TIME, SENT_ONCE, SERIES, TOLD, TRAIL,
+    ON_TIME, SENT_ONCE, SERIES, TOLD, TOLD_OUTSIDE, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
 use crate::tap::{Tap, Tapped};
@@ -43,6 +43,15 @@ impl<T: Tap, F: Fn() -> T + Send + Sync> Sabotage for Before<F> {
     }
 }
 
+/// The same for a tap that needs the clock, and a place for tasks that die with the engine.
+struct Beside<F>(F);
+
+impl<T: Tap, F: Fn(Arc<dyn Clock>, Arc<dyn Runtime>) -> T + Send + Sync> Sabotage for Beside<F> {
+    fn store(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Arc<dyn Runtime>) -> Arc<dyn Store> {
+        Tapped::before(store, (self.0)(clock, runtime))
+    }
+}
+
 /// All of them: at least one for every checker.
 pub fn all() -> Vec<Break> {
     let calm = Options::calm;
@@ -50,11 +59,13 @@ pub fn all() -> Vec<Break> {
     fn tap<T: Tap>(make: fn() -> T) -> Arc<dyn Sabotage> {
         Arc::new(Before(make))
     }
+    let settling = |change| -> Arc<dyn Sabotage> { Arc::new(Before(move || alone::Settling(change))) };
+    let last_lease: Arc<Mutex<u64>> = Arc::default();
     let two = || Options { busy_for: SignedDuration::from_mins(12), ..Options::calm_for(2) };
     vec![
         of(
             "an answer is acknowledged before its commit",
-            Arc::new(alone::AnswerBeforeCommit),
+            Arc::new(Beside(|clock, runtime| alone::AnswerLater { clock, runtime })),
             Options { crashes: true, presses: true, ..calm() },
             COUNTED_ONCE,
         ),
@@ -68,11 +79,11 @@ pub fn all() -> Vec<Break> {
         of("a claim is late", tap(|| alone::LateClaim), calm(), ON_TIME),
         of(
             "a create is acknowledged before its commit",
-            Arc::new(alone::AckBeforeCommit),
+            Arc::new(Beside(|clock, runtime| alone::WriteLater { clock, runtime })),
             Options { crashes: true, ..calm() },
             NEVER_LOST,
         ),
-        of("a retry is dropped", tap(|| alone::DroppedRetry), Options { receivers_fail: true, ..calm() }, NEVER_LOST),
+        of("a retry is dropped", settling(alone::drop_retry), Options { receivers_fail: true, ..calm() }, NEVER_LOST),
         of("a cancel is ignored", tap(|| alone::IgnoredCancel), calm(), CANCELLED),
         of(
             "a lease does not end",
@@ -80,8 +91,8 @@ pub fn all() -> Vec<Break> {
             Options { crashes: true, receivers_hang: true, ..two() },
             NO_LIMBO,
         ),
-        of("an attempt is not written", tap(|| alone::LostAttempt), calm(), TRAIL),
-        of("the next run is planned from another instant", tap(|| alone::MovedSeries), calm(), SERIES),
+        of("an attempt is not written", settling(alone::lose_attempt), calm(), TRAIL),
+        of("the next run is planned from another instant", settling(alone::move_series), calm(), SERIES),
         of(
             "what may have arrived is sent again",
             tap(|| alone::AlwaysResend),
@@ -89,7 +100,8 @@ pub fn all() -> Vec<Break> {
             HOLD,
         ),
         of("quiet hours are not written", tap(|| alone::NoQuiet), Options { people: true, ..calm() }, LEFT_IN_PEACE),
-        of("nobody is told", tap(|| alone::NobodyTold), Options { receivers_fail: true, ..calm() }, TOLD),
+        of("silences are not written", tap(|| alone::NoSilence), Options { people: true, ..calm() }, LEFT_IN_PEACE),
+        of("nobody is told", settling(alone::tell_nobody), Options { receivers_fail: true, ..calm() }, TOLD),
         of("a page of the journal leaves out an entry", tap(together::HoledPage::default), two(), JOURNAL),
         of("a claim takes what another node has leased", tap(|| together::ClaimsLeased), two(), SENT_ONCE),
         of(
@@ -105,7 +117,19 @@ pub fn all() -> Vec<Break> {
             ON_TIME,
         ),
         of("a recall is ignored", tap(|| together::IgnoredRecall), two(), CANCELLED),
-        of("nobody follows who does not answer", tap(|| alone::NobodyFollows), calm(), ESCALATED),
+        of(
+            "the recall of what was answered is ignored",
+            tap(|| together::IgnoredRecall),
+            Options { questions: true, ..two() },
+            ANSWERED,
+        ),
+        of(
+            "an old duty moves the cursor",
+            Arc::new(Beside(move |clock, _| together::LateWrite { last_lease: last_lease.clone(), clock })),
+            Options { stalls: Some(15), subscribed: true, ..two() },
+            TOLD_OUTSIDE,
+        ),
+        of("nobody follows who does not answer", settling(alone::ask_nobody_else), calm(), ESCALATED),
         of("an answer is ignored", tap(|| alone::IgnoredAnswer), calm(), ANSWERED),
         of(
             "a takeover sends again what can be asked about",

@@ -67,10 +67,7 @@ impl Chat {
         let mut platform = self.lock();
         let message = platform.messages[index].message.clone();
         let number = platform.events.len();
-        let what = What::Press {
-            pressed: Pressed { verb, occurrence: message.occurrence },
-            message_id: Some(index.to_string()),
-        };
+        let what = What::Press { pressed: Pressed::new(verb, message.occurrence), message_id: Some(index.to_string()) };
         let address = message.to.address;
         let sender = Sender {
             person: vec![who.to_owned(), format!("{address}@{who}")],

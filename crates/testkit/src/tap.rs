@@ -18,9 +18,9 @@ use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
-    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
-    UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
+    ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
+    Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -109,6 +109,22 @@ pub trait Tap: Send + Sync + 'static {
     /// As [`Store::put_silence`].
     async fn put_silence(&self, store: &Arc<dyn Store>, silence: Silence, who: Who) -> Result<bool, StoreError> {
         store.put_silence(silence, who).await
+    }
+
+    /// As [`Store::take_duty`].
+    async fn take_duty(
+        &self,
+        store: &Arc<dyn Store>,
+        name: &str,
+        node: &str,
+        now: Timestamp,
+    ) -> Result<Option<Duty>, StoreError> {
+        store.take_duty(name, node, now).await
+    }
+
+    /// As [`Store::keep_duty`].
+    async fn keep_duty(&self, store: &Arc<dyn Store>, kept: KeptDuty) -> Result<bool, StoreError> {
+        store.keep_duty(kept).await
     }
 
     /// As [`Store::recalled`].
@@ -210,15 +226,23 @@ impl<T: Tap> Store for Tapped<T> {
     }
 
     async fn take_duty(&self, name: &str, node: &str, now: Timestamp) -> Result<Option<Duty>, StoreError> {
-        pass!(self, "take_duty", self.store.take_duty(name, node, now))
+        pass!(self, "take_duty", self.tap.take_duty(&self.store, name, node, now))
     }
 
     async fn keep_duty(&self, kept: KeptDuty) -> Result<bool, StoreError> {
-        pass!(self, "keep_duty", self.store.keep_duty(kept))
+        pass!(self, "keep_duty", self.tap.keep_duty(&self.store, kept))
     }
 
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
         pass!(self, "leave_duty", self.store.leave_duty(name, lease))
+    }
+
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError> {
+        pass!(self, "duties", self.store.duties())
+    }
+
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError> {
+        pass!(self, "tagged", self.store.tagged(tag, reminders))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {

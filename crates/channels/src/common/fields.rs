@@ -161,7 +161,9 @@ impl Fields {
         match self.values.keys().find(|name| !self.read.contains(*name)) {
             None => Ok(()),
             Some(unknown) => {
-                let known: Vec<_> = self.read.iter().map(String::as_str).collect();
+                // The program itself reads `commands`, for every kind.
+                let known: BTreeSet<&str> = self.read.iter().map(String::as_str).chain(["commands"]).collect();
+                let known: Vec<&str> = known.into_iter().collect();
                 Err(Invalid::new(
                     unknown.clone(),
                     format!("is no setting of this kind; known are {}", known.join(", ")),
@@ -231,7 +233,10 @@ mod tests {
         let limits = fields.limits(defaults).unwrap();
         assert_eq!(limits, Limits { concurrency: 7, rate: Some(Rate::per_second(30)), address_rate: None });
         let unknown = fields.finish().unwrap_err();
-        assert_eq!(unknown.to_string(), "tokn: is no setting of this kind; known are address_rate, concurrency, rate");
+        assert_eq!(
+            unknown.to_string(),
+            "tokn: is no setting of this kind; known are address_rate, commands, concurrency, rate"
+        );
     }
 
     #[test]

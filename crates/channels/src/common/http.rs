@@ -16,6 +16,7 @@ use super::failure;
 use super::quote::told;
 use super::retry_after::retry_after;
 use super::token::Token;
+use super::trust;
 
 /// How much of an answer is read.
 const BODY_BYTES_MAX: usize = 256 * 1024;
@@ -44,21 +45,17 @@ pub(crate) struct Answer {
 impl Http {
     /// A client with connections of its own.
     pub(crate) fn new(timeout: Duration) -> Result<Self, Invalid> {
-        // Reqwest takes the process's provider, and has none of its own here.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = || {
-            Client::builder()
-                .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
-                .timeout(timeout)
-                .connect_timeout(Duration::from_secs(5).min(timeout))
-                .pool_idle_timeout(IDLE_MAX)
-                .tcp_nodelay(true)
-                .redirect(redirect::Policy::none())
-                .referer(false)
-        };
-        // A bare container has no certificates; https then says so at the send.
-        let client = builder().build().or_else(|_| builder().tls_certs_only([]).build());
-        let client = client.map_err(|error| Invalid::new("channel", format!("cannot be set up: {error}")))?;
+        let client = Client::builder()
+            .tls_backend_preconfigured(trust::tls())
+            .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
+            .timeout(timeout)
+            .connect_timeout(Duration::from_secs(5).min(timeout))
+            .pool_idle_timeout(IDLE_MAX)
+            .tcp_nodelay(true)
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .build()
+            .map_err(|error| Invalid::new("channel", format!("cannot be set up: {error}")))?;
         Ok(Self { client, timeout, body_bytes_max: BODY_BYTES_MAX })
     }
 

@@ -1,4 +1,4 @@
-//! What is said to a person who answered, and what an answered message shows.
+//! The words for a person who answered, and the line under a message that was answered.
 
 use jiff::{Timestamp, Zoned};
 use punctual_core::answer::Verb;
@@ -7,7 +7,7 @@ use punctual_core::occurrence::StateKind;
 
 use super::texts::{Texts, texts};
 
-/// What is said to one person.
+/// Words for one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said<'a> {
     /// The words; nothing in them is escaped.
@@ -44,9 +44,14 @@ pub(crate) fn said(reaction: &Reaction, now: Timestamp) -> Option<Said<'_>> {
             NotNow::BeingSent => texts(*language).being_sent,
             NotNow::NotAsked => texts(*language).not_due,
         }),
-        Reaction::Say { text, choices } => Some(Said { text: text.clone(), choices, is_no: false }),
+        Reaction::Say { text, choices, .. } => Some(Said { text: text.clone(), choices, is_no: false }),
         Reaction::Nothing => None,
     }
+}
+
+/// Whether a reaction only says that an answer was recorded.
+pub(crate) fn is_confirmation(reaction: &Reaction) -> bool {
+    matches!(reaction, Reaction::Answered { .. } | Reaction::Say { is_taken: true, .. })
 }
 
 /// The line that stands under a message after its run was answered or has ended.

@@ -12,14 +12,14 @@ pub(crate) fn way(fields: &mut Fields, default: Option<Way>) -> Result<Option<Wa
         Some("off") => Ok(None),
         Some(word) => match word.parse() {
             Ok(way) => Ok(Some(way)),
-            Err(_) => Err(Invalid::new("receive", format!("`{word}` is none; write connection, webhook or off"))),
+            Err(_) => Err(Invalid::new("receive", format!("`{word}` is not one of connection, webhook, off"))),
         },
     }
 }
 
 /// The error for a way that the platform does not have.
 pub(crate) fn no_connection(platform: &str) -> Invalid {
-    Invalid::new("receive", format!("`connection` is nothing that {platform} has; write webhook or off"))
+    Invalid::new("receive", format!("{platform} has no `connection`; write webhook or off"))
 }
 
 /// The error where a setting is missing that a way needs.

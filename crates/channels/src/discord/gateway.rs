@@ -32,7 +32,7 @@ const INTENTS: Intents = Intents::DIRECT_MESSAGES.union(Intents::GUILD_MESSAGES)
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What the channel remembers between connections.
+/// The channel's memory between connections.
 #[derive(Debug, Default)]
 pub(super) struct Gateway {
     /// Counts how often a session was begun.
@@ -111,7 +111,7 @@ impl Discord {
             ended = reading => ended,
             ended = &mut handing => return ended.unwrap_or_else(|| Ended::Broken("nothing more was read".into())),
         };
-        // What was read is handed over, and who was answered is told so.
+        // The events that were read are handed over, and their persons are told.
         tokio::select! {
             handed = handing => handed.unwrap_or(ended),
             () = self.clock.pause(FINISH_WITHIN) => ended,
@@ -256,7 +256,7 @@ impl Discord {
                 Ok(())
             }
             Err(NotTaken::LeaseLost) => Err(Ended::Replaced),
-            // Nothing is acknowledged. The session is resumed before this event; the person has seen that the press failed.
+            // The press is not acknowledged. The session is resumed before this event; the person has seen that the press failed.
             Err(NotTaken::Unavailable) => {
                 if is_deferred {
                     beside.run(self.tell_quietly(inbound, None, true)).await;

@@ -76,7 +76,7 @@ impl Discord {
         }
     }
 
-    /// What answers an interaction: the message that shows the answer, words that only the person sees, or nothing to be seen.
+    /// The reply to an interaction: the message that shows the answer, words that only the person sees, or a reply that shows nothing.
     fn callback(&self, reaction: &Reaction) -> Value {
         if let Some(edit) = edit_of(reaction) {
             return json!({"type": 7, "data": self.edited(edit)});
@@ -103,7 +103,7 @@ impl Discord {
         let mut body = json!({"content": content, "allowed_mentions": {"parse": []}});
         let buttons = choices.iter().take(ROW_MAX).map(|choice| {
             let label = fit(&choice.label, LABEL_CHARS_MAX, Unit::Chars, Lang::En, str::to_owned);
-            let data = data(choice.pressed.verb, choice.pressed.occurrence);
+            let data = data(choice.pressed);
             json!({"type": 2, "style": 2, "label": label, "custom_id": data})
         });
         put_buttons(&mut body, buttons.collect());

@@ -1,7 +1,8 @@
-//! What Discord sends us, read.
+//! Reads Discord's interactions and messages.
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use punctual_core::channel::receive::{EventId, Handle, Inbound, NAME_CHARS_MAX, Sender, What};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,6 +70,8 @@ struct Written {
     author: User,
     #[serde(default)]
     member: Option<Member>,
+    #[serde(default)]
+    timestamp: Option<Timestamp>,
     #[serde(default)]
     content: String,
     #[serde(default)]
@@ -149,6 +152,7 @@ pub(super) fn words(message: &Value, bot: &str) -> Result<Option<Inbound>, Strin
     let from = sender(&message.author, nick, &channel, is_server);
     let mut inbound = Inbound::new(What::Words { text, reply_to, about }, Some(from));
     inbound.id = Some(EventId { id: format!("message {}", message.id), remember_for: REMEMBER_FOR });
+    inbound.at = message.timestamp;
     inbound.handle = Back::Channel { channel, message: message.id }.handle();
     Ok(Some(inbound))
 }
@@ -162,8 +166,10 @@ fn about(components: &Value) -> Option<punctual_core::id::OccurrenceId> {
 
 fn sender(user: &User, nick: Option<String>, channel: &str, is_group: bool) -> Sender {
     let name = nick.or_else(|| user.global_name.clone()).unwrap_or_else(|| user.username.clone());
+    // A person's own messages are nobody else's.
+    let own = if is_group { format!("{channel}@{}", user.id) } else { channel.to_owned() };
     Sender {
-        person: vec![format!("dm:{}", user.id), format!("{channel}@{}", user.id)],
+        person: vec![format!("dm:{}", user.id), own],
         chat: vec![channel.to_owned()],
         is_group,
         name: name.chars().take(NAME_CHARS_MAX).collect(),

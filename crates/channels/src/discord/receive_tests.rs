@@ -90,7 +90,7 @@ async fn a_press_is_handed_over_and_its_callback_edits_the_message() {
         assert_eq!(now.content, "⏰ **Reminder:** Take your \"medicine\"\n✓ Done by @\u{200b}everyone");
         assert_eq!((now.buttons.len(), now.n_edits), (0, 1));
         let [inbound] = inlet.take_all().try_into().unwrap();
-        let pressed = Pressed { verb: Verb::Ack, occurrence: message.occurrence };
+        let pressed = Pressed::new(Verb::Ack, message.occurrence);
         assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("{CHANNEL}/{}", shown.id)) });
         let from = Sender {
             person: vec![format!("dm:{}", ANA.id), format!("{CHANNEL}@{}", ANA.id)],
@@ -225,10 +225,11 @@ async fn a_connection_that_is_dead_or_unwanted_ends_and_is_resumed() {
 async fn words_are_heard_in_direct_messages_and_where_the_bot_is_called() {
     let (platform, discord, inlet) = start();
     let (shown, message) = asked(&platform, &discord, &format!("dm:{}", ANA.id)).await;
-    let pressed = Pressed { verb: Verb::Ack, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Ack, message.occurrence);
     inlet.then(Ok(Reaction::Say {
         text: "Which *one*?".into(),
         choices: vec![Choice { label: "first".into(), pressed }],
+        is_taken: false,
     }));
     connected(&discord, &inlet, async {
         inlet.wait_connected().await;
@@ -239,13 +240,15 @@ async fn words_are_heard_in_direct_messages_and_where_the_bot_is_called() {
         let reply_to = Some(format!("{}/{}", shown.channel, shown.id));
         let about = Some(message.occurrence);
         assert_eq!(first.what, What::Words { text: "popio sam".into(), reply_to, about });
+        let person = vec![format!("dm:{}", ANA.id), shown.channel.to_string()];
+        assert_eq!(first.from.as_ref().unwrap().person, person, "their own messages are an address of theirs");
         assert!(!first.from.as_ref().unwrap().is_group && second.from.as_ref().unwrap().is_group);
         assert_eq!(second.what, What::Words { text: "gotovo".into(), reply_to: None, about: None });
         let said =
             until_some("the bot has said something", async || platform.messages(shown.channel).into_iter().nth(1))
                 .await;
         assert_eq!(said.content, r"Which \*one\*?");
-        assert_eq!(said.buttons, [("first".into(), data(Verb::Ack, message.occurrence))]);
+        assert_eq!(said.buttons, [("first".into(), data(Pressed::new(Verb::Ack, message.occurrence)))]);
     })
     .await;
 }
@@ -263,7 +266,7 @@ async fn a_signed_request_is_read_and_no_other() {
     let interaction = platform.interaction(&shown, "In 10 minutes", ANA);
     let request = key().sign(&interaction, 1_000_000);
     let [inbound] = read(&discord, &request, 1_000_300).unwrap().try_into().unwrap();
-    let pressed = Pressed { verb: Verb::Snooze, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Snooze, message.occurrence);
     assert!(matches!(&inbound.what, What::Press { pressed: read, .. } if *read == pressed));
     let reply = discord.reply(&[(inbound, answered(Some(edit(&shown, &message))).unwrap())]);
     check_callback(&serde_json::from_str(&reply.body).unwrap());

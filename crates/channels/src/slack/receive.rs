@@ -1,7 +1,8 @@
-//! What Slack sends us, read; and what a person is told.
+//! Reads Slack's interactions and events.
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use punctual_core::channel::receive::{EventId, Handle, Inbound, NAME_CHARS_MAX, Sender, What};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -161,6 +162,9 @@ pub(super) fn words(payload: &Value) -> Result<Option<Inbound>, String> {
     let mut inbound = Inbound::new(What::Words { text, reply_to, about: None }, Some(from));
     let id = if event_id.is_empty() { format!("{}/{}", event.channel, event.ts) } else { event_id };
     inbound.id = Some(EventId { id: format!("event {id}"), remember_for: EVENT_REMEMBERED_FOR });
+    // Such as `1771234567.000200`.
+    let second = event.ts.split('.').next().and_then(|second| second.parse().ok());
+    inbound.at = second.and_then(|second| Timestamp::from_second(second).ok());
     // An answer in a channel belongs below what it answers, so that it disturbs nobody else.
     let thread = thread.or_else(|| (!is_direct(&event.channel)).then_some(event.ts));
     inbound.handle = Back::Channel { channel: event.channel, thread }.handle();
@@ -172,9 +176,10 @@ fn sender(user: &str, channel: &str, channel_name: &str, name: &str) -> Sender {
     if !channel_name.is_empty() && !is_direct(channel) {
         chat.push(format!("#{channel_name}"));
     }
-    let called = chat.iter().filter(|_| !is_direct(channel)).map(|chat| format!("{chat}@{user}"));
+    // A person's own messages are nobody else's.
+    let own = |chat: &String| if is_direct(channel) { chat.clone() } else { format!("{chat}@{user}") };
     Sender {
-        person: [user.to_owned()].into_iter().chain(called).collect(),
+        person: [user.to_owned()].into_iter().chain(chat.iter().map(own)).collect(),
         is_group: !is_direct(channel),
         chat,
         name: name.chars().take(NAME_CHARS_MAX).collect(),

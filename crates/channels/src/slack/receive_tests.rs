@@ -65,7 +65,7 @@ async fn a_press_is_handed_over_and_then_acknowledged() {
         let press = platform.press(&shown, "Done", ANA);
         until("the press is acknowledged", async || platform.pressed(&press) == Became::Acked).await;
         let [inbound] = inlet.take_all().try_into().unwrap();
-        let pressed = Pressed { verb: Verb::Ack, occurrence: message.occurrence };
+        let pressed = Pressed::new(Verb::Ack, message.occurrence);
         assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("{CHANNEL}/{}", shown.ts)) });
         let from = Sender {
             person: vec![ANA.id.into(), format!("{CHANNEL}@{}", ANA.id), format!("#general@{}", ANA.id)],
@@ -113,14 +113,16 @@ async fn an_event_comes_again_until_it_is_acknowledged_and_words_are_answered_be
     inlet.then(Err(NotTaken::LeaseLost));
     assert_eq!(slack.connect(None, &inlet).await, Ended::Replaced);
     let first = inlet.take_all();
-    let pressed = Pressed { verb: Verb::Ack, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Ack, message.occurrence);
     let choices = vec![Choice { label: "first".into(), pressed }, Choice { label: "second".into(), pressed }];
-    inlet.then(Ok(Reaction::Say { text: "Which <one>?".into(), choices }));
+    inlet.then(Ok(Reaction::Say { text: "Which <one>?".into(), choices, is_taken: false }));
     connected(&slack, &inlet, async {
         assert_eq!(inlet.wait_for(1).await, first, "the same event");
         let reply_to = Some(format!("{}/{}", shown.channel, shown.ts));
         assert_eq!(first[0].what, What::Words { text: "popio & sam".into(), reply_to, about: None });
-        assert!(!first[0].from.as_ref().unwrap().is_group);
+        let from = first[0].from.as_ref().unwrap();
+        assert!(!from.is_group && first[0].at.is_some());
+        assert_eq!(from.person, [ANA.id, &shown.channel], "their own messages are an address of theirs");
         until("it is acknowledged", async || platform.unconfirmed() == 0).await;
         let said = until_some("the bot has said something", async || platform.messages(&shown.channel).pop()).await;
         let said = if said.ts == shown.ts {
@@ -129,7 +131,7 @@ async fn an_event_comes_again_until_it_is_acknowledged_and_words_are_answered_be
             said
         };
         assert_eq!(said.text, "Which &lt;one&gt;?");
-        let value = data(Verb::Ack, message.occurrence);
+        let value = data(Pressed::new(Verb::Ack, message.occurrence));
         assert_eq!(said.buttons, [("first".into(), value.clone()), ("second".into(), value)]);
     })
     .await;
@@ -231,7 +233,7 @@ async fn a_signed_request_is_read_and_no_other() {
     let payload = platform.payload(&shown, "Not needed", ANA);
     let request = signed::slack_press(SECRET, 1_000_000, &payload);
     let [inbound] = read(&slack, &request, 1_000_300).unwrap().try_into().unwrap();
-    let pressed = Pressed { verb: Verb::Dismiss, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Dismiss, message.occurrence);
     assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("{CHANNEL}/{}", shown.ts)) });
     slack.react(&inbound, &no().unwrap()).await.unwrap();
     assert_eq!(platform.told(payload["trigger_id"].as_str().unwrap()).len(), 1);
@@ -260,7 +262,7 @@ fn the_published_examples_are_read() {
         assert_eq!(receive::press(&payload, "https://slack.com/api"), Ok(None), "{file}: none of our buttons");
     }
     let Some(mut payload) = published("slack/sample.block_actions.json") else { return };
-    payload["actions"][0]["value"] = data(Verb::Ack, sample::message("").occurrence).into();
+    payload["actions"][0]["value"] = data(Pressed::new(Verb::Ack, sample::message("").occurrence)).into();
     let inbound = receive::press(&payload, "https://slack.com/api").unwrap().unwrap();
     assert_eq!(inbound.from.unwrap().person[0], "W111");
     assert_eq!(inbound.handle.0, r#"{"Response":"https://hooks.slack.com/actions/T111/111/random-value"}"#);

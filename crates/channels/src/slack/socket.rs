@@ -31,13 +31,15 @@ const TAKES_MAX: Duration = Duration::from_secs(10);
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// How many events are handed over at once. The next waits: Slack sends it again if it has to wait for long.
 const TAKING_MAX: usize = 32;
+/// How many people are told at once what was made of their answers. Nobody waits: an answer stands without that.
+const TELLING_MAX: usize = 64;
 /// How long to wait where Slack does not say.
 const WAIT: Duration = Duration::from_secs(30);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 /// A socket that is being opened.
 type Opening<'a> = Pin<Box<dyn Future<Output = Result<Socket, Ended>> + Send + 'a>>;
-/// What came over which socket; none at its end.
+/// A message and its socket; no message is the socket's end.
 type Heard = (u64, Option<Message>);
 
 /// The sockets: one, and for some seconds two.
@@ -104,6 +106,7 @@ impl Slack {
                         Ok(taken) => {
                             let acked = json!({ "envelope_id": envelope }).to_string();
                             self.say(&mut sockets, socket, Message::text(acked)).await?;
+                            let taken = taken.filter(|_| telling.len() < TELLING_MAX);
                             telling.extend(taken.map(|(inbound, reaction)| self.tell_quietly(inbound, reaction)));
                         }
                         Err(NotTaken::LeaseLost) => return Err(Ended::Replaced),
@@ -150,7 +153,7 @@ impl Slack {
         Taken { socket, envelope, taken }
     }
 
-    /// What follows from a notice that a socket will be closed: nothing but opening the next, or the end.
+    /// Reads Slack's notice that it closes a socket: the next socket is opened, unless the notice says that no other will be.
     fn disconnected(&self, said: &Value) -> Result<(), Ended> {
         match said["reason"].as_str().unwrap_or_default() {
             "link_disabled" => {

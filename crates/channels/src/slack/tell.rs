@@ -1,4 +1,4 @@
-//! What a person is told, and messages that show their answer.
+//! Tells a person about their answer, and lets the message show it.
 
 use async_trait::async_trait;
 use punctual_core::channel::SendError;
@@ -18,6 +18,8 @@ use crate::common::token::Token;
 
 /// The longest label of a button.
 const LABEL_CHARS_MAX: usize = 75;
+/// How many buttons stand in a row; Slack takes no message with more.
+const ROW_MAX: usize = 25;
 
 impl Slack {
     /// Tells the person what was made of their answer. A press that was taken shows in the message itself.
@@ -28,7 +30,7 @@ impl Slack {
         match back {
             Back::Response(url) if said.is_no => {
                 let body = json!({"response_type": "ephemeral", "replace_original": false, "text": escape(&said.text)});
-                // Who knows this URL may write to the person.
+                // Anybody who knows this URL can write to the person.
                 let secret = Token::new(url.rsplit('/').next().unwrap_or_default());
                 let request = self.http.post(&url).header(CONTENT_TYPE, JSON).json(&body);
                 let answer = self.http.ask(request, PLATFORM).await?;
@@ -96,6 +98,7 @@ fn said_body(said: &Said<'_>) -> Value {
     let elements: Vec<Value> = said
         .choices
         .iter()
+        .take(ROW_MAX)
         .enumerate()
         .map(|(n, choice)| {
             let label = fit(&choice.label, LABEL_CHARS_MAX, Unit::Utf16, Lang::En, str::to_owned);
@@ -107,7 +110,7 @@ fn said_body(said: &Said<'_>) -> Value {
                 Verb::Dismiss => format!("punctual_dismiss_{n}"),
             };
             let text = json!({"type": "plain_text", "text": label, "emoji": false});
-            let value = data(pressed.verb, pressed.occurrence);
+            let value = data(pressed);
             json!({"type": "button", "action_id": id, "value": value, "text": text})
         })
         .collect();

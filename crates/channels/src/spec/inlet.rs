@@ -17,7 +17,7 @@ pub(crate) struct FakeInlet {
 }
 
 impl FakeInlet {
-    /// What it says next; after that, that there was nothing.
+    /// Sets its next reaction. After the last one that was set it reacts with nothing.
     pub(crate) fn then(&self, reaction: Result<Reaction, NotTaken>) -> &Self {
         self.reactions.lock().unwrap().push_back(reaction);
         self

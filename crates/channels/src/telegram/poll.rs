@@ -38,7 +38,7 @@ impl Telegram {
     pub(super) async fn poll(&self, place: Option<Place>, inlet: &dyn Inlet) -> Ended {
         let mut beside = Beside::new();
         let ended = self.poll_beside(place, inlet, &mut beside).await;
-        // Who was answered is told so.
+        // The persons who answered are told.
         tokio::select! {
             () = beside.finish() => {}
             () = self.clock.pause(FINISH_WITHIN) => {}

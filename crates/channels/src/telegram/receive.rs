@@ -1,4 +1,4 @@
-//! What Telegram sends us, read; and what a person is told.
+//! Reads Telegram's updates, and makes the calls that tell a person about their answer.
 
 use std::time::Duration;
 
@@ -56,6 +56,8 @@ struct Under {
 #[derive(Debug, Deserialize)]
 struct Written {
     message_id: i64,
+    #[serde(default)]
+    date: i64,
     chat: Chat,
     #[serde(default)]
     message_thread_id: Option<i64>,
@@ -95,6 +97,13 @@ struct Chat {
     username: Option<String>,
 }
 
+impl Chat {
+    /// Whether others are in it as well.
+    fn is_group(&self) -> bool {
+        self.kind != "private"
+    }
+}
+
 /// How the person is told something.
 #[derive(Debug, Serialize, Deserialize)]
 enum Back {
@@ -109,7 +118,7 @@ pub(super) fn number(update: &Value) -> Option<i64> {
     update["update_id"].as_i64()
 }
 
-/// What an update says to us; none where it says nothing, such as a picture or another program's button.
+/// The press or the words in an update; none in others, such as a picture or another program's button.
 pub(super) fn read(update: &Value) -> Result<Option<Inbound>, String> {
     let update =
         Update::deserialize(update).map_err(|error| format!("Telegram sent an update that is none: {error}"))?;
@@ -134,14 +143,19 @@ fn press(query: Query) -> Option<Inbound> {
 fn words(message: Written) -> Option<Inbound> {
     let from = message.from.filter(|from| !from.is_bot)?;
     let text = message.text.filter(|text| !text.trim().is_empty())?;
-    // A reply to another person is no word to us, and names no message of ours.
-    let quoted = message.reply_to_message.filter(|quoted| quoted.from.as_ref().is_none_or(|from| from.is_bot));
+    let is_bots = |quoted: &Quoted| quoted.from.as_ref().is_none_or(|from| from.is_bot);
+    // In a group, a reply to another person is no word to us.
+    if message.chat.is_group() && message.reply_to_message.as_ref().is_some_and(|quoted| !is_bots(quoted)) {
+        return None;
+    }
+    let quoted = message.reply_to_message.filter(is_bots);
     let about = quoted.as_ref().and_then(|quoted| about(&quoted.reply_markup));
     let chat = message.chat.id;
     let reply_to = quoted.map(|quoted| format!("{chat}/{}", quoted.message_id));
     let from = sender(&from, Some((&message.chat, message.message_thread_id)));
     let mut inbound = Inbound::new(What::Words { text, reply_to, about }, Some(from));
     inbound.id = Some(EventId { id: format!("message {chat}/{}", message.message_id), remember_for: REMEMBER_FOR });
+    inbound.at = Timestamp::from_second(message.date).ok().filter(|_| message.date > 0);
     inbound.handle = back(&Back::Chat { chat, thread: message.message_thread_id, message: message.message_id });
     Some(inbound)
 }
@@ -158,12 +172,12 @@ fn sender(from: &User, place: Option<(&Chat, Option<i64>)>) -> Sender {
     if let Some((place, thread)) = place {
         chat.push(place.id.to_string());
         chat.extend(thread.map(|thread| format!("{}/{thread}", place.id)));
-        chat.extend(place.username.as_ref().filter(|_| place.kind != "private").map(|name| format!("@{name}")));
+        chat.extend(place.username.as_ref().filter(|_| place.is_group()).map(|name| format!("@{name}")));
     }
     Sender {
         person: vec![from.id.to_string()],
         chat,
-        is_group: place.is_some_and(|(chat, _)| chat.kind != "private"),
+        is_group: place.is_some_and(|(chat, _)| chat.is_group()),
         name: from.first_name.chars().take(NAME_CHARS_MAX).collect(),
     }
 }
@@ -205,7 +219,7 @@ pub(super) fn telling(inbound: &Inbound, reaction: &Reaction, now: Timestamp) ->
                 .map(|choice| {
                     let label = fit(&choice.label, LABEL_CHARS_MAX, Unit::Chars, Lang::En, str::to_owned);
                     let pressed = choice.pressed;
-                    json!([{"text": label, "callback_data": data(pressed.verb, pressed.occurrence)}])
+                    json!([{"text": label, "callback_data": data(pressed)}])
                 })
                 .collect();
             if !rows.is_empty() {

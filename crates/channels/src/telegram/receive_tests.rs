@@ -82,7 +82,7 @@ async fn a_press_is_handed_over_answered_and_confirmed() {
             inlet.take_all(),
             [Inbound {
                 what: What::Press {
-                    pressed: Pressed { verb: Verb::Ack, occurrence: message.occurrence },
+                    pressed: Pressed::new(Verb::Ack, message.occurrence),
                     message_id: Some(format!("5/{}", shown.id)),
                 },
                 from: Some(Sender {
@@ -110,9 +110,9 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
     let (server, telegram) = start();
     let inlet = FakeInlet::default();
     let (shown, message) = asked(&server, &telegram, GROUP).await;
-    let pressed = Pressed { verb: Verb::Ack, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Ack, message.occurrence);
     let choices = vec![Choice { label: "the <first>".into(), pressed }];
-    inlet.then(Ok(Reaction::Say { text: "Which & why?".into(), choices }));
+    inlet.then(Ok(Reaction::Say { text: "Which & why?".into(), choices, is_taken: false }));
     let test = async {
         server.write(GROUP, ANA, "popio sam", Some(&shown));
         let [inbound] = inlet.wait_for(1).await.try_into().unwrap();
@@ -122,17 +122,36 @@ async fn words_are_handed_over_with_the_run_that_they_reply_to() {
             about: Some(message.occurrence),
         };
         assert_eq!(inbound.what, expect);
+        assert!(inbound.at.is_some(), "it is known when they were written");
         let from = inbound.from.unwrap();
         assert_eq!((from.person, from.chat, from.is_group), (vec!["5".into()], vec![GROUP.to_string()], true));
         let said = until_some("the bot has said something", async || server.messages(GROUP).into_iter().nth(1)).await;
         assert_eq!(said.text, "Which &amp; why?");
-        assert_eq!(said.buttons, [("the <first>".into(), data(Verb::Ack, message.occurrence))]);
+        assert_eq!(said.buttons, [("the <first>".into(), data(Pressed::new(Verb::Ack, message.occurrence)))]);
     };
     tokio::select! {
         ended = telegram.connect(None, &inlet) => panic!("{ended:?}"),
         () = test => {}
     }
     check_asked(&server);
+}
+
+#[test]
+fn what_people_reply_to_each_other_in_a_group_is_no_word_to_us() {
+    let read = |kind: &str, is_bot: bool| {
+        let chat = json!({"id": 5, "type": kind});
+        let quoted = json!({"message_id": 1, "chat": chat, "from": {"id": 6, "is_bot": is_bot}});
+        let from = json!({"id": 5, "is_bot": false, "first_name": "Ana"});
+        let message =
+            json!({"message_id": 2, "date": 7, "chat": chat, "from": from, "text": "done", "reply_to_message": quoted});
+        receive::read(&json!({"update_id": 1, "message": message})).unwrap().map(|inbound| inbound.what)
+    };
+    let words = |reply_to: Option<&str>| {
+        Some(What::Words { text: "done".into(), reply_to: reply_to.map(str::to_owned), about: None })
+    };
+    assert_eq!(read("supergroup", false), None);
+    assert_eq!(read("supergroup", true), words(Some("5/1")));
+    assert_eq!(read("private", false), words(None), "there they speak to us, whatever they quote");
 }
 
 #[tokio::test]
@@ -286,7 +305,7 @@ async fn a_webhook_with_the_secret_is_read_and_answered_in_its_reply() {
     let request = signed::telegram(&webhook.secret, &server.updates()[0]);
     let headers: Vec<(&str, &[u8])> = request.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
     let [inbound] = telegram.read(&call(&headers, &request.body), Timestamp::UNIX_EPOCH).unwrap().try_into().unwrap();
-    let pressed = Pressed { verb: Verb::Snooze, occurrence: message.occurrence };
+    let pressed = Pressed::new(Verb::Snooze, message.occurrence);
     assert_eq!(inbound.what, What::Press { pressed, message_id: Some(format!("5/{}", shown.id)) });
     assert_eq!(inbound.place, None);
     let reply = telegram.reply(&[(inbound.clone(), Reaction::NotYours { language: Lang::De })]);

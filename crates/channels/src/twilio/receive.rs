@@ -1,4 +1,4 @@
-//! What people answer by SMS, and what became of messages: requests that say they come from Twilio.
+//! Answers by SMS and delivery reports: requests that say they come from Twilio.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::common::fit::{Unit, fit};
 use crate::common::http::pairs;
 use crate::common::phone;
 use crate::common::quote::told;
-use crate::common::reactions::said;
+use crate::common::reactions::{is_confirmation, said};
 use crate::common::signatures::{self, TwilioBody};
 
 /// How long a copy of a message is recognised. Twilio signs no time, so a copy is good for ever; after this it is too old to be of
@@ -53,12 +53,12 @@ impl Receive for Twilio {
         Ok(read.into_iter().collect())
     }
 
-    /// What is said in the reply is sent as an SMS.
+    /// Twilio sends the words of the reply as an SMS.
     fn reply(&self, taken: &[(Inbound, Reaction)]) -> Reply {
         let reaction = taken.first().map(|(_, reaction)| reaction);
-        let is_taken = matches!(reaction, Some(Reaction::Answered { .. }));
-        let said =
-            reaction.filter(|_| self.confirms || !is_taken).and_then(|reaction| said(reaction, self.clock.now()));
+        let said = reaction
+            .filter(|reaction| self.confirms || !is_confirmation(reaction))
+            .and_then(|reaction| said(reaction, self.clock.now()));
         let message = said.map(|said| {
             let choices = said.choices.iter().map(|choice| format!("\n- {}", choice.label));
             let text = said.text.clone() + &choices.collect::<String>();
@@ -102,7 +102,7 @@ impl Twilio {
                 let code = field("ErrorCode").and_then(|code| code.parse().ok());
                 let said = format!("Twilio took it, then reported {}, {}", told(status, &[]), code.unwrap_or_default());
                 Became::Failed(match named(code::class(code, 500), said.clone(), WAIT) {
-                    // Nobody waits for a message that was taken: it is sent again in its own time.
+                    // Twilio took this message before, so its limit delays nothing now: the run is retried in its own time.
                     SendError::Throttled { .. } => SendError::Unavailable(said),
                     error => error,
                 })

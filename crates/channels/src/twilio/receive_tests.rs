@@ -138,7 +138,10 @@ fn a_no_is_told_and_a_yes_where_the_operator_wants_it() {
     assert_eq!(reply(twilio(&[]), done()).body, "<Response></Response>");
     let told = reply(twilio(&[("confirm", "true")]), done());
     assert_eq!((told.content_type, told.body.as_str()), ("text/xml", "<Response><Message>✓ Done</Message></Response>"));
-    let ask = Reaction::Say { text: "Which <one> & when?".into(), choices: Vec::new() };
+    let say = |text: &str, is_taken| Reaction::Say { text: text.into(), choices: Vec::new(), is_taken };
+    assert_eq!(reply(twilio(&[]), say("✓ Done", true)).body, "<Response></Response>", "in words it is the same");
+    assert!(reply(twilio(&[("confirm", "true")]), say("✓ Done", true)).body.contains("✓ Done"));
+    let ask = say("Which <one> & when?", false);
     assert_eq!(reply(twilio(&[]), ask).body, "<Response><Message>Which &lt;one&gt; &amp; when?</Message></Response>");
     assert_eq!(reply(twilio(&[]), Reaction::Nothing).body, "<Response></Response>");
 }

@@ -116,10 +116,12 @@ async fn a_program_that_is_told_gets_a_signed_standard_webhook() {
     assert_eq!(webhook.tell(&notice).await, Ok(Receipt::default()));
     let [got] = receiver.got().try_into().unwrap();
     let header = |name: &str| got.headers[name].to_str().unwrap();
-    assert_eq!((header("webhook-id"), header("idempotency-key")), ("evt-812", "evt-812"));
+    // Position 812, of 2026-03-02T07:00:01Z.
+    let key = "evt-812-64c0522b37e40";
+    assert_eq!((header("webhook-id"), header("idempotency-key")), (key, key));
     let secret: Secret = SECRET.parse().unwrap();
     let timestamp = header("webhook-timestamp").parse().unwrap();
-    assert_eq!(header("webhook-signature"), secret.sign("evt-812", timestamp, &got.body));
+    assert_eq!(header("webhook-signature"), secret.sign(key, timestamp, &got.body));
     assert_eq!(got.body, event::notice_to_json(&notice));
     let refusing = answering(410, &[], "").await;
     let gone = webhook.tell(&sample::notice(&format!("{refusing}/hook"))).await;
@@ -400,7 +402,7 @@ async fn a_redirect_home_is_refused_by_address_and_by_name() {
     let config = Config::default();
 
     let base = answering(307, &[(header::LOCATION, &format!("{target}/hook"))], "").await;
-    let client = client(&config, open).unwrap();
+    let client = builder(&config, open).build().unwrap();
     let followed = Webhook { config: config.clone(), guard: closed, client };
     let message = sample::message(&format!("{}/x", named(&base)));
     assert_eq!(followed.send(&message).await, Ok(Receipt::default()), "the way itself is open");

@@ -35,7 +35,7 @@ pub(super) fn read(answer: &Answer, token: &Token, sent_at: Timestamp) -> Result
     Err(by_code(error["code"].as_u64(), said, throttled).unwrap_or_else(by_status))
 }
 
-/// What a report of a failure means: Meta took the message, and could not deliver it.
+/// The meaning of a report of a failure: Meta took the message, and could not deliver it.
 pub(super) fn reported(errors: &Value) -> SendError {
     let error = &errors[0];
     let (code, title) = (error["code"].as_u64(), error["title"].as_str().or(error["message"].as_str()));
@@ -43,7 +43,7 @@ pub(super) fn reported(errors: &Value) -> SendError {
     let details = details.map(|details| format!(" ({})", told(details, &[]))).unwrap_or_default();
     let title = told(title.unwrap_or("no reason given"), &[]);
     let said = format!("WhatsApp took it, then reported {}: {title}{details}", code.unwrap_or_default());
-    // Nobody waits for a message that was taken: it is sent again in its own time.
+    // Meta took this message before, so its limit delays nothing now: the run is retried in its own time.
     match by_code(code, said.clone(), |_, _| SendError::Unavailable(said)) {
         Ok(Said::Failed(error)) => error,
         Ok(Said::SessionOver(said)) => SendError::Refused(said),

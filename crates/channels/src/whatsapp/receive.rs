@@ -1,4 +1,4 @@
-//! What people answer over WhatsApp, read.
+//! Reads the messages in Meta's notifications.
 
 use std::time::Duration;
 

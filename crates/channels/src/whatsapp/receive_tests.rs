@@ -57,7 +57,7 @@ fn read_signed(whatsapp: &Whatsapp, request: &signed::Signed) -> Result<Vec<Inbo
 #[test]
 fn a_press_is_read_whichever_button_it_was() {
     let occurrence = sample::message("").occurrence;
-    let value = data(Verb::Snooze, occurrence);
+    let value = data(Pressed::new(Verb::Snooze, occurrence));
     for kind in [
         json!({"type": "interactive", "interactive": {"type": "button_reply", "button_reply": {"id": value, "title": "x"}}}),
         json!({"type": "interactive", "interactive": {"type": "list_reply", "list_reply": {"id": value, "title": "x"}}}),
@@ -66,7 +66,7 @@ fn a_press_is_read_whichever_button_it_was() {
         let mut kind = kind;
         kind["context"] = json!({"from": "15550783881", "id": "wamid.0"});
         let [inbound] = read(&whatsapp(), &notification(NUMBER, message(kind))).unwrap().try_into().unwrap();
-        let pressed = Pressed { verb: Verb::Snooze, occurrence };
+        let pressed = Pressed::new(Verb::Snooze, occurrence);
         assert_eq!(inbound.what, What::Press { pressed, message_id: Some("wamid.0".into()) });
         let person = vec!["+4915112345678".to_owned()];
         let from = Sender { chat: person.clone(), person, is_group: false, name: "Ana".into() };
@@ -165,6 +165,8 @@ async fn a_person_is_told_as_a_reply_to_their_message() {
     let [inbound] = read(&chatty, &text).unwrap().try_into().unwrap();
     let done = Reaction::Answered { verb: Verb::Ack, until: None, edit: None, language: Lang::De };
     quiet.react(&inbound, &done).await.unwrap();
+    let said = Reaction::Say { text: "✓ Erledigt".into(), choices: Vec::new(), is_taken: true };
+    quiet.react(&inbound, &said).await.unwrap();
     chatty.react(&inbound, &Reaction::Nothing).await.unwrap();
     assert!(platform.take().is_empty());
     chatty.react(&inbound, &done).await.unwrap();
@@ -175,10 +177,10 @@ async fn a_person_is_told_as_a_reply_to_their_message() {
     assert_eq!(platform.take()[0].json(), expect);
     quiet.react(&inbound, &Reaction::NotYours { language: Lang::De }).await.unwrap();
     assert_eq!(platform.take().len(), 1, "a no is always told");
-    let pressed = Pressed { verb: Verb::Ack, occurrence: sample::message("").occurrence };
+    let pressed = Pressed::new(Verb::Ack, sample::message("").occurrence);
     for (n, kind) in [(3, "button"), (4, "list")] {
         let choices = vec![Choice { label: "a label that is longer than a button".into(), pressed }; n];
-        quiet.react(&inbound, &Reaction::Say { text: "Which?".into(), choices }).await.unwrap();
+        quiet.react(&inbound, &Reaction::Say { text: "Which?".into(), choices, is_taken: false }).await.unwrap();
         let body = platform.take()[0].json();
         assert_eq!(body["interactive"]["type"], kind, "{body}");
     }

@@ -12,7 +12,7 @@ use super::{BODY_UNITS_MAX, PLATFORM, TEXT_UNITS_MAX, Whatsapp, answer};
 use crate::common::buttons::data;
 use crate::common::fit::{Unit, fit};
 use crate::common::http::pairs;
-use crate::common::reactions::{Said, said};
+use crate::common::reactions::{Said, is_confirmation, said};
 use crate::common::signatures;
 
 /// How many buttons a message has; more choices are the rows of a list.
@@ -50,8 +50,7 @@ impl Receive for Whatsapp {
         let (Some(back), Some(said)) = (Back::of(&inbound.handle), said(reaction, self.clock.now())) else {
             return Ok(());
         };
-        let is_taken = matches!(reaction, Reaction::Answered { .. });
-        if is_taken && !self.confirms {
+        if is_confirmation(reaction) && !self.confirms {
             return Ok(());
         }
         let mut body = said_body(&said);
@@ -93,7 +92,7 @@ fn said_body(said: &Said<'_>) -> Value {
         return json!({"type": "text", "text": {"preview_url": false, "body": short(&said.text, TEXT_UNITS_MAX)}});
     }
     let body = json!({"text": short(&said.text, BODY_UNITS_MAX)});
-    let value = |n: usize| data(said.choices[n].pressed.verb, said.choices[n].pressed.occurrence);
+    let value = |n: usize| data(said.choices[n].pressed);
     let interactive = if said.choices.len() <= BUTTONS_MAX {
         let buttons: Vec<Value> = said
             .choices

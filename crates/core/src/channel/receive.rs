@@ -1,6 +1,6 @@
-//! What comes back from a platform: presses, words and delivery reports.
+//! Events from a platform: presses, words and delivery reports.
 //!
-//! A channel turns whatever comes, by a connection that it opened or by a request to this server, into an [`Inbound`] and hands it to
+//! A channel turns each event, by a connection that it opened or by a request to this server, into an [`Inbound`] and hands it to
 //! [`Inlet::take`]. That returns after the answer is committed, and only then does the channel acknowledge to the platform. So an answer
 //! that the platform counts as taken is never lost, and one that it gives again is recognised.
 
@@ -24,16 +24,17 @@ pub const NAME_CHARS_MAX: usize = 64;
 pub struct Inbound {
     /// What it is.
     pub what: What,
-    /// Who it is from; a delivery report is from nobody.
+    /// The person whom it is from; a delivery report has none.
     pub from: Option<Sender>,
     /// The platform's name for this event. Every press has one, also one that comes by a connection with a place: an answer whose commit
     /// was not answered is given to the store again, and must not count twice. `None`: a copy of it does no harm.
     pub id: Option<EventId>,
     /// Where the connection goes on after this event. Only events of a connection that can be resumed have one.
     pub place: Option<String>,
-    /// When the person did it, where the platform says so under its signature: a press that is older than the last answer is stale.
+    /// When the person did it, where the platform says so under its signature: a press that is older than the last answer is stale, and
+    /// words are about nothing that was said after them.
     pub at: Option<Timestamp>,
-    /// What the channel needs to tell this person something. Only the channel reads it.
+    /// The channel's own note for telling this person something. Only the channel reads it.
     pub handle: Handle,
 }
 
@@ -74,7 +75,7 @@ pub enum What {
     },
 }
 
-/// What became of a message that its platform took.
+/// The fate of a message that its platform took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Became {
     /// The person has it; that they have read it says the same.
@@ -92,7 +93,7 @@ pub struct Sender {
     pub chat: Vec<String>,
     /// Whether others are in that chat as well.
     pub is_group: bool,
-    /// What they call themselves; empty where the platform does not say. It is cut to [`NAME_CHARS_MAX`].
+    /// The name they have chosen; empty where the platform does not say it. It is cut to [`NAME_CHARS_MAX`].
     pub name: String,
 }
 
@@ -115,7 +116,7 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// What was made of an event; the channel words it.
+/// The reaction to an event; the channel puts it into words.
 #[derive(Debug, Clone)]
 pub enum Reaction {
     /// The answer is recorded.
@@ -156,6 +157,8 @@ pub enum Reaction {
         text: String,
         /// Buttons under them.
         choices: Vec<Choice>,
+        /// They confirm that an answer was recorded, and say nothing else.
+        is_taken: bool,
     },
     /// The person is told nothing: it was no answer, or a report.
     Nothing,

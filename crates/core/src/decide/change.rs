@@ -672,7 +672,7 @@ impl Work {
         writes
     }
 
-    /// What the journal says of the command, whose `writes` these are.
+    /// The journal's entry for the command, which leads to these `writes`.
     pub(super) fn what_happened(&mut self, change: &Change, writes: &Writes) -> (Kind, Data) {
         match change.plain() {
             Change::Ack | Change::Snooze { .. } | Change::Dismiss => {

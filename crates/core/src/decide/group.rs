@@ -1,4 +1,4 @@
-//! What is written when groups are changed, besides the groups.
+//! The journal's entry for a group that was written or removed.
 
 use jiff::Timestamp;
 

@@ -1,6 +1,6 @@
-//! Which run a person means who answers in words, and what becomes of the answer.
+//! Decides which run a person means who answers in words, and how the run is answered.
 //!
-//! The words are understood elsewhere ([`crate::phrase::answer`]). Here is decided what they are about: the run that was replied to, else the
+//! [`crate::phrase::answer`] understands the words. This module decides which run they are about: the run that was replied to, else the
 //! one that was said last. A wrong guess marks a medicine as taken that was not, so of two that were said close together the person is
 //! asked which.
 
@@ -13,6 +13,7 @@ use crate::occurrence::{Attempt, AttemptStatus, State};
 use crate::phrase::Answer;
 use crate::reminder::ReminderStatus;
 use crate::rules::say::Line;
+use crate::rules::stale::is_before;
 use crate::store::Question;
 
 /// The run that was said last is meant if all others were said longer than this before it.
@@ -33,9 +34,12 @@ pub struct Place<'a> {
     pub reply_to: Option<&'a str>,
     /// The run of that message, where its buttons named it.
     pub about: Option<OccurrenceId>,
+    /// When they were said, where the platform says so. A run that was said later is not meant: a platform keeps what people write while
+    /// nobody listens, and gives it when somebody does.
+    pub at: Option<Timestamp>,
 }
 
-/// What becomes of words.
+/// The decision about words.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// They are not about a reminder.
@@ -61,7 +65,7 @@ pub enum Verdict {
         /// What is said.
         line: Line,
     },
-    /// Nothing that waits for an answer is meant: what has ended lately must be loaded, too.
+    /// They are about no run that waits for an answer. The runs that have ended lately must be loaded, too.
     LookFurther,
 }
 
@@ -83,7 +87,7 @@ pub fn verdict(place: &Place<'_>, answer: Answer, asked: &[Question], has_ended:
     }
     let open: Vec<&Question> = asked.iter().filter(|question| is_open(question)).collect();
     let candidates = place.nearest(&open);
-    if let Some(question) = latest(&candidates) {
+    if let Some(question) = place.latest(&candidates) {
         return of_open(question, answer, now);
     }
     if !candidates.is_empty() {
@@ -124,12 +128,13 @@ fn until_of(until: Option<Timestamp>, now: Timestamp) -> Timestamp {
 
 /// When a run was last said to its person, and where.
 pub fn last_said(question: &Question) -> Option<&Attempt> {
-    let is_said = |attempt: &&Attempt| matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered);
-    question.trail.attempts.iter().filter(is_said).max_by_key(|attempt| attempt.started_at)
+    said(question).max_by_key(|attempt| attempt.started_at)
 }
 
-fn said_at(question: &Question) -> Timestamp {
-    last_said(question).map_or(Timestamp::MIN, |attempt| attempt.started_at)
+/// The attempts by which a run was said to its person.
+fn said(question: &Question) -> impl Iterator<Item = &Attempt> {
+    let is_said = |attempt: &&Attempt| matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered);
+    question.trail.attempts.iter().filter(is_said)
 }
 
 /// Whether the run was said and can still be answered.
@@ -141,14 +146,6 @@ fn is_open(question: &Question) -> bool {
         State::Processing { .. } | State::PendingRetry { .. } | State::Snoozed => was_asked,
         _ => false,
     }
-}
-
-/// The one of these that is meant: the only one, or the one that was said well after all others.
-fn latest<'q>(candidates: &[&'q Question]) -> Option<&'q Question> {
-    let last = candidates.iter().max_by_key(|question| said_at(question))?;
-    let is_apart = |other: &&&Question| said_at(last).duration_since(said_at(other)) > LATEST_APART;
-    let others = candidates.iter().filter(|other| other.trail.occurrence.id != last.trail.occurrence.id);
-    others.clone().filter(is_apart).count().eq(&others.count()).then_some(last)
 }
 
 impl Place<'_> {
@@ -169,17 +166,39 @@ impl Place<'_> {
         self.channel == Some(&attempt.channel) && self.addresses.contains(&attempt.address)
     }
 
-    /// Those that were last said in this chat; else those on this channel; else all.
+    /// When a run had last been said to its person when the words were, and where.
+    fn last_said<'q>(&self, question: &'q Question) -> Option<&'q Attempt> {
+        let was_said = |attempt: &&Attempt| !self.at.is_some_and(|at| is_before(at, attempt.started_at));
+        said(question).filter(was_said).max_by_key(|attempt| attempt.started_at)
+    }
+
+    fn said_at(&self, question: &Question) -> Timestamp {
+        self.last_said(question).map_or(Timestamp::MIN, |attempt| attempt.started_at)
+    }
+
+    /// The one of these that is meant: the only one, or the one that was said well after all others.
+    fn latest<'q>(&self, candidates: &[&'q Question]) -> Option<&'q Question> {
+        let last = candidates.iter().max_by_key(|question| self.said_at(question))?;
+        let is_apart = |other: &&&Question| self.said_at(last).duration_since(self.said_at(other)) > LATEST_APART;
+        let mut others = candidates.iter().filter(|other| other.trail.occurrence.id != last.trail.occurrence.id);
+        others.all(|other| is_apart(&other)).then_some(last)
+    }
+
+    /// Of those that had been said when the words were: those that were last said in this chat; else those on this channel; else all.
     fn nearest<'q>(&self, asked: &[&'q Question]) -> Vec<&'q Question> {
         let those = |is_near: &dyn Fn(&Attempt) -> bool| -> Vec<&'q Question> {
-            asked.iter().copied().filter(|question| last_said(question).is_some_and(is_near)).collect()
+            asked.iter().copied().filter(|question| self.last_said(question).is_some_and(is_near)).collect()
         };
         let here = those(&|attempt| self.is_at(attempt));
         if !here.is_empty() || self.is_shared {
             return here;
         }
         let on_channel = those(&|attempt| self.channel == Some(&attempt.channel));
-        if !on_channel.is_empty() { on_channel } else { asked.to_vec() }
+        if !on_channel.is_empty() {
+            return on_channel;
+        }
+        let is_later = |question: &Question| self.last_said(question).is_none() && last_said(question).is_some();
+        asked.iter().copied().filter(|question| !is_later(question)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is written when keys are made and removed, besides the keys.
+//! The journal's entry for a key that was made or removed.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What a platform's report about a message changes.
+//! Changes that follow from a platform's report about a message.
 //!
 //! Reports come late, twice and in any order, so an attempt moves once, and only forward: from `sent` to `delivered`, or to `failed` or
 //! `refused`. When the message by which a run reached its person turns out not to have arrived, and nothing has happened since, the run goes on
@@ -95,7 +95,7 @@ fn go_on(
         _ => false,
     };
     let mut run = open.into_iter().chain(last_ended).find(|run| run.id == report.run).filter(is_believed)?;
-    let was_over = run.state.is_final();
+    let (was_over, rounds) = (run.state.is_final(), run.tries.rounds);
     run.tries =
         Tries { reached: run.tries.reached.saturating_sub(1), asks: run.tries.asks.saturating_sub(1), ..run.tries };
     let position = report.route.iter().position(|known| known == address);
@@ -140,9 +140,12 @@ fn go_on(
     if course.status == ReminderStatus::Completed && !is_over {
         course.status = ReminderStatus::Active;
     }
-    if is_over && reminder.priority == Priority::Critical {
-        writes.news.push((run.id, News::Ended));
-    }
+    let news = match is_over {
+        true => Some(News::Ended),
+        // Every address has failed, and nobody was reached.
+        false => (run.tries.rounds > rounds && run.tries.reached == 0).then_some(News::Trouble),
+    };
+    writes.news.extend(news.filter(|_| reminder.priority == Priority::Critical).map(|news| (run.id, news)));
     if is_over {
         let planned = run.escalation;
         writes.end_escalation(&mut run, planned);

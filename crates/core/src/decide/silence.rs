@@ -1,4 +1,4 @@
-//! What changes for runs that wait when a silence is ended before its time.
+//! Runs that wait are looked at again when their silence is ended before its time.
 
 use std::time::Duration;
 

@@ -189,7 +189,7 @@ pub enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
         /// When the run goes on.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
         next_at: Option<Timestamp>,
         /// The key of the message that it went out in together with others.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,10 +212,14 @@ pub enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         minutes: Option<u32>,
         /// Until when.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
         until: Option<Timestamp>,
-        /// Who answered.
-        by_user: String,
+        /// Who answered, if it was a user.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by_user: Option<String>,
+        /// What they call themselves there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// Runs that were missed together, of which the entry names the first.
     Missed {
@@ -290,8 +294,10 @@ pub enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         tag: Option<String>,
         /// When it begins.
+        #[serde(serialize_with = "instant")]
         from: Timestamp,
         /// When it ends, or was to end.
+        #[serde(serialize_with = "instant")]
         until: Timestamp,
     },
     /// A key.
@@ -315,12 +321,25 @@ pub enum Data {
     },
 }
 
+/// An instant in microseconds, as every store keeps it.
+fn instant<S: serde::Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(*at).serialize(to)
+}
+
+fn maybe_instant<S: serde::Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+    match at {
+        Some(at) => instant(at, to),
+        None => to.serialize_none(),
+    }
+}
+
 /// Somebody who is asked in another's place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AskedNext {
     /// Who.
     pub user: String,
     /// When.
+    #[serde(serialize_with = "instant")]
     pub due_at: Timestamp,
     /// Their own reminder.
     pub reminder_id: String,
@@ -358,7 +377,8 @@ impl Data {
             channel: response.said.channel.clone(),
             minutes: response.snooze_minutes,
             until: response.until,
-            by_user: response.user.clone().unwrap_or_default(),
+            by_user: response.user.clone(),
+            name: response.said.name.clone(),
         }
     }
 }
@@ -402,9 +422,12 @@ mod tests {
     #[test]
     fn the_key_that_was_used_stands_in_the_data() {
         let key = Who { key: Some("key_1\"".into()), ..Who::from("key ann") };
+        let (text, channel, minutes, until) = (None, None, None, Timestamp::from_nanosecond(1999).ok());
+        let answer = Data::Answer { text, channel, minutes, until, by_user: Some("ann".into()), name: None };
         for (who, data, expect) in [
             (Who::ENGINE, Data::None, None),
             (Who::ENGINE, Data::Missed { runs: 3 }, Some(r#"{"runs":3}"#)),
+            (Who::ENGINE, answer, Some(r#"{"until":"1970-01-01T00:00:00.000001Z","by_user":"ann"}"#)),
             (key.clone(), Data::None, Some(r#"{"key":"key_1\""}"#)),
             (key, Data::Did { did: "pause", fields: vec![] }, Some(r#"{"key":"key_1\"","did":"pause"}"#)),
         ] {

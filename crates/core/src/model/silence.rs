@@ -13,6 +13,8 @@ use crate::{group, tag};
 pub const LENGTH_MAX: SignedDuration = SignedDuration::from_hours(3653 * 24);
 /// The most silences that there are at once, beginning or not. Each claim reads those that concern its reminders.
 pub const SILENCES_MAX: usize = 10_000;
+/// The most silences for one user at once, so that one user leaves room for the others.
+pub const SILENCES_OF_USER_MAX: usize = 100;
 
 /// A stretch of time in which reminders are not sent. A field that is given must match, so a user and a tag mean that user's
 /// reminders with that tag, and a tag alone everybody's.
@@ -51,14 +53,14 @@ impl Silence {
         if let Some(tag) = &self.tag {
             tag::check_one("tag", tag)?;
         }
+        if self.until <= self.created_at {
+            return Err(Invalid::new("until", format!("is {}, which is not in the future", self.until)));
+        }
         if self.until <= self.from {
             return Err(Invalid::new(
                 "until",
                 format!("is {}; it must be after `from`, which is {}", self.until, self.from),
             ));
-        }
-        if self.until <= self.created_at {
-            return Err(Invalid::new("until", format!("is {}, which is not in the future", self.until)));
         }
         if self.until.duration_since(self.created_at) > LENGTH_MAX {
             return Err(Invalid::new("until", "is more than ten years ahead"));

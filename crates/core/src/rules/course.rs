@@ -61,9 +61,16 @@ pub struct Progress {
     pub tally: Tally,
 }
 
-/// How many runs are taken to be open where a store has not counted them: a series that goes on may have a long history to count
-/// through, and most decisions need no count.
+/// How many runs are taken to be open where a store has not counted them: a series may have a long history to count through, and
+/// most decisions need no count.
 pub const NOT_COUNTED: u32 = u32::MAX / 2;
+
+impl Progress {
+    /// How many runs are open when a decision is about one that is: that one, if there never was another. Else nobody has counted.
+    pub fn n_open(&self) -> u32 {
+        if self.series.last_run == 1 { 1 } else { NOT_COUNTED }
+    }
+}
 
 /// How far a reminder has come, while a decision moves it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

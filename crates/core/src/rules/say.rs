@@ -1,4 +1,4 @@
-//! What is said back to a person who wrote something, in their language.
+//! The words for a person who wrote something, in their language.
 
 mod words;
 

@@ -1,4 +1,4 @@
-//! Who may answer a run by a button under its message.
+//! Decides whether a person may answer a run.
 
 use crate::channel::receive::Sender;
 use crate::occurrence::Attempt;
@@ -19,8 +19,8 @@ pub enum Verdict {
 /// Whether `sender`, on `channel`, may answer a run of `user`'s with these attempts. `known` are the users who have one of the sender's
 /// own addresses.
 ///
-/// The person may whom the reminder is for; whoever has the address that a message of the run went to; and, where it went to a group's
-/// chat without calling one person, everybody there: the chat itself was asked.
+/// The reminder's own person may; so may a person who has the address that a message of the run went to; and, where it went to a group's
+/// chat without calling one person, everybody in that chat.
 pub fn may_answer(sender: &Sender, channel: &str, user: &str, attempts: &[Attempt], known: &[String]) -> Verdict {
     if known.iter().any(|known| known == user) {
         return Verdict::User(user.to_owned());

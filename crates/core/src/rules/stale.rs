@@ -1,4 +1,4 @@
-//! Presses that come too late to mean anything.
+//! Answers that come so late that they mean nothing, or something else.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +13,12 @@ const TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 pub fn is_stale(at: Timestamp, trail: &Trail) -> bool {
     let Some(answered_at) = trail.responses.last().map(|response| response.at) else { return false };
     let asked_since = trail.attempts.iter().map(|attempt| attempt.started_at).find(|started| *started > answered_at);
-    at.saturating_add(TOLERANCE).is_ok_and(|latest| latest < asked_since.unwrap_or(answered_at))
+    is_before(at, asked_since.unwrap_or(answered_at))
+}
+
+/// Whether what a platform dates `at` was surely done before `instant`.
+pub(crate) fn is_before(at: Timestamp, instant: Timestamp) -> bool {
+    at.saturating_add(TOLERANCE).is_ok_and(|latest| latest < instant)
 }
 
 #[cfg(test)]

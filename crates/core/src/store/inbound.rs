@@ -1,4 +1,4 @@
-//! What answers from the platforms need of a store.
+//! The types with which a store takes answers from the platforms.
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};

@@ -20,6 +20,8 @@ pub struct JournalQuery {
     pub actor: Option<String>,
     /// Only through this door.
     pub via: Option<String>,
+    /// Only about reminders that have this tag now.
+    pub tag: Option<String>,
     /// Only what happened at or after this.
     pub from: Option<Timestamp>,
     /// Only what happened before this.
@@ -31,11 +33,12 @@ pub struct JournalQuery {
 impl JournalQuery {
     /// Everything from there on, at most so many.
     pub fn new(start: Start, limit: usize) -> Self {
-        let (reminder, user, actor, via) = (None, None, None, None);
-        Self { start, reminder, user, kinds: Vec::new(), actor, via, from: None, to: None, limit }
+        let (reminder, user, actor, via, tag) = (None, None, None, None, None);
+        Self { start, reminder, user, kinds: Vec::new(), actor, via, tag, from: None, to: None, limit }
     }
 
-    /// Whether it asks for this entry, wherever it starts: the same rule for a store in memory and for a reader who hears everything.
+    /// Whether it asks for this entry, wherever it starts and whichever tags the reminder has, which no entry says: the same rule for a store
+    /// in memory and for a reader who hears everything.
     pub fn takes(&self, entry: &Placed) -> bool {
         self.reminder.is_none_or(|id| entry.reminder == Some(id))
             && self.user.as_ref().is_none_or(|user| entry.user.as_ref() == Some(user))
@@ -91,6 +94,19 @@ pub struct Duty {
     /// How far its work has come.
     pub position: i64,
     /// What an operator should know of it.
+    pub note: Option<String>,
+}
+
+/// A duty as an operator sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDuty {
+    /// Which duty.
+    pub name: String,
+    /// The node that has it, if one has.
+    pub node: Option<String>,
+    /// [`Duty::position`].
+    pub position: i64,
+    /// [`Duty::note`].
     pub note: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::StoreError;
 use crate::channel::WAIT_MAX;
+use crate::channel::receive::Way;
 use crate::shard::Shards;
 
 /// A node that says it lives.
@@ -17,7 +18,7 @@ pub struct Beat {
     pub node: String,
     /// The word that it wants to hear back through [`Ears`], if any: random, so that nobody else can say it first.
     pub echo: Option<String>,
-    /// Fingerprints of the secrets that it uses, as [`Shared`] writes them.
+    /// Fingerprints of what all nodes should have alike, as [`Shared`] writes them.
     pub shared: String,
     /// Whether somebody reads the journal there as it is written.
     pub follows: Follows,
@@ -46,7 +47,7 @@ pub struct Pulse {
     pub shards: Shards,
     /// The earliest instant at which anything must be looked at, whosever it is. It may have passed.
     pub first_at: Option<Timestamp>,
-    /// The fingerprints of the secrets that living nodes use, each once ([`Beat::shared`]).
+    /// What living nodes say of these, each text once ([`Beat::shared`]).
     pub shared: Vec<String>,
     /// Whether somebody reads the journal as it is written, on any node that lives.
     pub followed: bool,
@@ -55,6 +56,9 @@ pub struct Pulse {
     /// Whether something is committed that has no place in the journal yet.
     pub unplaced: bool,
 }
+
+/// How the names of the ways end in which answers come.
+const RECEIVE: &str = ".receive";
 
 /// Fingerprints of what all nodes should have alike, by name: written as `name=fingerprint`, with spaces between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,6 +70,17 @@ impl Shared {
     pub fn with(mut self, name: &str, fingerprint: &str) -> Self {
         self.0.push((name.to_owned(), fingerprint.to_owned()));
         self
+    }
+
+    /// With the way in which the answers of a channel come, which is no secret.
+    #[must_use]
+    pub fn with_receive(self, channel: &str, way: Option<Way>) -> Self {
+        self.with(&format!("channels.{channel}{RECEIVE}"), way.map_or("off", |way| way.as_str()))
+    }
+
+    /// Whether a name that differs is that of a channel's way.
+    pub fn is_receive(name: &str) -> bool {
+        name.ends_with(RECEIVE)
     }
 
     /// The names of what is not alike in one of `others`. What only one of them has is no difference.
@@ -157,5 +172,11 @@ mod tests {
         check(&["webhook_secret=a1 link_secret=b2", "link_secret=x webhook_secret=a1"], &["link_secret"]);
         check(&["webhook_secret=y", "link_secret=z other=1"], &["webhook_secret", "link_secret"]);
         check(&["", "nonsense", "other=1"], &[]);
+        let own = own.with_receive("family", Some(Way::Connection)).with_receive("team", None);
+        assert!(own.to_string().ends_with(" channels.family.receive=connection channels.team.receive=off"));
+        let other = Shared::default().with_receive("family", Some(Way::Webhook)).with_receive("team", None);
+        let differing = own.differing(&[other.to_string()]);
+        assert_eq!(differing, ["channels.family.receive"]);
+        assert!(differing.iter().all(|name| Shared::is_receive(name)) && !Shared::is_receive("link_secret"));
     }
 }

@@ -9,6 +9,8 @@ use crate::id::{OccurrenceId, SilenceId};
 pub struct SilenceQuery {
     /// Only those for this user.
     pub user: Option<String>,
+    /// Only those about this tag.
+    pub tag: Option<String>,
     /// Only this one.
     pub id: Option<SilenceId>,
     /// Only younger than this one.

@@ -13,7 +13,12 @@ impl Engine {
     /// Writes a new silence; returns whether there was room for it.
     pub async fn put_silence(&self, silence: Silence, who: impl Into<Who>) -> Result<bool, StoreError> {
         let (parts, who) = (self.parts.clone(), who.into());
-        self.finish(async move { parts.node.store.put_silence(silence, who).await }).await
+        self.finish(async move {
+            let has_room = parts.node.store.put_silence(silence, who).await?;
+            parts.node.journal.written();
+            Ok(has_room)
+        })
+        .await
     }
 
     /// Ends a silence: what waits because of it is looked at now. Returns whether there was one.
@@ -26,6 +31,7 @@ impl Engine {
                 let more_after = released.as_ref().ok().and_then(|released| released.as_ref()?.more_after);
                 existed |= matches!(released, Ok(Some(_)));
                 let wakes = released.map(|released| released.map(|released| released.wakes).unwrap_or_default());
+                parts.node.journal.written();
                 look_again(&parts.timer, wakes)?;
                 match more_after {
                     Some(last) => after = Some(last),
@@ -39,7 +45,12 @@ impl Engine {
     /// Writes or replaces a group.
     pub async fn put_group(&self, group: Group, who: impl Into<Who>) -> Result<(), StoreError> {
         let (parts, who) = (self.parts.clone(), who.into());
-        self.finish(async move { look_again(&parts.timer, parts.node.store.put_group(group, who).await) }).await
+        self.finish(async move {
+            let wakes = parts.node.store.put_group(group, who).await;
+            parts.node.journal.written();
+            look_again(&parts.timer, wakes)
+        })
+        .await
     }
 
     /// Removes a group; its users stay. Returns whether there was one.
@@ -47,6 +58,7 @@ impl Engine {
         let (parts, name, who) = (self.parts.clone(), name.to_owned(), who.into());
         self.finish(async move {
             let wakes = parts.node.store.delete_group(&name, who, parts.node.now()).await;
+            parts.node.journal.written();
             let existed = matches!(wakes, Ok(Some(_)));
             look_again(&parts.timer, wakes.map(Option::unwrap_or_default))?;
             Ok(existed)

@@ -26,6 +26,8 @@ use crate::system::Runtime;
 const MESSAGES_MAX: usize = 10;
 /// More runs than this are not shown at once; their messages stay as they are.
 const SHOWN_MAX: usize = 1000;
+/// The channel of messages that were left before anybody knew where they are.
+const ANY: &str = "any";
 /// A platform that asks for a longer wait than this is not asked again.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
@@ -82,16 +84,19 @@ impl Editor {
     }
 
     fn show(self: &Arc<Self>, run: OccurrenceId) {
+        // Before the store is asked for the messages: while too many are shown already, that would be for nothing.
+        let Some(showing) = Showing::begin(self) else { return self.node.metrics.count_edit(ANY, "left") };
         let this = self.clone();
         self.runtime.spawn(Box::pin(async move {
             match this.node.store.question(run).await {
-                Ok(question) => this.begin(question.iter().flat_map(|question| this.edits(question)).collect()),
+                Ok(Some(question)) => this.edit_all(&this.edits(&question), showing).await,
+                Ok(None) => {}
                 Err(error) => tracing::debug!(%run, %error, "its messages do not show what became of it"),
             }
         }));
     }
 
-    /// What the messages of a run show now: nothing while it awaits an answer.
+    /// The changes of a run's messages that let them show its answer; none while it awaits one.
     fn edits(&self, question: &Question) -> Vec<Edit> {
         let Some(shows) = shows(question) else { return Vec::new() };
         let is_there = |attempt: &&Attempt| {
@@ -138,33 +143,39 @@ impl Editor {
         if edits.is_empty() {
             return;
         }
-        if self.n_shown.fetch_add(1, Ordering::AcqRel) >= SHOWN_MAX {
-            self.n_shown.fetch_sub(1, Ordering::AcqRel);
+        let Some(showing) = Showing::begin(self) else {
             edits.iter().for_each(|edit| self.node.metrics.count_edit(&edit.message.to.channel, "left"));
             return;
-        }
+        };
         let this = self.clone();
-        self.runtime.spawn(Box::pin(async move {
-            for edit in &edits {
-                let outcome = match this.try_edit(edit).await {
-                    Ok(()) => "edited",
-                    Err(error) => {
-                        let (run, channel) = (edit.message.occurrence, &edit.message.to.channel);
-                        tracing::debug!(%run, %channel, %error, "a message does not show what became of its run");
-                        "failed"
-                    }
-                };
-                this.node.metrics.count_edit(&edit.message.to.channel, outcome);
-            }
-            this.n_shown.fetch_sub(1, Ordering::AcqRel);
-        }));
+        self.runtime.spawn(Box::pin(async move { this.edit_all(&edits, showing).await }));
+    }
+
+    async fn edit_all(self: &Arc<Self>, edits: &[Edit], _showing: Showing) {
+        for edit in edits {
+            let outcome = match self.try_edit(edit).await {
+                Ok(()) => "edited",
+                Err(error) => {
+                    let (run, channel) = (edit.message.occurrence, &edit.message.to.channel);
+                    tracing::debug!(%run, %channel, %error, "a message does not show what became of its run");
+                    "failed"
+                }
+            };
+            self.node.metrics.count_edit(&edit.message.to.channel, outcome);
+        }
     }
 
     /// Changes one message, and once more if the platform asks for a short wait.
     async fn try_edit(self: &Arc<Self>, edit: &Edit) -> Result<(), SendError> {
         match self.edit(edit).await {
             Err(SendError::Throttled { wait, .. }) if wait <= WAIT_MAX && self.node.pause(wait).await => {
-                self.edit(edit).await
+                // The run may have been answered again meanwhile.
+                let question = self.node.store.question(edit.message.occurrence).await.ok().flatten();
+                let is_same = |now: &Edit| now.message.to == edit.message.to && now.message_id == edit.message_id;
+                match question.and_then(|question| self.edits(&question).into_iter().find(is_same)) {
+                    Some(edit) => self.edit(&edit).await,
+                    None => Ok(()),
+                }
             }
             said => said,
         }
@@ -180,6 +191,24 @@ impl Editor {
         let said = self.dispatcher.sender().edit(edits, edit).await;
         turn.end(fate(&said.clone().map(|()| Default::default())));
         said
+    }
+}
+
+/// One run whose messages are being changed.
+struct Showing(Arc<Editor>);
+
+impl Showing {
+    /// `None`: too many are.
+    fn begin(of: &Arc<Editor>) -> Option<Self> {
+        // It counts itself, and no more when it is dropped.
+        let showing = Self(of.clone());
+        (of.n_shown.fetch_add(1, Ordering::AcqRel) < SHOWN_MAX).then_some(showing)
+    }
+}
+
+impl Drop for Showing {
+    fn drop(&mut self) {
+        self.0.n_shown.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -78,6 +78,12 @@ impl Holder {
     pub(crate) async fn run(self: Arc<Self>) {
         let names = self.standings.names();
         if names.is_empty() {
+            // A node of this name may have had connections before it was started again: other nodes take them.
+            if self.peers.is_shared()
+                && let Err(error) = self.node.store.hold(&self.node.settings.node, names).await
+            {
+                self.node.health.failed(&error);
+            }
             return;
         }
         let connections: BTreeMap<String, watch::Sender<Option<Held>>> =
@@ -102,7 +108,7 @@ impl Holder {
                 () = self.node.stopped() => {}
                 () = self.holds.look.notified() => {}
                 () = self.cut_off() => {
-                    // Others may have them by now. What this node hears by them it could not write down anyway.
+                    // Other nodes may have them by now, and this node could not write down an answer anyway.
                     tracing::warn!("cut off from the database: connections to platforms are left to other nodes");
                     lock(&self.holds.known).is_cut_off = true;
                     connections.values().for_each(let_go);
@@ -116,6 +122,8 @@ impl Holder {
     /// Opens the connections that are this node's, and closes those that are not.
     fn follow(&self, connections: &BTreeMap<String, watch::Sender<Option<Held>>>, all: Vec<Held>) {
         let own = &self.node.settings.node;
+        // A channel that this node does not have is no business of its own, whoever had it last.
+        let all: Vec<Held> = all.into_iter().filter(|held| connections.contains_key(&held.channel)).collect();
         lock(&self.holds.known).nodes = all.iter().map(|held| (held.channel.clone(), held.node.clone())).collect();
         for held in all {
             let Some(connection) = connections.get(&held.channel) else { continue };

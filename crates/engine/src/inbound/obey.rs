@@ -4,13 +4,15 @@ use jiff::Timestamp;
 use punctual_core::answer::Pressed;
 use punctual_core::change::Change;
 use punctual_core::channel::receive::Choice;
-use punctual_core::id::ReminderId;
-use punctual_core::phrase::{Command, Lang};
+use punctual_core::id::{ReminderId, hex};
+use punctual_core::phrase::{self, Command, Lang, Mention};
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use punctual_core::rules::say::{self, Line};
 use punctual_core::sentence::{self, NotUnderstood};
 use punctual_core::steps::Steps;
-use punctual_core::store::{By, ChangeError, ReminderQuery, ReminderView, StatusFilter, StoreError};
+use punctual_core::store::{
+    Answer, Answered, By, Came, ChangeError, ReminderQuery, ReminderView, StatusFilter, StoreError,
+};
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
 
@@ -61,7 +63,7 @@ impl Words {
             now,
         };
         match command {
-            Command::Remind => self.remind(written, &speaker, entry.as_ref()).await,
+            Command::Remind { sentence } => self.remind(&sentence, written, &speaker, entry.as_ref()).await,
             Command::List => self.list(&speaker).await,
             Command::Cancel { what } => self.cancel(what, written, &speaker).await,
         }
@@ -70,12 +72,12 @@ impl Words {
     /// Makes a reminder that is sent to the chat in which it was asked for.
     async fn remind(
         &self,
+        text: &str,
         written: &Written,
         speaker: &Speaker<'_>,
         entry: Option<&User>,
     ) -> Result<Reply, StoreError> {
         let Speaker { user, own_lang, zone, now, .. } = speaker;
-        let text = written.text.trim().trim_start_matches("/remind").trim();
         let read = match sentence::read(text, *own_lang, zone, *now, &Steps::of_request(1)) {
             Err(NotUnderstood::NoTime(_)) if own_lang.is_some() => {
                 sentence::read(text, None, zone, *now, &Steps::of_request(1))
@@ -114,8 +116,9 @@ impl Words {
             created_at: *now,
             updated_at: *now,
         };
-        let view = match engine.create(vec![reminder], written.who.clone(), None).await {
+        let view = match engine.create(vec![reminder], written.who.clone(), once(&written.came)).await {
             Ok(mut views) => views.pop(),
+            Err(CreateError::Store(StoreError::KeyUsed)) => return Err(StoreError::Seen),
             Err(CreateError::Store(error)) => return Err(error),
             Err(CreateError::Invalid { invalid, .. }) => {
                 return Ok(speaker.say(&Line::NoReminder { why: invalid.problem }, ""));
@@ -157,15 +160,23 @@ impl Words {
         speaker: &Speaker<'_>,
     ) -> Result<Reply, StoreError> {
         let mut views = self.coming(speaker).await?;
+        let mut is_named = false;
         if let Some(what) = &what {
-            let says = |text: &str| text.to_lowercase().contains(what.as_str());
-            views.retain(|view| says(&view.reminder.message) || view.reminder.name.as_deref().is_some_and(says));
+            let says = |view: &ReminderView, how: Mention| {
+                let Reminder { message, name, .. } = &view.reminder;
+                [Some(message), name.as_ref()].into_iter().flatten().any(|text| phrase::mention(text, what) == how)
+            };
+            is_named = views.iter().any(|view| says(view, Mention::Named));
+            // The person is asked about a reminder that only has a similar name.
+            let how = if is_named { Mention::Named } else { Mention::Alike };
+            views.retain(|view| says(view, how));
         }
         match (views.as_slice(), what) {
             ([], Some(what)) => Ok(speaker.say(&Line::NoSuch { what }, "")),
             ([], None) => Ok(speaker.say(&Line::NothingToCome, "")),
-            ([view], Some(_)) => {
-                let by = By { user: Some(speaker.user.to_owned()), ..By::new(written.who.clone(), speaker.now) };
+            ([view], Some(_)) if is_named => {
+                let (user, came) = (Some(speaker.user.to_owned()), written.came.clone());
+                let by = By { user, came, ..By::new(written.who.clone(), speaker.now) };
                 let message = view.reminder.message.clone();
                 let line = match self.changer.change(view.reminder.id, Change::Cancel, by).await {
                     Ok(changed) => {
@@ -202,6 +213,16 @@ impl Words {
     fn engine(&self) -> Option<Engine> {
         Some(Engine { parts: self.engine.get()?.upgrade()? })
     }
+}
+
+/// Lets a reminder be made once of a message that its platform may give again.
+fn once(came: &Came) -> Option<(String, Answered)> {
+    let seen = came.seen.as_ref()?;
+    let mut request = [0; 32];
+    request[..seen.id.len()].copy_from_slice(&seen.id);
+    let answer = Answer { status: 200, body: String::new() };
+    // No key of the API has an id that begins so.
+    Some((format!("inbound {}:{}", seen.channel, hex(&seen.id)), Answered { request, answer: Some(answer) }))
 }
 
 fn label(view: &ReminderView, speaker: &Speaker<'_>) -> String {

@@ -1,4 +1,4 @@
-//! From an event of a platform to a reaction: whoever sent it, whatever it says, and however often it comes.
+//! Turns an event of a platform into a reaction, and counts an event that comes twice once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Taker {
     ) -> Result<Reaction, NotTaken> {
         let begun_at = self.node.now();
         let (this, name) = (self.clone(), channel.to_owned());
-        // Whoever handed it over may go away, as a connection that breaks: it is taken to its end all the same.
+        // The channel that handed it over may go away, as a connection that breaks: the event is taken to its end all the same.
         let work = async move { Ok::<_, StoreError>(this.react(&name, inbound, lease).await) };
         let (reaction, outcome) = match finish(&self.runtime, work).await {
             Ok(taken) => taken,
@@ -112,11 +112,20 @@ impl Taker {
                         sender: inbound.from.clone(),
                         reply_to: reply_to.clone(),
                         about: *about,
+                        at: inbound.at,
                         only: None,
                         who: who(channel),
                         came: self.came(channel, &inbound, lease),
                     };
                     match self.words.take(&written).await {
+                        Ok(reply) if reply.is_unknown => {
+                            self.note_unknown(channel, inbound.from.as_ref());
+                            return (Ok(Reaction::Nothing), "unknown_sender");
+                        }
+                        Ok(reply) if reply.is_open => {
+                            self.ask_beside(channel, &inbound, written);
+                            return (Ok(Reaction::Nothing), "no_answer");
+                        }
                         Ok(reply) => return reaction(reply),
                         Err(StoreError::Seen) => return (Ok(Reaction::Nothing), "replayed"),
                         Err(error) => error,
@@ -124,7 +133,12 @@ impl Taker {
                 }
                 What::Report { occurrence, message_id, became } => {
                     match self.report(channel, *occurrence, message_id, became).await {
-                        Ok(()) => return (Ok(Reaction::Nothing), "report"),
+                        // The platform was faster than the write of what it had answered, and tells it again.
+                        Ok(Reported::NotYet) if self.node.clock.run_for() >= give_up_at || self.node.stopping() => {
+                            return (Err(NotTaken::Unavailable), "unavailable");
+                        }
+                        Ok(Reported::NotYet) => StoreError::Unavailable("the message is still being sent".into()),
+                        Ok(_) => return (Ok(Reaction::Nothing), "report"),
                         Err(error) => error,
                     }
                 }
@@ -170,7 +184,7 @@ impl Taker {
             Verdict::InGroup => Answerer::Somebody,
             Verdict::Stranger => return Ok((Reaction::NotYours { language }, "not_yours")),
             Verdict::Unknown => {
-                self.standings.unknown(channel, sender.person.first().map_or("", String::as_str), node.now());
+                self.note_unknown(channel, Some(sender));
                 return Ok((Reaction::NotYours { language }, "unknown_sender"));
             }
         };
@@ -192,7 +206,7 @@ impl Taker {
             Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
             Err(ChangeError::Store(error)) => return Err(error),
         };
-        // What is there now: for the messages that show it, and for the words of a refusal.
+        // The run as it is now, for the messages that show it and for the words of a refusal.
         let after = node.store.question(id).await?.unwrap_or(question);
         Ok(match became {
             Press::Answered => {
@@ -221,6 +235,42 @@ impl Taker {
         Ok(last.map_or(id, |trail| trail.occurrence.id))
     }
 
+    /// Asks for a second opinion on words, beside whatever else comes: others do not wait for it. Where too many are asked for, it is not.
+    fn ask_beside(&self, channel: &str, inbound: &Inbound, mut written: Written) {
+        let Ok(place) = self.words.opinions.clone().try_acquire_owned() else { return };
+        // The connection is read on meanwhile.
+        written.came.place = None;
+        let (node, words, standings) = (self.node.clone(), self.words.clone(), self.standings.clone());
+        let (name, inbound, channel) =
+            (channel.to_owned(), inbound.clone(), self.editor.channels.get(channel).cloned());
+        self.runtime.spawn(Box::pin(async move {
+            let _place = place;
+            let reply = match words.ask_about(&written).await {
+                Ok(reply) if reply.handled => reply,
+                Ok(_) | Err(StoreError::Seen) => return,
+                Err(error) => return node.health.failed(&error),
+            };
+            let (reaction, outcome) = reaction(reply);
+            node.metrics.count_inbound(&name, outcome);
+            if outcome == "answered" {
+                standings.answered(&name);
+            }
+            // Where a channel can only speak in its reply, the message alone shows the answer.
+            let receives = channel.as_ref().and_then(|channel| channel.receives());
+            if let (Some(receives), Ok(reaction)) = (receives, reaction)
+                && let Err(error) = receives.react(&inbound, &reaction).await
+            {
+                tracing::debug!(channel = %name, %error, "a person was not told what became of their answer");
+            }
+        }));
+    }
+
+    /// Remembers somebody whom no user is.
+    fn note_unknown(&self, channel: &str, sender: Option<&Sender>) {
+        let address = sender.and_then(|sender| sender.person.first()).map_or("", String::as_str);
+        self.standings.unknown(channel, address, self.node.now());
+    }
+
     /// How an event came, for the transaction of what it leads to.
     fn came(&self, channel: &str, inbound: &Inbound, lease: Option<u64>) -> Came {
         let place = lease.zip(inbound.place.clone());
@@ -237,9 +287,9 @@ impl Taker {
         run: OccurrenceId,
         message_id: &str,
         became: &Became,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Reported, StoreError> {
         let Self { node, .. } = self;
-        let Some(question) = node.store.question(run).await? else { return Ok(()) };
+        let Some(question) = node.store.question(run).await? else { return Ok(Reported::Nothing) };
         let addresses = question.user.map(|user| user.addresses).unwrap_or_default();
         let report = Report {
             run,
@@ -252,11 +302,10 @@ impl Taker {
         };
         let (said, wakes) = node.store.report(report, node.now()).await?;
         self.timer.wake_at(wakes);
-        match said {
-            // The platform was faster than the write of what it had answered.
-            Reported::NotYet => Err(StoreError::Unavailable("the message is still being written down".into())),
-            Reported::Changed | Reported::Nothing => Ok(()),
+        if said == Reported::Changed {
+            node.journal.written();
         }
+        Ok(said)
     }
 
     /// It was answered before, or is over. Its message may not show that yet.
@@ -284,7 +333,9 @@ fn reaction(reply: Reply) -> (Result<Reaction, NotTaken>, &'static str) {
         (true, Some("already_answered" | "cancelled" | "over")) => "already",
         (true, Some(_)) => "not_now",
     };
-    let say = reply.say.filter(|_| reply.handled).map(|text| Reaction::Say { text, choices: reply.choices });
+    let is_taken = reply.answer.is_some() && reply.refused.is_none();
+    let say = reply.say.filter(|_| reply.handled);
+    let say = say.map(|text| Reaction::Say { text, choices: reply.choices, is_taken });
     (Ok(say.unwrap_or(Reaction::Nothing)), outcome)
 }
 

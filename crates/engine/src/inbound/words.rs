@@ -1,4 +1,4 @@
-//! What a person wrote: an answer to a reminder, or nothing of ours.
+//! Words that a person wrote: an answer to a reminder, or none.
 //!
 //! The words come first, because most of what people write is no answer and must cost nothing: only words that answer in some language
 //! lead to a look at the store. Words that are not ours are neither kept nor logged.
@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use jiff::Timestamp;
-use punctual_core::answer::{Pressed, Verb};
+use punctual_core::answer::Pressed;
 use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Choice, Sender};
 use punctual_core::decide::inbound::{Place, Verdict, ended_since, last_said, meant, verdict};
@@ -42,6 +42,8 @@ pub struct Written {
     pub reply_to: Option<String>,
     /// The run of that message, where its buttons named it.
     pub about: Option<OccurrenceId>,
+    /// When it was written, where the platform says so.
+    pub at: Option<Timestamp>,
     /// The only user whose reminders may be answered, if the caller is bound to one.
     pub only: Option<String>,
     /// Through whom it came, for the journal.
@@ -69,6 +71,10 @@ pub struct Reply {
     pub choices: Vec<Choice>,
     /// The reminder that was made of it.
     pub made: Option<Box<ReminderView>>,
+    /// Nobody knows who wrote it, and it would have been an answer or a command.
+    pub is_unknown: bool,
+    /// No language takes it for an answer, and somebody can be asked for a second opinion.
+    pub(crate) is_open: bool,
 }
 
 /// The person's language and zone, for understanding them and for answering.
@@ -121,7 +127,16 @@ impl Engine {
     pub async fn inbound(&self, written: Written) -> Result<Reply, StoreError> {
         let parts = self.parts.clone();
         // A caller that goes away must not leave an answer half taken.
-        self.finish(async move { parts.words.take(&written).await }).await
+        self.finish(async move {
+            match parts.words.take(&written).await? {
+                reply if !reply.is_open => Ok(reply),
+                open => match parts.words.opinions.try_acquire() {
+                    Ok(_place) => parts.words.ask_about(&written).await,
+                    Err(_) => Ok(Reply { is_open: false, ..open }),
+                },
+            }
+        })
+        .await
     }
 }
 
@@ -130,9 +145,10 @@ pub(crate) struct Words {
     pub(crate) node: Node,
     pub(crate) changer: Arc<Changer>,
     pub(crate) editor: Arc<Editor>,
-    /// Who is asked about words that are no answer in any language.
+    /// Gives a second opinion on words that are no answer in any language.
     pub(crate) opinion: Option<Arc<dyn Opinion>>,
-    pub(crate) opinions: Semaphore,
+    /// The places of those who ask.
+    pub(crate) opinions: Arc<Semaphore>,
     /// The engine that these are a part of, for making reminders.
     pub(crate) engine: OnceLock<Weak<Wired>>,
 }
@@ -145,35 +161,32 @@ impl Words {
         let now = self.node.now();
         let takes_commands =
             written.channel.as_ref().is_some_and(|channel| self.node.settings.commands.contains(channel));
-        let command = phrase::command(&written.text).filter(|_| takes_commands);
+        let command = takes_commands.then(|| phrase::command(&written.text)).flatten();
         let is_answer = may_be_answer(&written.text, now);
         let is_open = self.opinion.is_some() && !is_answer && command.is_none() && may_be_asked_about(&written.text);
-        if !is_answer && command.is_none() && !is_open {
-            return Ok(Reply::default());
+        if !is_answer && command.is_none() {
+            return Ok(Reply { is_open, ..Reply::default() });
         }
         let who = self.who(written).await?;
+        if who.users.is_empty() && who.question.is_none() {
+            return Ok(Reply { is_unknown: true, ..Reply::default() });
+        }
         if is_answer {
             let reply = self.answer(written, &who, now).await?;
             if reply.handled {
                 return Ok(reply);
             }
         }
-        if is_open {
-            return self.ask_about(written, &who, now).await;
-        }
         match (command, who.users.as_slice()) {
-            (Some(command), [user]) => self.obey(command, written, user, now).await,
-            // Whose reminder would it be?
+            (Some(command), [user]) if !who.is_shared => self.obey(command, written, user, now).await,
+            // Whose reminder would it be? Somebody in a group sees and cancels nobody else's.
             _ => Ok(Reply::default()),
         }
     }
 
     /// Answers the run that the words are about.
     async fn answer(&self, written: &Written, who: &People, now: Timestamp) -> Result<Reply, StoreError> {
-        if who.users.is_empty() && who.question.is_none() {
-            return Ok(Reply::default());
-        }
-        let mut asked = self.asked(who, None).await?;
+        let mut asked = self.asked(written, who, None).await?;
         let mut has_ended = false;
         loop {
             let ear = Ear::of(&asked, now);
@@ -183,7 +196,7 @@ impl Words {
                 if has_ended || !asked.is_empty() {
                     return Ok(Reply::default());
                 }
-                (asked, has_ended) = (self.asked(who, Some(ended_since(now))).await?, true);
+                (asked, has_ended) = (self.asked(written, who, Some(ended_since(now))).await?, true);
                 continue;
             };
             let place = place(written, who);
@@ -216,7 +229,7 @@ impl Words {
                         Err(ChangeError::Refused(Refused::SendBegun)) => {
                             return Ok(said(&ear, Line::Busy, answer, run, Some(question), lang));
                         }
-                        // Somebody was faster: what is so now decides.
+                        // Another answer was faster: the run is judged again as it is now.
                         Err(ChangeError::Refused(_)) if !has_ended => {}
                         Err(ChangeError::Refused(_)) => {
                             return Ok(said(&ear, Line::IsOver, answer, run, Some(question), lang));
@@ -227,18 +240,18 @@ impl Words {
             if has_ended {
                 return Ok(Reply::default());
             }
-            (asked, has_ended) = (self.asked(who, Some(ended_since(now))).await?, true);
+            (asked, has_ended) = (self.asked(written, who, Some(ended_since(now))).await?, true);
         }
     }
 
     /// Asks for a second opinion on words that no language takes for an answer, if it is clear what they are about. At most
-    /// [`OPINIONS_MAX`] are asked for at once; another is not asked for, and nothing waits.
-    async fn ask_about(&self, written: &Written, who: &People, now: Timestamp) -> Result<Reply, StoreError> {
+    /// [`OPINIONS_MAX`] are asked for at once: the caller has one of their places.
+    pub(crate) async fn ask_about(&self, written: &Written) -> Result<Reply, StoreError> {
         let Some(opinion) = &self.opinion else { return Ok(Reply::default()) };
-        let asked = self.asked(who, None).await?;
-        let place = place(written, who);
+        let (now, who) = (self.node.now(), self.who(written).await?);
+        let asked = self.asked(written, &who, None).await?;
+        let place = place(written, &who);
         let Some(question) = meant(&place, &asked) else { return Ok(Reply::default()) };
-        let Ok(_permit) = self.opinions.try_acquire() else { return Ok(Reply::default()) };
         let prompt = question.reminder.ack.as_ref().and_then(|ack| ack.prompt.as_deref()).unwrap_or("Done?");
         let Some(answer) = opinion.opinion(prompt, written.text.trim()).await else { return Ok(Reply::default()) };
         let ear = Ear::of(&asked, now);
@@ -246,7 +259,7 @@ impl Words {
         match verdict(&place, answer, std::slice::from_ref(question), true, now) {
             Verdict::Say { about, line } => Ok(said(&ear, line, answer, about, Some(question), lang)),
             Verdict::Answer { run, answer: command, line } => {
-                let mut by = by(written, who, question, now);
+                let mut by = by(written, &who, question, now);
                 by.who = by.who.via("opinion");
                 match self.changer.change(run.reminder, command, by).await {
                     Ok(changed) => {
@@ -277,32 +290,31 @@ impl Words {
                     let found = self.node.store.users_at(channel, addresses.to_vec()).await?;
                     Ok(found.into_iter().map(|user| user.id).collect())
                 };
-                who.users = at(&sender.person).await?;
-                if who.users.is_empty() && !sender.chat.is_empty() {
+                who.known = at(&sender.person).await?;
+                who.users.clone_from(&who.known);
+                who.is_shared = who.users.len() > 1;
+                if who.users.is_empty() && sender.is_group {
                     (who.users, who.is_shared) = (at(&sender.chat).await?, true);
                 }
-                who.is_shared |= who.users.len() > 1;
             }
         }
         who.users.retain(is_allowed);
         // The message that was replied to says whose it is, also where its person has no entry.
-        if let (Some(run), Some(channel), Some(sender), None) =
-            (written.about, &written.channel, &written.sender, &written.user)
-            && let Some(question) = self.node.store.question(run).await?
-        {
-            let verdict = may_answer(sender, channel, &question.reminder.user, &question.trail.attempts, &who.users);
-            let may = matches!(verdict, sender::Verdict::User(_) | sender::Verdict::InGroup);
-            who.answerer = match verdict {
-                sender::Verdict::User(user) => Answerer::User(user),
-                _ => Answerer::Somebody,
-            };
-            who.question = Some(question).filter(|question| may && is_allowed(&question.reminder.user));
+        if let (Some(run), true) = (written.about, written.sender.is_some() && written.user.is_none()) {
+            let question = self.node.store.question(run).await?;
+            let may = |question: &Question| who.answerer(written, question).is_some();
+            who.question = question.filter(|question| is_allowed(&question.reminder.user) && may(question));
         }
         Ok(who)
     }
 
-    /// The runs that were said to them; with `ended_since` also those that have ended since then.
-    async fn asked(&self, who: &People, ended_since: Option<Timestamp>) -> Result<Vec<Question>, StoreError> {
+    /// The runs that were said to them and that they may answer; with `ended_since` also those that have ended since then.
+    async fn asked(
+        &self,
+        written: &Written,
+        who: &People,
+        ended_since: Option<Timestamp>,
+    ) -> Result<Vec<Question>, StoreError> {
         let mut asked = match who.users.is_empty() {
             true => Vec::new(),
             false => self.node.store.asked(who.users.clone(), ended_since).await?,
@@ -313,6 +325,7 @@ impl Words {
             // It may have been answered since it was loaded.
             asked.extend(self.node.store.question(question.trail.occurrence.id).await?);
         }
+        asked.retain(|question| who.answerer(written, question).is_some());
         Ok(asked)
     }
 }
@@ -324,12 +337,28 @@ struct People {
     users: Vec<String>,
     /// Every address that means them or their chat.
     addresses: Vec<String>,
-    /// They share the chat.
+    /// Those of them who have an address of the person's own.
+    known: Vec<String>,
+    /// They share the address or the chat, so it is not known who of them it was.
     is_shared: bool,
-    /// The run whose message was replied to, if they may answer it,
+    /// The run whose message was replied to, if they may answer it.
     question: Option<Question>,
-    /// and as whom.
-    answerer: Answerer,
+}
+
+impl People {
+    /// As whom they answer a run; `None`: they may not.
+    fn answerer(&self, written: &Written, question: &Question) -> Option<Answerer> {
+        let (Some(channel), Some(sender), None) = (&written.channel, &written.sender, &written.user) else {
+            // The caller has said who it is.
+            return Some(written.user.clone().map_or(Answerer::Caller, Answerer::User));
+        };
+        let Question { reminder, trail, .. } = question;
+        match may_answer(sender, channel, &reminder.user, &trail.attempts, &self.known) {
+            sender::Verdict::User(user) => Some(Answerer::User(user)),
+            sender::Verdict::InGroup => Some(Answerer::Somebody),
+            sender::Verdict::Stranger | sender::Verdict::Unknown => None,
+        }
+    }
 }
 
 fn place<'a>(written: &'a Written, who: &'a People) -> Place<'a> {
@@ -339,19 +368,15 @@ fn place<'a>(written: &'a Written, who: &'a People) -> Place<'a> {
         is_shared: who.is_shared,
         reply_to: written.reply_to.as_deref(),
         about: written.about,
+        at: written.at,
     }
 }
 
 fn by(written: &Written, who: &People, question: &Question, now: Timestamp) -> By {
     let name = written.sender.as_ref().and_then(name_of);
-    let answerer = match (&who.question, who.users.as_slice()) {
-        (Some(replied_to), _) if replied_to.trail.occurrence.id == question.trail.occurrence.id => who.answerer.clone(),
-        (_, [user]) => Answerer::User(user.clone()),
-        _ => Answerer::Caller,
-    };
     By {
         user: Some(question.reminder.user.clone()),
-        answerer,
+        answerer: who.answerer(written, question).unwrap_or_default(),
         said: Said { text: Some(written.text.clone()), channel: written.channel.clone(), name },
         came: written.came.clone(),
         ..By::new(written.who.clone(), now)
@@ -386,14 +411,9 @@ fn said(ear: &Ear, line: Line, answer: Answer, about: OccurrenceId, question: Op
 
 /// The button that means this run.
 fn choice(question: &Question, answer: Answer, lang: Lang, ear: &Ear) -> Choice {
-    let verb = match answer {
-        Answer::Ack => Verb::Ack,
-        Answer::Snooze { .. } => Verb::Snooze,
-        Answer::Dismiss => Verb::Dismiss,
-    };
     let said_at = last_said(question).map(|attempt| attempt.started_at);
     Choice {
         label: say::label(&question.reminder.message, said_at, lang, &ear.zone, ear.now),
-        pressed: Pressed { verb, occurrence: question.trail.occurrence.id },
+        pressed: Pressed::said(answer, question.trail.occurrence.id),
     }
 }

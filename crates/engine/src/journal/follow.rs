@@ -1,7 +1,10 @@
 //! Following the journal from any position: first what is there, then what comes.
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+use punctual_core::id::ReminderId;
 use punctual_core::journal::Placed;
 use punctual_core::store::{JournalQuery, Start, StoreError};
 use tokio::sync::broadcast;
@@ -11,6 +14,9 @@ use super::Interest;
 use super::tail::PAGE;
 use crate::Engine;
 use crate::node::{Node, lock};
+
+/// How long a store that failed is left alone.
+const AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// Some entries in order, and the position up to which there is no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,12 +62,16 @@ pub struct Follower {
     pages: broadcast::Receiver<Arc<Page>>,
     /// Everything up to here has been told.
     position: i64,
-    /// What comes after this is heard; what comes before is read.
+    /// Entries after this position are heard; entries up to it are read.
     hears_after: i64,
     /// Whether it has caught up.
     is_live: bool,
     /// Which entries are wanted, of those that are read.
     query: JournalQuery,
+    /// A page that was heard, until it is known which of its reminders have the tag that is asked for.
+    heard: Option<Arc<Page>>,
+    /// The reminders of the last page that have that tag.
+    tagged: HashSet<ReminderId>,
     _interest: Interest,
 }
 
@@ -93,8 +103,17 @@ impl Follower {
         let (pages, hears_after) = lock(&node.journal.tail).join(head);
         // The tail looks once more, now that somebody listens.
         node.journal.head.send_modify(|known| *known = head.max(*known));
-        let (position, query) = (after.unwrap_or(head), JournalQuery::new(Start::OLDEST, PAGE));
-        Ok(Self { node, pages, position, hears_after, is_live: false, query, _interest: interest })
+        Ok(Self {
+            node,
+            pages,
+            position: after.unwrap_or(head),
+            hears_after,
+            is_live: false,
+            query: JournalQuery::new(Start::OLDEST, PAGE),
+            heard: None,
+            tagged: HashSet::new(),
+            _interest: interest,
+        })
     }
 
     /// Reads only the entries that `query` asks for, wherever it starts. All followers hear the same, so what is heard has others among it:
@@ -104,9 +123,10 @@ impl Follower {
         Self { query: JournalQuery { limit: PAGE, ..query }, ..self }
     }
 
-    /// Whether an entry is one that was asked for.
+    /// Whether an entry of the last page is one that was asked for.
     pub fn wants(&self, entry: &Placed) -> bool {
-        self.query.takes(entry)
+        let has_tag = || entry.reminder.is_some_and(|id| self.tagged.contains(&id));
+        self.query.takes(entry) && (self.query.tag.is_none() || has_tag())
     }
 
     /// Whether it has read what was there before it came.
@@ -127,6 +147,11 @@ impl Follower {
     /// The next entries, as soon as there are some. It may be dropped before it is ready: nothing is lost.
     pub async fn next(&mut self) -> Result<Arc<Page>, Ended> {
         loop {
+            if let Some(page) = self.heard.clone() {
+                self.tagged = self.ask_tags(&page).await?;
+                (self.heard, self.is_live) = (None, true);
+                return Ok(self.take(page));
+            }
             if self.position < self.hears_after {
                 match self.read().await? {
                     Some(page) => return Ok(page),
@@ -139,6 +164,7 @@ impl Follower {
             };
             match heard {
                 Ok(page) if page.reached <= self.position => {}
+                Ok(page) if self.query.tag.is_some() => self.heard = Some(page),
                 Ok(page) => {
                     self.is_live = true;
                     return Ok(self.take(page));
@@ -168,6 +194,10 @@ impl Follower {
         match page {
             Ok(page) if page.reached > self.position => {
                 self.position = page.reached;
+                if self.query.tag.is_some() {
+                    // The store has looked for it.
+                    self.tagged = page.entries.iter().filter_map(|entry| entry.reminder).collect();
+                }
                 let page = Page { entries: page.entries, reached: page.reached };
                 Ok(Some(Arc::new(page)))
             }
@@ -178,12 +208,39 @@ impl Follower {
             }
             Err(error) => {
                 node.health.failed(&error);
-                if node.pause(std::time::Duration::from_millis(250)).await { Ok(None) } else { Err(Ended::Stopping) }
+                if node.pause(AGAIN_AFTER).await { Ok(None) } else { Err(Ended::Stopping) }
             }
         }
     }
 
-    /// What of a page has not been told.
+    /// The reminders of a page that have the tag that is asked for. An entry does not say the tags of its reminder, which change.
+    async fn ask_tags(&self, page: &Page) -> Result<HashSet<ReminderId>, Ended> {
+        let node = &self.node;
+        let wanted = page.entries.iter().filter(|entry| entry.position > self.position && self.query.takes(entry));
+        let asked: BTreeSet<ReminderId> = wanted.filter_map(|entry| entry.reminder).collect();
+        let Some(tag) = self.query.tag.as_deref().filter(|_| !asked.is_empty()) else { return Ok(HashSet::new()) };
+        loop {
+            let ask = async {
+                let _turn = node.journal.catching_up.acquire().await;
+                node.store.tagged(tag, asked.iter().copied().collect()).await
+            };
+            let tagged = tokio::select! { biased;
+                () = node.stopped() => return Err(Ended::Stopping),
+                tagged = ask => tagged,
+            };
+            match tagged {
+                Ok(tagged) => return Ok(tagged.into_iter().collect()),
+                Err(error) => {
+                    node.health.failed(&error);
+                    if !node.pause(AGAIN_AFTER).await {
+                        return Err(Ended::Stopping);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entries of a page that have not been told.
     fn take(&mut self, page: Arc<Page>) -> Arc<Page> {
         let before = std::mem::replace(&mut self.position, page.reached);
         let n_told = page.entries.partition_point(|entry| entry.position <= before);

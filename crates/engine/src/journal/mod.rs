@@ -1,4 +1,4 @@
-//! The journal as it grows: whoever follows it hears of each entry soon after its commit, on whichever node it was written.
+//! The journal as it grows: a follower hears of each entry soon after its commit, whichever node wrote it.
 //!
 //! ```text
 //! a commit ─ written ─▶ place ─ head ─▶ tail ─ page ─▶ followers

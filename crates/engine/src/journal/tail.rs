@@ -36,7 +36,7 @@ impl Tail {
     /// before.
     pub(super) fn join(&mut self, head: i64) -> (broadcast::Receiver<Arc<Page>>, i64) {
         if self.n_followers() == 0 {
-            // Nothing was told while nobody listened.
+            // The tail tells no entries while it has no follower.
             self.read_to = self.read_to.max(head);
         }
         (self.pages.subscribe(), self.read_to)
@@ -45,7 +45,7 @@ impl Tail {
     /// Tells a page that begins where the last one ended.
     fn tell(&mut self, page: Page) {
         self.read_to = page.reached;
-        // Without a follower it is nobody's.
+        // Without a follower the page is dropped.
         let _ = self.pages.send(Arc::new(page));
     }
 }

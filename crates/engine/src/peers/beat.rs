@@ -155,7 +155,7 @@ impl Heartbeat {
         self.has_told_follows.store(is_followed, Ordering::Release);
         self.holds.pulse(&pulse.nodes, begun_at);
         let is_new = peers.heed(&pulse);
-        // Whoever has the first shard places for all.
+        // The node with the first shard places entries for all nodes.
         node.journal.heed(&pulse, pulse.shards.contains(0));
         peers.compare(&node.settings.shared, &pulse.shared);
         node.metrics.nodes.set(pulse.nodes.len() as i64);
@@ -229,20 +229,31 @@ impl Ahead {
 }
 
 impl Peers {
-    /// Notes which secrets other nodes have otherwise, and says so when that has changed.
+    /// Notes which settings other nodes have otherwise, and says so when that has changed.
     fn compare(&self, own: &Shared, others: &[String]) {
         let differing = own.differing(others);
         let mut known = lock(&self.disagrees);
         if *known == differing {
             return;
         }
-        match differing.is_empty() {
-            true => tracing::info!("the nodes use the same secrets again"),
-            false => tracing::warn!(
-                settings = differing.join(", "),
+        if differing.is_empty() {
+            tracing::info!("the nodes have the same settings again");
+        }
+        let (receive, secrets): (Vec<String>, Vec<String>) =
+            differing.iter().cloned().partition(|name| Shared::is_receive(name));
+        if !secrets.is_empty() {
+            tracing::warn!(
+                settings = secrets.join(", "),
                 "this node and another one use different secrets: what one signs the other does not know; \
                  give all nodes the same settings, or none"
-            ),
+            );
+        }
+        if !receive.is_empty() {
+            tracing::warn!(
+                settings = receive.join(", "),
+                "this node and another one take the answers of a channel in different ways, and its platform knows one of them; \
+                 give all nodes the same settings"
+            );
         }
         *known = differing;
     }

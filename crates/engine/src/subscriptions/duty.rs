@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Unit;
 use punctual_core::clock::BoxFuture;
 use punctual_core::store::{DUTY_FOR, Duty, KeptDuty, StoreError};
 
@@ -54,9 +55,11 @@ impl Held {
         self.has_note = true;
     }
 
-    /// Says what an operator should know.
+    /// Says what an operator should know, and since when.
     pub(super) fn note(&mut self, note: String) {
-        self.duty.note = Some(note);
+        let now = self.node.now();
+        let now = now.round(Unit::Second).unwrap_or(now);
+        self.duty.note = Some(format!("{now}: {note}"));
         self.has_note = true;
     }
 
@@ -78,7 +81,7 @@ impl Held {
                         () = &mut self.next => {}
                     }
                     self.next = self.node.clock.pause(KEEP_EVERY);
-                    // Nobody else can take it, and there is nothing to write.
+                    // No other node can take the duty, and its position has not moved.
                     if !self.is_shared && moved == 0 {
                         continue;
                     }

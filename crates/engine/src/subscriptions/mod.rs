@@ -2,8 +2,8 @@
 //! reminder.
 //!
 //! One node at a time tells a subscription's receiver, by a duty that it takes from the store and keeps. With the duty is kept the position
-//! up to which everything has been told. So another node goes on there, and so does this one after a crash: what was told and not yet
-//! written down is told again under the same key.
+//! up to which everything has been told. So another node goes on there, and so does this one after a crash: entries that were told and not yet
+//! written down are told again under the same key.
 
 /// Whose turn it is: entries of one reminder wait for each other.
 mod lanes;
@@ -48,6 +48,8 @@ pub struct Subscription {
     pub kinds: Vec<Kind>,
     /// Whose; none is everybody's.
     pub users: Vec<String>,
+    /// Only about reminders with this tag.
+    pub tag: Option<String>,
     /// Where.
     pub to: Address,
 }
@@ -67,7 +69,8 @@ impl Subscription {
 
     fn query(&self) -> JournalQuery {
         let user = if let [user] = &self.users[..] { Some(user.clone()) } else { None };
-        JournalQuery { kinds: self.kinds.clone(), user, ..JournalQuery::new(Start::OLDEST, 0) }
+        let (kinds, tag) = (self.kinds.clone(), self.tag.clone());
+        JournalQuery { kinds, user, tag, ..JournalQuery::new(Start::OLDEST, 0) }
     }
 
     fn wants(&self, entry: &Placed) -> bool {
@@ -184,7 +187,7 @@ impl Teller {
                 }
             }
         }
-        // What is still under way is abandoned: it will be told again under its key.
+        // The requests under way are abandoned: their entries will be told again under the same keys.
         drop(telling);
         if !matches!(over, Over::Lost) {
             held.write(lanes.done_to()).await;

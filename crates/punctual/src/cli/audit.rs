@@ -1,4 +1,4 @@
-//! What happened.
+//! Shows the journal.
 
 use std::time::Duration;
 
@@ -29,6 +29,9 @@ pub(super) struct Args {
     /// Only about this reminder: its id, the end of it, or its name
     #[arg(long, short, value_name = "REMINDER")]
     reminder: Option<String>,
+    /// Only about reminders that have this tag now
+    #[arg(long, short, value_name = "TAG")]
+    tag: Option<String>,
     /// Only of these kinds, such as reminder.sent,reminder.failed
     #[arg(long, short, value_name = "KINDS")]
     kind: Option<String>,
@@ -70,6 +73,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let query = JournalQuery {
         user: args.user.clone(),
         reminder,
+        tag: args.tag.clone(),
         kind: args.kind.clone(),
         actor: args.actor.clone(),
         from: args.from.clone(),
@@ -126,7 +130,13 @@ async fn latest(query: JournalQuery, n: usize, is_json: bool, context: &Context)
 /// Prints what happens, until the program is ended.
 async fn follow(args: &Args, reminder: Option<String>, context: &Context) -> anyhow::Result<()> {
     let clock = SystemClock::start();
-    let query = StreamQuery { user: args.user.clone(), reminder, kind: args.kind.clone(), after: args.after };
+    let query = StreamQuery {
+        user: args.user.clone(),
+        reminder,
+        tag: args.tag.clone(),
+        kind: args.kind.clone(),
+        after: args.after,
+    };
     let zone = context.zone().await?;
     let mut last_id = None;
     // The first time, a server that cannot be reached is an error; later it is waited for.
@@ -156,13 +166,19 @@ async fn follow(args: &Args, reminder: Option<String>, context: &Context) -> any
                 last_id = stream.last_id().or(last_id);
                 ended
             }
-            Err(failure @ Failure::Unreachable(_)) if has_begun => Some(failure.to_string()),
+            Err(failure) if has_begun && passes(&failure) => Some(failure.to_string()),
             Err(failure) => return Err(failure.into()),
         };
         let why = ended.unwrap_or_else(|| "the stream was cut off".into());
         eprintln!("{}; going on", neutral(&why));
         clock.pause(AGAIN_AFTER).await;
     }
+}
+
+/// Whether a failure may be over in a moment: the server, or its database, is just not there.
+fn passes(failure: &Failure) -> bool {
+    matches!(failure, Failure::Unreachable(_))
+        || failure.refused().is_some_and(|refused| refused.status.is_server_error())
 }
 
 fn json_line(entry: &Entry) -> anyhow::Result<String> {

@@ -1,11 +1,8 @@
 //! People who belong together.
 
-use reqwest::StatusCode;
-use serde_json::json;
-
 use super::style::Style;
 use super::table::{Cell, Table};
-use super::{Context, print, print_json};
+use super::{Context, found, print, print_deleted, print_json};
 use crate::wire::{Group, GroupInput, PageQuery, Word};
 
 #[derive(Debug, clap::Args)]
@@ -57,23 +54,16 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         Command::Delete { group } => {
             context.client.delete_group(group).await?;
-            match context.json {
-                true => print_json(&json!({ "deleted": group })),
-                false => print(&format!("removed the group {group}; its users stay\n")),
-            }
+            print_deleted(group, &format!("removed the group {group}; its users stay\n"), context)
         }
     }
 }
 
 /// A group as the API takes it; empty for one that there is not.
 async fn known(group: &str, context: &Context) -> anyhow::Result<GroupInput> {
-    match context.client.group(group).await {
-        Ok(group) => Ok(GroupInput { users: Some(group.users), mode: Some(group.mode) }),
-        Err(failure) if failure.refused().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND) => {
-            Ok(GroupInput::default())
-        }
-        Err(failure) => Err(failure.into()),
-    }
+    let group = found(context.client.group(group).await)?;
+    let input = |group: Group| GroupInput { users: Some(group.users), mode: Some(group.mode) };
+    Ok(group.map(input).unwrap_or_default())
 }
 
 async fn list(context: &Context) -> anyhow::Result<()> {

@@ -1,11 +1,10 @@
 //! Keys that may use the API.
 
 use punctual_engine::SystemClock;
-use serde_json::json;
 
 use super::style::Style;
 use super::table::{Cell, Table};
-use super::{Context, print, print_json, when};
+use super::{Context, print, print_deleted, print_json, when};
 use crate::wire::KeyInput;
 
 #[derive(Debug, clap::Args)]
@@ -62,10 +61,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         Command::Delete { id } => {
             context.client.delete_key(id).await?;
-            match context.json {
-                true => print_json(&json!({ "deleted": id })),
-                false => print(&format!("deleted {id}\n")),
-            }
+            print_deleted(id, &format!("deleted {id}\n"), context)
         }
     }
 }

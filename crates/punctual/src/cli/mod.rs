@@ -41,6 +41,7 @@ mod parse;
 mod serve;
 mod show;
 mod silence;
+mod subscriptions;
 mod update;
 mod users;
 
@@ -51,6 +52,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use punctual_bench as bench;
 use punctual_core::zone::Zone;
+use reqwest::StatusCode;
 
 use self::style::Paint;
 use crate::client::{BadUrl, Client, Failure};
@@ -138,6 +140,8 @@ enum Command {
     Channels(channels::Args),
     /// What happened, and by whom
     Audit(audit::Args),
+    /// The applications that are told what happens
+    Subscriptions,
     /// Keys that may use the API
     Keys(keys::Args),
     /// Take over what another system was asked for
@@ -233,6 +237,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
+        Command::Subscriptions => subscriptions::run(&context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,
@@ -349,6 +354,23 @@ fn print(text: &str) -> anyhow::Result<()> {
 fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let value = serde_json::to_value(value)?;
     print(&style::neutral_json(&format!("{value:#}\n")))
+}
+
+/// Says that something was deleted: its name for programs, `said` for people.
+fn print_deleted(name: &str, said: &str, context: &Context) -> anyhow::Result<()> {
+    match context.json {
+        true => print_json(&serde_json::json!({ "deleted": name })),
+        false => print(said),
+    }
+}
+
+/// What the server has under a name; none if it says that there is nothing.
+fn found<T>(answer: Result<T, Failure>) -> anyhow::Result<Option<T>> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if failure.refused().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND) => Ok(None),
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -136,7 +136,7 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
         lines.push((attempt.started_at, attempt_line(attempt, paint)));
     }
     for response in &run.responses {
-        lines.push((response.at, response_line(response, whose, zone, now)));
+        lines.push((response.at, answer(response, whose, zone, now)));
     }
     for other in run.escalation.iter().flat_map(|escalation| &escalation.to) {
         let state = neutral(other.state.as_str());
@@ -162,6 +162,17 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
     lines.into_iter().map(|(at, line)| format!("{}  {line}", when::local(at, zone, now))).collect()
 }
 
+/// An answer, such as `snooze until Mon 2 Mar 08:05 by Ana on telegram: “5 more minutes”`.
+fn answer(response: &Response, whose: &str, zone: &Zone, now: Timestamp) -> String {
+    // A person is named who wrote in a chat, or who was asked in the person's place, through whatever key. Else it is who made the request.
+    let is_named = |user: &&String| response.channel.is_some() || user.as_str() != whose;
+    let who = response.name.as_ref().or(response.user_id.as_ref().filter(is_named)).unwrap_or(&response.by);
+    let until = response.until.map(|until| format!(" until {}", when::local(until, zone, now))).unwrap_or_default();
+    let place = response.channel.as_ref().map(|channel| format!(" on {channel}")).unwrap_or_default();
+    let words = response.response_text.as_ref().map(|text| format!(": “{text}”")).unwrap_or_default();
+    neutral(&format!("{}{until} by {who}{place}{words}", response.response))
+}
+
 fn attempt_line(attempt: &Attempt, paint: Paint) -> String {
     let status = attempt.status.as_str();
     let status = paint.with(of_status(status), &neutral(status));
@@ -169,17 +180,6 @@ fn attempt_line(attempt: &Attempt, paint: Paint) -> String {
     let together = if attempt.digest { " in one message with others" } else { "" };
     let error = after_colon(attempt.error.as_deref());
     format!("{status} to {}{id}{together}{error}", address(&attempt.channel, &attempt.address))
-}
-
-/// An answer, such as `snooze by alice in family until 08:15: "5 more minutes"`.
-fn response_line(response: &Response, whose: &str, zone: &Zone, now: Timestamp) -> String {
-    // A person is named who wrote in a chat, or who was asked in the person's place, through whatever key. Else it is who made the request.
-    let has_name = |user: &&str| response.channel.is_some() || *user != whose;
-    let by = neutral(response.user_id.as_deref().filter(has_name).unwrap_or(&response.by));
-    let chat = response.channel.as_deref().map(|channel| format!(" in {}", neutral(channel))).unwrap_or_default();
-    let until = response.until.map(|at| format!(" until {}", when::local(at, zone, now))).unwrap_or_default();
-    let words = response.response_text.as_deref().map(|text| format!(": \"{}\"", neutral(text))).unwrap_or_default();
-    format!("{} by {by}{chat}{until}{words}", neutral(&response.response))
 }
 
 fn after_colon(text: Option<&str>) -> String {

@@ -35,14 +35,18 @@ pub(super) struct Args {
     /// Only reminders of the users in this group
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
-    #[command(flatten)]
-    user: User,
+    /// Only this user's reminders [env: PUNCTUAL_USER] [default: me; with --tag or --group everybody's]
+    #[arg(long, short, value_name = "USER")]
+    user: Option<String>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List silences that have not ended
     List {
+        /// Only those about this tag
+        #[arg(long, value_name = "TAG")]
+        tag: Option<String>,
         #[command(flatten)]
         user: User,
     },
@@ -55,7 +59,7 @@ enum Command {
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     match &args.command {
-        Some(Command::List { user }) => list(user.named(), context).await,
+        Some(Command::List { tag, user }) => list(user.named(), tag.clone(), context).await,
         Some(Command::End { id }) => {
             let id = meant(id, context).await?;
             context.client.end_silence(&id).await?;
@@ -66,7 +70,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         None => {
             let input = SilenceInput {
-                user: args.user.named(),
+                user: User { user: args.user.clone() }.named(),
                 group: args.group.clone(),
                 tag: args.tag.clone(),
                 from: args.from.clone(),
@@ -100,10 +104,14 @@ fn about(silence: &Silence) -> String {
     }
 }
 
-async fn list(user: Option<String>, context: &Context) -> anyhow::Result<()> {
-    let page = context.client.silences(&SilenceQuery { user, limit: Some(500), cursor: None }).await?;
+async fn list(user: Option<String>, tag: Option<String>, context: &Context) -> anyhow::Result<()> {
+    let is_narrow = user.is_some() || tag.is_some();
+    let page = context.client.silences(&SilenceQuery { user, tag, limit: Some(500), cursor: None }).await?;
     if context.json {
         return print_json(&page);
+    }
+    if page.silences.is_empty() && is_narrow {
+        return print("No such silences.\n");
     }
     if page.silences.is_empty() {
         return print("Nothing is silent. Silence something:  punctual silence until monday --tag chores\n");

@@ -3,13 +3,11 @@
 use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
-use reqwest::StatusCode;
-use serde_json::json;
 
 use super::add::{steps, steps_words};
 use super::style::Style;
 use super::table::{Cell, Table};
-use super::{Context, Usage, print, print_json, when};
+use super::{Context, Usage, found, print, print_deleted, print_json, when};
 use crate::wire::{self, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
 
 #[derive(Debug, clap::Args)]
@@ -92,10 +90,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         Command::Resume { user } => pause(user, None, context).await,
         Command::Delete { user } => {
             context.client.delete_user(user).await?;
-            match context.json {
-                true => print_json(&json!({ "deleted": user })),
-                false => print(&format!("removed {user}; their reminders stay\n")),
-            }
+            print_deleted(user, &format!("removed {user}; their reminders stay\n"), context)
         }
     }
 }
@@ -123,13 +118,7 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
 
 /// A user's entry, as the API takes it; empty for a user without one.
 async fn known(user: &str, context: &Context) -> anyhow::Result<UserInput> {
-    match context.client.user(user).await {
-        Ok(user) => Ok(user.into()),
-        Err(failure) if failure.refused().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND) => {
-            Ok(UserInput::default())
-        }
-        Err(failure) => Err(failure.into()),
-    }
+    Ok(found(context.client.user(user).await)?.map(UserInput::from).unwrap_or_default())
 }
 
 async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {

@@ -20,8 +20,8 @@ pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
     Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput,
     Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive,
-    Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Test, Tested, User,
-    UserInput, UserQuery, Users,
+    Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test,
+    Tested, User, UserInput, UserQuery, Users,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -189,6 +189,11 @@ impl Client {
     /// A page of the journal.
     pub(crate) async fn journal(&self, query: &JournalQuery) -> Answered<Journal> {
         self.get("/v1/audit", query).await
+    }
+
+    /// The applications that are told what happens.
+    pub(crate) async fn subscriptions(&self) -> Answered<Subscriptions> {
+        self.get("/v1/subscriptions", &()).await
     }
 
     /// Counts.

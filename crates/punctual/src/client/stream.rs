@@ -72,7 +72,7 @@ impl Stream<'_> {
 /// Takes events out of the bytes of a stream.
 #[derive(Debug, Default)]
 struct Reader {
-    /// What has come and is no whole line yet.
+    /// Bytes that are no whole line yet.
     rest: Vec<u8>,
     name: String,
     data: Option<String>,

@@ -152,10 +152,16 @@ impl<'a> Layers<'a> {
 
     /// A duration: a bare number is seconds, because the setting's name has always meant them.
     pub(super) fn seconds(&self, name: &str) -> Result<Option<Duration>, ConfigError> {
+        self.seconds_up_to(name, Duration::from_secs(366 * 86_400))
+    }
+
+    /// The same where a shorter span is the longest.
+    pub(super) fn seconds_up_to(&self, name: &str, most: Duration) -> Result<Option<Duration>, ConfigError> {
         let Some(found) = self.get(name) else { return Ok(None) };
         let span = duration(&found.value).map_err(|problem| found.wrong(problem))?;
-        if span.is_zero() || span > Duration::from_secs(366 * 86_400) {
-            return Err(found.wrong("must be more than nothing and at most a year"));
+        if span.is_zero() || span > most {
+            let most = if most.as_secs() < 86_400 { format!("{} s", most.as_secs()) } else { "a year".into() };
+            return Err(found.wrong(format!("must be more than nothing and at most {most}")));
         }
         Ok(Some(span))
     }

@@ -77,7 +77,7 @@ pub(crate) struct Config {
     pub(crate) language: Lang,
     /// The monitor that is called for as long as everything works.
     pub(crate) heartbeat: Option<HeartbeatConfig>,
-    /// Who is asked about words that are no answer in any language.
+    /// Gives second opinions on words that are no answer in any language.
     pub(crate) opinion: Option<OpinionConfig>,
     /// Where to send when neither the reminder nor its user says.
     pub(crate) default_channel: DefaultChannel,

@@ -61,7 +61,7 @@ pub(super) fn heartbeat(layers: &Layers<'_>) -> Result<Option<HeartbeatConfig>, 
 /// The endpoint that gives second opinions, if there is one.
 pub(super) fn opinion(layers: &Layers<'_>) -> Result<Option<OpinionConfig>, ConfigError> {
     let key = secret(layers, "opinion_key", "opinion_key_file")?;
-    let timeout = layers.seconds("opinion_timeout")?.unwrap_or(Duration::from_secs(2)).min(OPINION_TIMEOUT_MAX);
+    let timeout = layers.seconds_up_to("opinion_timeout", OPINION_TIMEOUT_MAX)?.unwrap_or(Duration::from_secs(2));
     let model = layers.text("opinion_model")?;
     let Some(found) = layers.text("opinion_url")? else { return Ok(None) };
     match reqwest::Url::parse(&found.value) {

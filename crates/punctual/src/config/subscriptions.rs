@@ -10,6 +10,7 @@ use punctual_core::id::fingerprint;
 use punctual_core::invalid::Invalid;
 use punctual_core::journal::Kind;
 use punctual_core::reminder::Address;
+use punctual_core::tag;
 use punctual_core::words::Words;
 use punctual_engine::Subscription;
 use toml::{Table, Value};
@@ -19,7 +20,7 @@ use super::keys::nearest;
 use super::layers::kind;
 
 /// What can be said of a subscription.
-const FIELDS: [&str; 4] = ["name", "kinds", "user", "to"];
+const FIELDS: [&str; 5] = ["name", "kinds", "user", "tag", "to"];
 /// How long a name may be.
 const NAME_BYTES_MAX: usize = 64;
 
@@ -61,8 +62,9 @@ fn one(table: &Table) -> Result<Subscription, Invalid> {
     let users =
         texts(table, "user", "write a user such as \"alice\", or several in a list; leave it out for everybody")?;
     let kinds = kinds(table)?;
-    let name = name(table, &to, &users)?;
-    Ok(Subscription { name, kinds, users, to })
+    let tag = tag(table)?;
+    let name = name(table, &to, &users, tag.as_deref())?;
+    Ok(Subscription { name, kinds, users, tag, to })
 }
 
 fn to(table: &Table) -> Result<Address, Invalid> {
@@ -72,6 +74,14 @@ fn to(table: &Table) -> Result<Address, Invalid> {
         Some(Value::String(text)) => text.parse().map_err(|_| Invalid::new("to", format!("is no address; {right}"))),
         Some(other) => Err(Invalid::new("to", format!("must be a text, not {}; {right}", kind(other)))),
         None => Err(Invalid::new("to", format!("is missing; {right}"))),
+    }
+}
+
+fn tag(table: &Table) -> Result<Option<String>, Invalid> {
+    match table.get("tag") {
+        None => Ok(None),
+        Some(Value::String(text)) => tag::check_one("tag", text).map(|()| Some(tag::one(text))),
+        Some(other) => Err(Invalid::new("tag", format!("must be a text such as \"health\", not {}", kind(other)))),
     }
 }
 
@@ -91,12 +101,13 @@ fn kinds(table: &Table) -> Result<Vec<Kind>, Invalid> {
 }
 
 /// The name under which it is kept how far the receiver was told. The address is not shown in it: it may be a secret.
-fn name(table: &Table, to: &Address, users: &[String]) -> Result<String, Invalid> {
+fn name(table: &Table, to: &Address, users: &[String], tag: Option<&str>) -> Result<String, Invalid> {
     let name = match table.get("name") {
         Some(Value::String(name)) => name,
         Some(other) => return Err(Invalid::new("name", format!("must be a text, not {}", kind(other)))),
         None => {
-            let whose = Address::new(to.channel.clone(), format!("{}\n{}", to.address, users.join("\n")));
+            let about = tag.map(|tag| format!("\n\n{tag}")).unwrap_or_default();
+            let whose = Address::new(to.channel.clone(), format!("{}\n{}{about}", to.address, users.join("\n")));
             return Ok(format!("{}-{}", to.channel, &fingerprint(&whose)[..8]));
         }
     };
@@ -147,15 +158,21 @@ mod tests {
             to = 'bus:results'
             [[subscriptions]]
             user = 'ann'
+            to = 'webhook:https://app.example/hook?token=hush'
+            [[subscriptions]]
+            user = 'ann'
+            tag = ' Health'
             to = 'webhook:https://app.example/hook?token=hush'";
-        let [all, some, ann] = from(file).unwrap().try_into().unwrap();
+        let [all, some, ann, health] = from(file).unwrap().try_into().unwrap();
         assert_eq!(all.kinds, Subscription::RESULTS, "the results of reminders, unless it says otherwise");
         assert_eq!((&all.users[..], all.to.address.as_str()), (&[][..], "https://app.example/hook?token=hush"));
         assert!(all.name.starts_with("webhook-") && !all.name.contains("hush") && all.name != ann.name, "{}", all.name);
         assert_eq!(some.name, "app.ann");
         assert_eq!(some.kinds, [Kind::UserChanged, Kind::KeyCreated]);
         assert_eq!((some.users, some.to), (vec!["ann".into(), "bob".into()], Address::new("bus", "results")));
-        assert_eq!(ann.users, ["ann"]);
+        assert_eq!((ann.users, ann.tag), (vec!["ann".to_owned()], None));
+        assert_eq!(health.tag.as_deref(), Some("health"), "as tags are kept");
+        assert!(health.name != ann.name, "each has a place of its own");
         assert_eq!(from("").unwrap(), []);
     }
 
@@ -176,6 +193,8 @@ mod tests {
             (&format!("[[subscriptions]]\n{hook}\nkinds = []"), &[".kinds: is empty", "leave it out"]),
             (&format!("[[subscriptions]]\n{hook}\nuser = ''"), &[".user: has an empty text", "everybody"]),
             (&format!("[[subscriptions]]\n{hook}\nuser = 7"), &[".user: must be texts, not a number"]),
+            (&format!("[[subscriptions]]\n{hook}\ntag = 'a,b'"), &[".tag: has a comma", "health"]),
+            (&format!("[[subscriptions]]\n{hook}\ntag = 7"), &[".tag: must be a text", "not a number"]),
             (&format!("[[subscriptions]]\n{hook}\nname = 'A b'"), &[".name: `A b` is no name"]),
             (
                 &format!("[[subscriptions]]\n{hook}\n[[subscriptions]]\n{hook}"),

@@ -97,6 +97,7 @@ fn every_mistake_is_answered_with_what_would_be_right() {
         ("log_format = 'xml'", &["`xml` is no log format", "json"]),
         ("history_keep = 'long'", &["history_keep:", "forever"]),
         ("journal_keep = 'long'", &["journal_keep:", "forever"]),
+        ("opinion_timeout = '1m'", &["opinion_timeout:", "at most 10 s"]),
         ("[[subscriptions]]\nto = 3", &[".toml: subscriptions[0].to: must be a text"]),
         ("a = 1\nb = [", &[".toml, line 2:"]),
         ("public_url = 'ftp://x'", &["no http or https URL"]),

@@ -169,3 +169,86 @@ impl HttpBody for Answer {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Extension;
+    use axum::routing::get;
+    use jiff::{SignedDuration, Timestamp};
+    use punctual_testkit::clock::ManualClock;
+    use punctual_testkit::wait::until;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpSocket;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    const END: &[u8] = b"that was all";
+
+    /// An answer that says nothing new until its reader is given up, and then why it ends.
+    async fn endless(connection: Arc<Connection>) -> Body {
+        connection.is_endless();
+        let next = |(connection, n): (Arc<Connection>, u8)| async move {
+            match n {
+                // More than the buffers of the system take.
+                0..128 => Some((Bytes::from(vec![b'.'; 128 * 1024]), (connection, n + 1))),
+                128 => {
+                    connection.given_up().await;
+                    Some((Bytes::from_static(END), (connection, n + 1)))
+                }
+                _ => None,
+            }
+        };
+        let chunks = futures_util::stream::unfold((connection, 0), next);
+        Body::from_stream(futures_util::StreamExt::map(chunks, Ok::<_, Infallible>))
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_takes_nothing_is_told_why_if_it_reads_again_and_is_closed_if_not() {
+        for reads_again in [true, false] {
+            let (sender, mut open) = mpsc::unbounded_channel();
+            let handler = move |Extension(connection): Extension<Arc<Connection>>| async move {
+                sender.send(Arc::clone(&connection)).unwrap();
+                endless(connection).await
+            };
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
+            let (_stop, stopping) = watch::channel(false);
+            let router = Router::new().route("/", get(handler));
+            let serving = tokio::spawn(serve(listener, router, 10, Arc::new(clock.clone()), stopping));
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.set_recv_buffer_size(4096).unwrap();
+            let mut stream = socket.connect(address).await.unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+            let connection = open.recv().await.unwrap();
+            until("nothing more fits", async || connection.lock().blocked.is_some()).await;
+            let tick = async || {
+                until("the ticks are counted", async || clock.until_next().is_some()).await;
+                let before = connection.all.now();
+                clock.advance(SignedDuration::try_from(super::super::TICK).unwrap());
+                until("a tick is counted", async || connection.all.now() > before).await;
+            };
+            while !connection.lock().given_up {
+                tick().await;
+            }
+            assert_eq!(clock.elapsed().as_secs(), 21);
+            let mut read = Vec::new();
+            if reads_again {
+                stream.read_to_end(&mut read).await.unwrap();
+                assert_eq!(read.iter().filter(|byte| **byte == b'.').count() % (128 * 1024), 0, "nothing is missing");
+                assert!(read.windows(END.len()).any(|window| window == END), "the last word is the reason");
+                assert!(!connection.is_unread());
+            } else {
+                while !connection.lock().closing {
+                    tick().await;
+                }
+                assert_eq!(clock.elapsed().as_secs(), 26);
+                assert!(connection.is_unread());
+                let cut_off = stream.read_to_end(&mut read).await.unwrap_err();
+                assert_eq!(cut_off.kind(), io::ErrorKind::ConnectionReset);
+            }
+            serving.abort();
+        }
+    }
+}

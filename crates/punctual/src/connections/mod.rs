@@ -33,6 +33,8 @@ const HEAD_TICKS: u64 = 10;
 const IDLE_TICKS: u64 = 75;
 /// How long an answer may wait for its reader, unless [`PROGRESS_BYTES`] are taken meanwhile. Then the connection is closed.
 const WRITE_TICKS: u64 = 20;
+/// How long the reader of an answer without an end has after that to take what is on its way, and the reason behind it.
+const END_TICKS: u64 = 5;
 /// A reader that takes so many bytes goes on. Less would let one that takes a byte now and then keep an answer for days.
 const PROGRESS_BYTES: u64 = 32 * 1024;
 /// The most bytes of answers that wait for their readers, in all. When there are more, the readers that have kept theirs waiting longest
@@ -63,6 +65,8 @@ pub(crate) struct Connection {
     all: Arc<Connections>,
     state: Mutex<State>,
     close: Notify,
+    /// An answer without an end is to end.
+    gives_up: Notify,
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +82,10 @@ struct State {
     owed: u64,
     /// Since which tick its reader takes too little, and how many bytes since then.
     blocked: Option<(u64, u64)>,
+    /// Whether its answer has no end of its own.
+    endless: bool,
+    /// Whether such an answer is to end because its reader takes too little.
+    given_up: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +126,8 @@ impl Connections {
             closing: false,
             owed: 0,
             blocked: None,
+            endless: false,
+            given_up: false,
         };
         let mut open = self.lock();
         open.last_number += 1;
@@ -126,6 +136,7 @@ impl Connections {
             all: Arc::clone(self),
             state: Mutex::new(state),
             close: Notify::new(),
+            gives_up: Notify::new(),
         });
         open.by_number.insert(connection.number, Arc::clone(&connection));
         drop(open);
@@ -207,9 +218,25 @@ impl Connection {
         self.lock().authenticated = true;
     }
 
+    /// To be called by an answer without an end, which is then told when it is to end ([`Connection::given_up`]).
+    pub(crate) fn is_endless(&self) {
+        self.lock().endless = true;
+    }
+
+    /// Waits until an answer without an end is to end because its reader takes too little. What it says then reaches the reader if that goes
+    /// on reading soon; else the connection is closed.
+    pub(crate) async fn given_up(&self) {
+        while !self.lock().given_up {
+            self.gives_up.notified().await;
+        }
+    }
+
     /// A request has come whole, but for its body. It ends when the returned value is dropped.
     fn begin(self: &Arc<Self>) -> InRequest {
-        self.now_does(Doing::Request);
+        let mut state = self.lock();
+        (state.doing, state.since) = (Doing::Request, self.all.now());
+        (state.endless, state.given_up) = (false, false);
+        drop(state);
         InRequest(Arc::clone(self))
     }
 
@@ -245,18 +272,24 @@ impl Connection {
     /// The socket has taken `n` bytes.
     fn wrote(&self, n: u64) {
         let mut state = self.lock();
-        state.owed = state.owed.saturating_sub(n);
+        let owed = std::mem::replace(&mut state.owed, 0);
+        state.owed = owed.saturating_sub(n);
         let now = self.all.now();
         state.blocked = match state.blocked {
-            _ if state.owed == 0 => None,
+            _ if owed > 0 && state.owed == 0 => None,
             Some((_, taken)) if taken + n >= PROGRESS_BYTES => Some((now, 0)),
             Some((since, taken)) => Some((since, taken + n)),
             None => None,
         };
     }
 
+    /// The socket has taken everything there was.
+    fn wrote_all(&self) {
+        self.lock().blocked = None;
+    }
+
     /// Whether it was told to end while its answer waited for its reader.
-    fn is_unread(&self) -> bool {
+    pub(crate) fn is_unread(&self) -> bool {
         let state = self.lock();
         state.closing && state.blocked.is_some()
     }
@@ -268,7 +301,12 @@ impl Connection {
 
     fn close_if_overdue(&self, now: u64) {
         let state = self.lock().clone();
-        if state.blocked.is_some_and(|(since, _)| now - since > WRITE_TICKS) {
+        let waits_for = state.blocked.map_or(0, |(since, _)| now - since);
+        if waits_for > WRITE_TICKS && state.endless && !state.given_up {
+            self.lock().given_up = true;
+            self.gives_up.notify_one();
+        }
+        if waits_for > WRITE_TICKS + if state.endless { END_TICKS } else { 0 } {
             return self.end("nobody reads its answer");
         }
         match state.doing {
@@ -363,6 +401,33 @@ mod tests {
         assert!(stuck.is_closing() && !slow.is_closing() && !quick.is_closing());
         connections.pass(21);
         assert!(slow.is_closing() && !quick.is_closing());
+    }
+
+    #[test]
+    fn the_reader_of_an_answer_without_an_end_can_still_learn_why_it_ends() {
+        let connections = Connections::new();
+        let [stuck, dripping, comes_back] = [(); 3].map(|()| connections.join());
+        let all = [&stuck, &dripping, &comes_back];
+        let _requests = all.map(|connection| {
+            connection.is_endless();
+            connection.cannot_write();
+            connection.begin()
+        });
+        let is_given_up = |connection: &Connection| connection.lock().given_up;
+        for _ in 0..20 {
+            connections.pass(1);
+            dripping.wrote(1);
+        }
+        assert!(!all.iter().any(|connection| is_given_up(connection)));
+        comes_back.wrote(1000);
+        comes_back.wrote_all();
+        connections.pass(1);
+        assert!(is_given_up(&stuck) && is_given_up(&dripping) && !is_given_up(&comes_back));
+        assert!(!all.iter().any(|connection| connection.is_closing()), "the reason is on its way");
+        dripping.wrote(1000);
+        dripping.wrote_all();
+        connections.pass(5);
+        assert!(stuck.is_closing() && stuck.is_unread() && !dripping.is_closing() && !comes_back.is_closing());
     }
 
     #[test]

@@ -59,6 +59,8 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes when it has nothing more to write.
+        self.connection.wrote_all();
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

@@ -82,7 +82,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
         Err(said) => return refuse(said, &headers, accepted_lang(&headers)),
     };
     let now = app.now();
-    let change = Pressed { verb, occurrence }.change(now);
+    let change = Pressed::new(verb, occurrence).change(now);
     let until = match change.plain() {
         Change::Snooze { until } => Some(*until),
         _ => None,

@@ -1,19 +1,20 @@
-//! What happened, and by whom.
+//! Lists the journal.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use punctual_core::id::{BadId, ReminderId};
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::{End, parse_end};
 use punctual_core::store::{JournalQuery, Start};
+use punctual_core::tag;
 
 use super::App;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
-use super::reminders::id_from;
 use super::shown;
 use crate::wire;
 
@@ -26,7 +27,8 @@ use crate::wire;
     responses((status = 200, description = "A page", body = wire::Journal)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "reminder", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
+    let params =
+        params.only(&["user", "reminder", "tag", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
     // `today` is a day of the user whose entries are listed.
     let zone = match caller.bound_to() {
         Some(user) => app.zone_of(user, app.now()).await?,
@@ -66,9 +68,15 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
 pub(super) fn wanted(caller: &Caller, params: &Params) -> Result<JournalQuery, Problem> {
     let kinds = params.get("kind").map(|kinds| kinds.split(',').map(|kind| kind.trim().parse()).collect());
     Ok(JournalQuery {
-        reminder: params.get("reminder").map(id_from).transpose()?,
+        reminder: params.get("reminder").map(reminder_of).transpose()?,
         user: caller.bound_to().map(str::to_owned),
         kinds: kinds.transpose()?.unwrap_or_default(),
+        tag: params.get("tag").map(tag::one),
         ..JournalQuery::new(Start::OLDEST, 0)
     })
+}
+
+/// The reminder that a filter names. One that is gone still has entries, so only what is no id is refused.
+fn reminder_of(text: &str) -> Result<ReminderId, Problem> {
+    text.parse().map_err(|error: BadId| Problem::bad_request(format!("reminder: {error}")).at_field("reminder"))
 }

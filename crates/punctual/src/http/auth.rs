@@ -124,6 +124,11 @@ impl Caller {
         }
     }
 
+    /// Whether the key in `headers` works, as far as is known: while the store cannot say, it does.
+    pub(super) async fn works(headers: &HeaderMap, app: &App) -> bool {
+        !matches!(Self::of(headers, app).await, Err(problem) if problem.is_unauthorized())
+    }
+
     /// Whether the key has stopped working.
     pub(super) fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)

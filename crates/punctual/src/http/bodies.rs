@@ -24,6 +24,8 @@ const SMALL_BYTES: usize = 1024 * 1024;
 const SMALL_PURSE_BYTES: usize = 64 * 1024 * 1024;
 /// The second purse: what all bodies have beyond that, together.
 const LARGE_PURSE_BYTES: usize = 96 * 1024 * 1024;
+/// The purses of requests that prove by their bodies alone who they come from: whoever sends them must not use up what others have.
+const UNPROVEN_PURSE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a body waits for room before its sender is told to come back.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(5);
 /// A sender that sends nothing for so long has stopped; it loses its part when another needs it.
@@ -62,13 +64,19 @@ pub(super) struct Part {
 }
 
 impl Bodies {
+    /// The budget of requests that have a key, or a link of ours.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            small: Arc::new(Semaphore::new(SMALL_PURSE_BYTES / PAGE_BYTES)),
-            large: Arc::new(Semaphore::new(LARGE_PURSE_BYTES / PAGE_BYTES)),
-            clock,
-            coming: Mutex::default(),
-        }
+        Self::of(SMALL_PURSE_BYTES, LARGE_PURSE_BYTES, clock)
+    }
+
+    /// The budget of requests that prove by their bodies alone who they come from.
+    pub(super) fn unproven(clock: Arc<dyn Clock>) -> Self {
+        Self::of(UNPROVEN_PURSE_BYTES, UNPROVEN_PURSE_BYTES, clock)
+    }
+
+    fn of(small_bytes: usize, large_bytes: usize, clock: Arc<dyn Clock>) -> Self {
+        let purse = |bytes: usize| Arc::new(Semaphore::new(bytes / PAGE_BYTES));
+        Self { small: purse(small_bytes), large: purse(large_bytes), clock, coming: Mutex::default() }
     }
 
     /// A body that begins to come in.

@@ -54,6 +54,7 @@ mod settings;
 mod silences;
 mod stats;
 mod stream;
+mod subscriptions;
 mod users;
 mod words;
 
@@ -118,6 +119,8 @@ pub(crate) struct App {
     /// Permits for work that takes long: half of the processors.
     thinking: Arc<Semaphore>,
     bodies: Bodies,
+    /// For the requests of the platforms.
+    unproven_bodies: Bodies,
     stats: stats::Cached,
     probe: health::Probe,
     refusal: health::Refusal,
@@ -169,6 +172,7 @@ impl App {
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
+            unproven_bodies: Bodies::unproven(Arc::clone(parts.engine.clock())),
             engine: parts.engine,
             zone: parts.zone,
             retries_max: parts.retries_max,
@@ -332,6 +336,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
+        .routes(routes!(subscriptions::list))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

@@ -1,4 +1,4 @@
-//! Requests of the platforms: what people answered, and what became of messages.
+//! Requests of the platforms: people's answers, and reports about messages.
 //!
 //! A request proves by its signature that it comes from the channel's platform, and needs no key. It is answered after everything in it
 //! is committed: the platform gives anything else again, or tells the person that it did not work.
@@ -11,6 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_core::channel::Channel;
 use punctual_core::channel::receive::{Call, Inbound, NotRead, NotTaken, Reaction, Receive, Reply, Way};
+use tokio::sync::Semaphore;
 
 use super::App;
 use super::input::{InPath, take};
@@ -19,6 +20,8 @@ use crate::connections::Connection;
 
 /// The largest request: WhatsApp sends up to 3 MB.
 const BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Of how many requests people are told at once.
+static TELLING: Semaphore = Semaphore::const_new(256);
 /// When a platform should try again, in seconds, while the database cannot be used.
 const AGAIN_AFTER_SECONDS: &str = "5";
 
@@ -61,7 +64,7 @@ pub(super) async fn receive(
         )));
     };
     let (parts, body) = request.into_parts();
-    let (body, part) = take(body, BYTES_MAX, &parts.headers, &app.bodies).await?;
+    let (body, part) = take(body, BYTES_MAX, &parts.headers, &app.unproven_bodies).await?;
     let read = read(&*channel, &parts, &body, &app);
     // The budget for bodies is for what is being read.
     drop((body, part));
@@ -75,7 +78,7 @@ pub(super) async fn receive(
         }
         Err(why @ (NotRead::Forged | NotRead::Stale)) => {
             let n_forged = app.engine.count_forged(&name);
-            // Whoever sends many must not fill the log.
+            // A sender of many such requests must not fill the log.
             if n_forged.is_power_of_two() {
                 let why = if why == NotRead::Stale { "its proof is too old" } else { "its proof is wrong or missing" };
                 tracing::warn!(channel = %name, n_forged, why, "a request does not come from the platform it names");
@@ -125,9 +128,17 @@ fn read(
     channel.receives().map_or(Err(NotRead::Forged), |receives| receives.read(&call, app.now()))
 }
 
-/// Tells people what a reply could not say, beside the reply.
+/// Tells people what a reply could not say, beside the reply. Where too many are being told, nobody waits: an answer stands without that.
 fn tell(channel: Arc<dyn Channel>, name: String, taken: Vec<(Inbound, Reaction)>) {
+    if taken.iter().all(|(_, reaction)| matches!(reaction, Reaction::Nothing)) {
+        return;
+    }
+    let Ok(place) = TELLING.try_acquire() else {
+        tracing::debug!(channel = %name, "too many people are being told what became of their answers");
+        return;
+    };
     tokio::spawn(async move {
+        let _place = place;
         let Some(receives) = channel.receives() else { return };
         for (inbound, reaction) in &taken {
             if let Err(error) = receives.react(inbound, reaction).await {

@@ -47,6 +47,11 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
     }
 
+    /// Whether it says that the key does not work.
+    pub(super) fn is_unauthorized(&self) -> bool {
+        self.0.document.status == StatusCode::UNAUTHORIZED.as_u16()
+    }
+
     pub(super) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }

@@ -9,7 +9,7 @@ use punctual_core::id::SilenceId;
 use punctual_core::invalid::Invalid;
 use punctual_core::schedule::parse_until;
 use punctual_core::silence;
-use punctual_core::silence::SILENCES_MAX;
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX};
 use punctual_core::{store, tag};
 
 use super::App;
@@ -26,12 +26,13 @@ use crate::wire::{Silence, SilenceInput, SilenceQuery, Silences};
     responses((status = 200, description = "A page", body = Silences)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "limit", "cursor"])?;
+    let params = params.only(&["user", "tag", "limit", "cursor"])?;
     let limit = params.limit()?;
     let after: Option<SilenceId> = params.cursor(|text| text.parse().ok())?;
-    let (user, now) = (caller.bound_to().map(str::to_owned), app.now());
+    let (user, tag, now) = (caller.bound_to().map(str::to_owned), params.get("tag").map(tag::one), app.now());
     let read = |after, limit| {
-        app.engine.store().silences(store::SilenceQuery { user: user.clone(), id: None, after, now, limit })
+        let (user, tag) = (user.clone(), tag.clone());
+        app.engine.store().silences(store::SilenceQuery { user, tag, id: None, after, now, limit })
     };
     let (found, next) = pages::read_page(limit, after, read, |_| 256, |silence| silence.id).await?;
     let silences = found.into_iter().map(Silence::from).collect();
@@ -76,7 +77,8 @@ pub(super) async fn create(
         return Err(Invalid::new("group", format!("there is no group named `{group}`; make it first")).into());
     }
     if !app.engine.put_silence(silence.clone(), caller.who()).await? {
-        let problem = format!("there are {SILENCES_MAX} silences; end some first");
+        let problem =
+            format!("there are {SILENCES_OF_USER_MAX} silences for this user or {SILENCES_MAX} in all; end some first");
         return Err(Problem::new(StatusCode::CONFLICT, "too_many", problem));
     }
     Ok(shown::answer(StatusCode::CREATED, &Silence::from(silence)))
@@ -95,8 +97,8 @@ pub(super) async fn end(
     let no_such_silence = || Problem::not_found("no such silence");
     let id: SilenceId = id.parse().map_err(|_| no_such_silence())?;
     if let Some(bound) = caller.bound_to() {
-        let query =
-            store::SilenceQuery { user: Some(bound.to_owned()), id: Some(id), after: None, now: app.now(), limit: 1 };
+        let (user, now) = (Some(bound.to_owned()), app.now());
+        let query = store::SilenceQuery { user, tag: None, id: Some(id), after: None, now, limit: 1 };
         if app.engine.store().silences(query).await?.is_empty() {
             return Err(no_such_silence());
         }

@@ -1,4 +1,4 @@
-//! What a person wrote to an application's own bot: the check before it goes to a model.
+//! Words that a person wrote to an application's own bot: the application asks here before it asks a model.
 
 use std::sync::Arc;
 
@@ -112,7 +112,8 @@ fn heard(reply: &Reply, reminder: Option<Box<Reminder<'static>>>, app: &App) -> 
             .iter()
             .map(|choice| Choice {
                 label: choice.label.clone(),
-                data: buttons::data(choice.pressed.verb, choice.pressed.occurrence),
+                data: buttons::data(choice.pressed),
+                until: choice.pressed.until,
                 occurrence_id: (!choice.pressed.is_cancel()).then(|| choice.pressed.occurrence.to_string()),
                 reminder_id: choice.pressed.occurrence.reminder.to_string(),
             })

@@ -31,7 +31,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Machine, Random, within};
 use punctual_core::opinion::Opinion;
 use punctual_core::reminder::Address;
-use punctual_core::store::Store;
+use punctual_core::store::{Shared, Store};
 use punctual_engine::{Engine, Parts, Settings, Subscription, TokioRuntime, machine};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
@@ -73,6 +73,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let server = server(&config, &url, &secrets, &clock);
     let links = server.links.clone();
     let mut channels = channels(&config, Some(secrets.webhook), server)?;
+    settings.shared = shared(settings.shared, &config, &channels);
     if let Opened::Postgres(store) = &database {
         publish(store, &config, &channels).await;
     }
@@ -233,14 +234,14 @@ fn check_subscription(
     let channel_name = &to.channel;
     let Some(channel) = channels.get(channel_name) else {
         return Err(anyhow!(
-            "subscription `{name}`: unknown channel `{channel_name}`; programs are told by {}",
+            "subscription `{name}`: to: unknown channel `{channel_name}`; programs are told by {}",
             able()
         ));
     };
     if !channel.takes_notices() {
         let kind = channel.kind();
         return Err(anyhow!(
-            "subscription `{name}`: `{channel_name}` is of kind {kind}, which tells people; programs are told by {}",
+            "subscription `{name}`: to: `{channel_name}` is of kind {kind}, which tells people; programs are told by {}",
             able()
         ));
     }
@@ -293,6 +294,14 @@ fn channels(
         channels.insert(wanted.name.clone(), channel(wanted, &server)?);
     }
     Ok(channels)
+}
+
+/// What all nodes should have alike: beside the secrets, the way in which the answers of each channel come.
+fn shared(secrets: Shared, config: &Config, channels: &BTreeMap<String, Arc<dyn Channel>>) -> Shared {
+    config.channels.iter().fold(secrets, |shared, ChannelConfig { name, .. }| {
+        let receives = channels.get(name).and_then(|channel| channel.receives());
+        shared.with_receive(name, receives.map(|receives| receives.way()))
+    })
 }
 
 /// Who is asked about words that are no answer in any language, if anybody is.

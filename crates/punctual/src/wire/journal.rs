@@ -1,4 +1,4 @@
-//! What happened: the journal.
+//! The journal.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ pub(crate) struct JournalQuery {
     pub(crate) user: Option<String>,
     /// Only those about this reminder.
     pub(crate) reminder: Option<String>,
+    /// Only those about reminders that have this tag now.
+    pub(crate) tag: Option<String>,
     /// Only of this kind, such as `reminder.sent`; several with commas between.
     pub(crate) kind: Option<String>,
     /// Only by this actor, such as `engine` or `key app`.
@@ -68,6 +70,8 @@ pub(crate) struct StreamQuery {
     pub(crate) user: Option<String>,
     /// Only those about this reminder.
     pub(crate) reminder: Option<String>,
+    /// Only those about reminders that have this tag now.
+    pub(crate) tag: Option<String>,
     /// Only of this kind, such as `reminder.sent`; several with commas between.
     pub(crate) kind: Option<String>,
     /// Begins after this position; from now on if nobody says. The header `Last-Event-ID` goes before it.
@@ -83,4 +87,35 @@ pub(crate) struct StreamEnd {
     pub(crate) detail: String,
     /// The position after which a reader goes on.
     pub(crate) resume_after: i64,
+}
+
+/// An application that is told what happens, and how far it has been told.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Subscription {
+    /// Under which it is kept how far the application was told.
+    pub(crate) name: String,
+    /// What it is told.
+    pub(crate) kinds: Vec<String>,
+    /// Whose; none is everybody's.
+    pub(crate) users: Vec<String>,
+    /// Only about reminders that have this tag.
+    pub(crate) tag: Option<String>,
+    /// By which channel. Its address may be a secret, and is not shown.
+    pub(crate) channel: String,
+    /// The node that tells it, if one does now.
+    pub(crate) node: Option<String>,
+    /// Everything up to here has been told; null before a node has begun.
+    pub(crate) position: Option<i64>,
+    /// How many entries of the journal come after that, whether it asks for them or not.
+    pub(crate) behind: Option<i64>,
+    /// What an operator should know, such as an entry that its receiver refused.
+    pub(crate) note: Option<String>,
+}
+
+/// All subscriptions.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Subscriptions {
+    pub(crate) subscriptions: Vec<Subscription>,
+    /// Always null: there is one page.
+    pub(crate) next_cursor: Option<String>,
 }

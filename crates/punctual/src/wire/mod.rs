@@ -68,7 +68,7 @@ pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };
-pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery};
+pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
 pub(crate) use key::{Key, KeyInput, Keys};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};

@@ -70,8 +70,11 @@ pub(crate) struct Response {
     pub(crate) until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) snooze_minutes: Option<u32>,
-    /// Who answered.
+    /// Who answered, if it was a user.
     pub(crate) user_id: Option<String>,
+    /// What they call themselves at the platform.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// In their own words.
     pub(crate) response_text: Option<String>,
     /// Where they answered.

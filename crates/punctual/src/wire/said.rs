@@ -1,4 +1,4 @@
-//! What a person wrote to an application's own bot.
+//! Words that a person wrote to an application's own bot.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -69,4 +69,7 @@ pub(crate) struct Choice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) occurrence_id: Option<String>,
     pub(crate) reminder_id: String,
+    /// Until when it puts the run off, if the person said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Timestamp>,
 }

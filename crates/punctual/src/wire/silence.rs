@@ -58,6 +58,8 @@ pub(crate) struct Silences {
 pub(crate) struct SilenceQuery {
     /// Only those for this user.
     pub(crate) user: Option<String>,
+    /// Only those about this tag.
+    pub(crate) tag: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.

@@ -18,7 +18,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::common::{Home, Server, soon};
+use crate::common::{Home, NOWHERE, Server, soon};
 
 /// Requests as they came.
 async fn receiver() -> (String, mpsc::UnboundedReceiver<(HeaderMap, Bytes)>) {
@@ -219,4 +219,39 @@ async fn a_file_seeds_the_secret_a_setting_wins_and_nodes_that_disagree_say_so()
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(!wrong.status.success() && said.contains("webhook_secret") && !said.contains("hush"), "{said}");
     assert_eq!(postgres.sql(&database, "select value from punctual.secret where name = 'webhook_secret'"), two);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_say_when_the_answers_of_a_channel_come_in_different_ways() {
+    let Some(postgres) = Postgres::start() else { return };
+    let url = postgres.url(&postgres.new_database(None));
+    // A bot that nobody answers: what counts is the setting.
+    let serve = |home: &Home, receive: &str| {
+        home.serve_with(&[
+            ("PUNCTUAL_DATABASE_URL", url.as_str()),
+            ("PUNCTUAL_CHANNEL_CHAT_KIND", "telegram"),
+            ("PUNCTUAL_CHANNEL_CHAT_TOKEN", "123456789:AAE-token_of_tests"),
+            ("PUNCTUAL_CHANNEL_CHAT_API_URL", NOWHERE),
+            ("PUNCTUAL_CHANNEL_CHAT_RECEIVE", receive),
+        ])
+    };
+    let homes = [(); 2].map(|()| Home::new());
+    let servers = [serve(&homes[0], "connection"), serve(&homes[1], "off")];
+    for server in &servers {
+        let disagrees = async || server.get("/readyz").await["disagrees"] == json!(["channels.chat.receive"]);
+        until("they disagree", disagrees).await;
+    }
+    let doctor = homes[1].run(&["doctor", "--database", &url, "--json"]);
+    let found: Value = serde_json::from_str(&doctor.out).unwrap();
+    let check = found["checks"].as_array().unwrap().iter().find(|check| check["name"] == "answers").unwrap();
+    assert_eq!(check["status"], "wrong", "{check}");
+    assert!(check["detail"].as_str().unwrap().contains("channels.chat.receive"), "{check}");
+    let [first, second] = servers;
+    let (_, log) = second.stop();
+    let said = log.iter().filter(|line| line.contains("in different ways") && line.contains("channels.chat.receive"));
+    assert_eq!(said.count(), 1, "{log:#?}");
+    assert!(!log.iter().any(|line| line.contains("different secrets")), "{log:#?}");
+    let second = serve(&homes[1], "connection");
+    until("they agree", async || first.get("/readyz").await.get("disagrees").is_none()).await;
+    until("they agree", async || second.get("/readyz").await.get("disagrees").is_none()).await;
 }

@@ -150,6 +150,51 @@ async fn a_reader_that_reconnects_a_thousand_times_under_load_misses_none_and_se
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_and_the_audit_are_narrowed_by_tag() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let tagged = async |user: &str, tags: Value| {
+            let input =
+                json!({ "user": user, "message": "m", "tags": tags, "schedule": { "type": "once", "at": LATER } });
+            server.create(input).await["id"].as_str().unwrap().to_owned()
+        };
+        let (key_id, key) = new_key(&server, json!({ "name": "reader", "scopes": ["read"] })).await;
+        let before = tagged("ann", json!(["health"])).await;
+        let mut streams = [
+            Events::open_with(&server, &key, "?tag=Health&after=0", None).await,
+            Events::open(&server, "?tag=health", None).await,
+            Events::open(&server, "?tag=health&user=ann&kind=reminder.created", None).await,
+        ];
+        assert_eq!(streams[0].entry().await.data["reminder_id"], json!(before), "what was there is found, too");
+        let plain = tagged("ann", json!([])).await;
+        let bobs = tagged("bob", json!(["garden", "health"])).await;
+        let anns = tagged("ann", json!(["health"])).await;
+        for events in &mut streams[..2] {
+            assert_eq!(events.entry().await.data["reminder_id"], json!(bobs));
+            assert_eq!(events.entry().await.data["reminder_id"], json!(anns));
+        }
+        assert_eq!(streams[2].entry().await.data["reminder_id"], json!(anns));
+        // A reminder that gets the tag later is told from then on.
+        let patch = json!({ "tags": ["health"] });
+        server.call(Method::PATCH, &format!("/v1/reminders/{plain}"), Some(patch)).await;
+        assert_eq!(streams[1].entry().await.data["reminder_id"], json!(plain));
+        // A stream that is narrowed sees the end of its key all the same.
+        assert_eq!(streams[0].entry().await.name, "reminder.changed");
+        server.call(Method::DELETE, &format!("/v1/keys/{key_id}"), None).await;
+        assert_eq!(streams[0].next().await.unwrap().data["reason"], "key_deleted");
+
+        let of_health = server.get("/v1/audit?tag=health&kind=reminder.created").await;
+        let ids: Vec<&Value> =
+            of_health["entries"].as_array().unwrap().iter().map(|entry| &entry["reminder_id"]).collect();
+        assert_eq!(ids, [&json!(before), &json!(plain), &json!(bobs), &json!(anns)]);
+        let shown = home.run(&["audit", "--tag", "garden", "--json"]);
+        assert_eq!(shown.out.lines().count(), 1, "{}", shown.out);
+        assert!(shown.out.contains(&bobs), "{}", shown.out);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on() {
     let home = Home::new();
     let server = home.serve();
@@ -173,7 +218,9 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
             events.entry().await;
         }
     }
-    let (mut text, mut buffer) = (Vec::new(), [0; 64]);
+    // A good part at once, so that it is not taken for a reader that reads nothing.
+    let (mut text, mut buffer) = (vec![0; 64 * 1024], [0; 64]);
+    soon(stream.read_exact(&mut text)).await.unwrap();
     for _ in 0..300 {
         remind(&server, "ann").await;
         events.entry().await;
@@ -190,6 +237,54 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
     assert_eq!(end["resume_after"], last);
     let mut events = Events::open(&server, "", Some(last)).await;
     assert_eq!(events.entry().await.id, Some(last + 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_takes_nothing_is_cut_off_and_its_reason_is_counted_and_logged() {
+    let home = Home::new();
+    let server = home.serve();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
+    let mut stream = soon(socket.connect(address)).await.unwrap();
+    let request = format!("GET /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.key);
+    soon(stream.write_all(request.as_bytes())).await.unwrap();
+    let mut begin = Vec::new();
+    while !String::from_utf8_lossy(&begin).contains("id: ") {
+        soon(stream.read_buf(&mut begin)).await.unwrap();
+    }
+    // Another reader takes everything, and is left in peace.
+    let mut events = Events::open(&server, "", None).await;
+    let long = "a".repeat(200);
+    for _ in 0..8 {
+        let batch = json!({ "reminders": (0..2000).map(|_| reminder(&long)).collect::<Vec<_>>() });
+        assert_eq!(server.call(Method::POST, "/v1/reminders/batch", Some(batch)).await.0, 201);
+        for _ in 0..2000 {
+            events.entry().await;
+        }
+    }
+    let metrics = async || {
+        let response = soon(server.request(Method::GET, "/metrics").send()).await.unwrap();
+        soon(response.text()).await.unwrap()
+    };
+    // After 25 seconds, and on a busy machine later.
+    within(Duration::from_secs(120), async {
+        while !metrics().await.contains("punctual_streams_ended_total{reason=\"unread\"} 1") {
+            pause().await;
+        }
+    })
+    .await;
+    assert!(metrics().await.contains("punctual_streams 1\n"), "the other goes on");
+    let cut_off = soon(stream.read_to_end(&mut begin)).await.unwrap_err();
+    assert_eq!(cut_off.kind(), std::io::ErrorKind::ConnectionReset);
+    // It goes on from the last entry that it has, wherever in the bytes it was cut.
+    let text = String::from_utf8_lossy(&begin);
+    let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
+    let last = whole.lines().filter_map(|line| line.strip_prefix("id: ")?.parse::<i64>().ok()).next_back().unwrap();
+    let mut again = Events::open(&server, "", Some(last)).await;
+    assert_eq!(again.entry().await.id, Some(last + 1));
+    let (_, lines) = server.stop();
+    assert!(lines.iter().any(|line| line.contains("its reader took nothing") && line.contains("admin")), "{lines:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,9 +318,12 @@ async fn a_key_that_is_deleted_ends_its_streams_and_no_others() {
         let mut others = Events::open_with(&server, &other, "", None).await;
         let (status, _) = server.call(Method::DELETE, &format!("/v1/keys/{id}"), None).await;
         assert_eq!(status, 204);
+        let deleted = &server.get("/v1/audit?kind=key.deleted").await["entries"][0]["id"];
         for events in &mut streams {
             let end = events.next().await.unwrap();
             assert_eq!((end.name.as_str(), &end.data["reason"]), ("end", &json!("key_deleted")));
+            let goes_on = end.data["resume_after"].as_i64();
+            assert!(goes_on < deleted.as_i64(), "with another key the reader goes on where it was: {}", end.data);
             assert!(events.next().await.is_none());
         }
         remind(&server, "bob").await;

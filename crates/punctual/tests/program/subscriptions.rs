@@ -46,7 +46,7 @@ async fn metric(server: &Server, name: &str) -> Option<f64> {
 /// Checks that a request is signed and names its event; returns its key.
 fn key_of(headers: &HeaderMap, body: &Value) -> String {
     let header = |name: &str| headers[name].to_str().unwrap();
-    assert_eq!(header("webhook-id"), format!("evt-{}", body["data"]["id"]));
+    assert!(header("webhook-id").starts_with(&format!("evt-{}-", body["data"]["id"])), "{headers:?}");
     assert_eq!(header("idempotency-key"), header("webhook-id"));
     assert_eq!(body["type"], body["data"]["kind"]);
     header("webhook-id").to_owned()
@@ -75,6 +75,30 @@ async fn an_application_is_told_what_it_asked_for_signed_and_as_the_journal_has_
         }
         until("it has caught up", async || metric(&server, "punctual_subscription_behind").await == Some(0.0)).await;
         assert_eq!(metric(&server, "punctual_subscription_told_total").await, Some(2.0));
+        assert!(receiver.is_quiet());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_is_told_of_the_reminders_with_a_tag() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let mut receiver = Receiver::listen().await;
+        let file = config(
+            &home,
+            &format!(
+                "[[subscriptions]]\nkinds = ['reminder.created']\ntag = 'Health'\nto = 'webhook:{}'",
+                receiver.url
+            ),
+        );
+        let server = serve(&home, &kept, &file);
+        until_told(&server).await;
+        for (user, tags) in [("ann", json!([])), ("bob", json!(["garden"])), ("eve", json!(["garden", "health"]))] {
+            let at = json!({ "type": "once", "at": "2099-01-01T00:00:00Z" });
+            server.create(json!({ "user": user, "message": "m", "tags": tags, "schedule": at })).await;
+        }
+        assert_eq!(receiver.next().await.1["data"]["user"], "eve");
+        until("it has caught up", async || metric(&server, "punctual_subscription_behind").await == Some(0.0)).await;
         assert!(receiver.is_quiet());
     }
 }
@@ -199,6 +223,26 @@ async fn an_event_that_is_refused_holds_back_no_other_and_a_receiver_that_is_gon
     remind(&server, "ann").await;
     receiver.next().await;
     until("it was given up", async || metric(&server, "punctual_subscription_given_up_total").await == Some(1.0)).await;
+    // An operator sees that without reading the log.
+    let note = async || server.get("/v1/subscriptions").await["subscriptions"][0].clone();
+    until("the note is written", async || note().await["note"].is_string()).await;
+    let shown = note().await;
+    assert_eq!((&shown["name"], &shown["channel"]), (&json!("app"), &json!("webhook")), "{shown}");
+    assert_eq!(
+        (&shown["node"], &shown["users"], &shown["tag"]),
+        (&json!("local"), &json!([]), &Value::Null),
+        "{shown}"
+    );
+    assert!(shown["note"].as_str().unwrap().contains("(reminder.created) was not told"), "{shown}");
+    assert!(!shown.to_string().contains(&receiver.url), "an address may be a secret: {shown}");
+    let listed = home.run(&["subscriptions"]);
+    assert!(listed.out.contains("app") && listed.out.contains("was not told"), "{}", listed.out);
+    let found: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).out).unwrap();
+    let check = found["checks"].as_array().unwrap().iter().find(|check| check["name"] == "told").unwrap();
+    assert!(check["status"] == "note" && check["detail"].as_str().unwrap().starts_with("app: "), "{check}");
+    let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({ "name": "ann", "user": "ann" }))).await;
+    let bound = server.request(Method::GET, "/v1/subscriptions").bearer_auth(key["key"].as_str().unwrap());
+    assert_eq!(soon(bound.send()).await.unwrap().status(), 403);
     says.send_replace(StatusCode::NO_CONTENT);
     remind(&server, "bob").await;
     assert_eq!(receiver.next().await.1["data"]["user"], "bob");

@@ -136,6 +136,9 @@ async fn of_several_the_person_is_asked_which() {
             ("awaiting_ack".into(), "awaiting_ack".into())
         );
 
+        let later = say(&server, json!({ "user": "ann", "text": "until tomorrow at 9" })).await;
+        let until: jiff::Timestamp = later["choices"][1]["until"].as_str().unwrap().parse().unwrap();
+        assert_eq!(later["choices"][1]["data"], format!("pn:@{}:{run}", until.as_second()), "{later}");
         let heard = say(&server, json!({ "user": "ann", "text": "not needed", "channel": "webhook" })).await;
         assert_eq!(heard["refused"], "ambiguous", "both were sent there: {heard}");
         server.call(Method::POST, &format!("/v1/reminders/{plants}/ack"), None).await;

@@ -12,7 +12,6 @@ use punctual_core::alert::Unreadable;
 use punctual_core::decide::claim::{ByReminder, Found, Known, Locked, Look, TooEarly, look};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
-use punctual_core::rules::course::NOT_COUNTED;
 use punctual_core::shard::Shards;
 use punctual_core::silence::Silences;
 use punctual_core::store::{Claim, Claimed, Claims, StoreError};
@@ -26,7 +25,6 @@ use super::pipeline::{all3, all5};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, micros, uuid};
-use super::settle::N_OPEN;
 use super::{silence, write};
 use crate::rows::{self, Fields, N_PERSON, Reader, impossible};
 
@@ -171,39 +169,32 @@ async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Found, Fa
     Ok(found)
 }
 
-static KNOWN: LazyLock<String> = LazyLock::new(|| select(""));
-static LOCKED: LazyLock<String> =
-    LazyLock::new(|| select(&format!(", case when r.carried_by is null then {N_OPEN} end")));
-
-/// Reads reminders with these ids, their people, and `also`.
-fn select(also: &str) -> String {
+/// Reads reminders with these ids, and their people.
+static KNOWN: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "select {}, u.addresses, {}, {}{also} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
+        "select {}, u.addresses, {}, {} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
          left join punctual.app_user u on u.id = r.user_id",
         rows::PERSON,
         rows::REMINDER,
         rows::PROGRESS
     )
-}
+});
 
 /// The reminders with these ids.
 async fn known(db: &Connection<'_>, ids: &[ReminderId]) -> Result<ByReminder<Known>, Fault> {
     let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
-    loaded(&db.rows(&KNOWN, &[(&ids, Type::UUID_ARRAY)]).await?, |known, _| Ok(known))
+    loaded(&db.rows(&KNOWN, &[(&ids, Type::UUID_ARRAY)]).await?, |known| known)
 }
 
-/// Reads [`select`], and what `more` makes of what is beside it.
-fn loaded<T>(
-    found: &[Row],
-    more: impl Fn(Known, &mut Reader<'_, Row>) -> Result<T, StoreError>,
-) -> Result<ByReminder<T>, Fault> {
+/// Reads [`KNOWN`], and makes something of each.
+fn loaded<T>(found: &[Row], make: impl Fn(Known) -> T) -> Result<ByReminder<T>, Fault> {
     let read = |row: &Row| -> Result<T, StoreError> {
         let mut from = Reader::new(row, N_PERSON);
         let addresses = from.addresses().map_err(|error| error.to_string());
         let reminder = Arc::new(rows::reminder(&mut from)?);
         let progress = rows::progress(&mut from)?;
         let person = Arc::new(rows::person_of(&reminder.user, row, 0));
-        more(Known { reminder, progress, addresses, person }, &mut from)
+        Ok(make(Known { reminder, progress, addresses, person }))
     };
     let by_id = |row: &Row| Ok((row.id(N_PERSON + 1)?, read(row).map_err(|error| error.to_string())));
     Ok(each(found, by_id)?.into_iter().collect())
@@ -243,14 +234,14 @@ async fn lock(
         },
         silence::lock(db, to_lock.silences.into_iter().collect()),
         // After the locks, so that it sees what others did before.
-        db.rows(&LOCKED, &of_reminders),
+        db.rows(&KNOWN, &of_reminders),
         left(db, look.unreadable(), now),
     )
     .await?;
     let people: HashSet<String> = each(&people, |row| Reader::new(row, 0).owned())?.into_iter().collect();
-    let locked = loaded(&found, |known, from| {
+    let locked = loaded(&found, |known| {
         let has_person = people.contains(clean(&known.reminder.user).as_ref());
-        Ok(Locked { known, n_open: from.maybe_count()?.unwrap_or(NOT_COUNTED), has_person })
+        Locked { n_open: known.progress.n_open(), known, has_person }
     })?;
     Ok((locked, silences, left))
 }

@@ -11,11 +11,11 @@ use super::pool::Connection;
 use super::write::write;
 
 /// The writes of all `creates`. They were asked for within moments of each other; for the trail they happen together.
-pub(super) fn writes(creates: &[&Create]) -> Option<Writes> {
+pub(super) fn together(creates: Vec<Create>) -> Option<Writes> {
     let mut writes = Writes::new(creates.iter().map(|create| create.now).max()?);
     for create in creates {
-        writes.answered.extend(create.answered.clone());
-        writes.create(create.reminders.clone(), &create.who);
+        writes.answered.extend(create.answered);
+        writes.create(create.reminders, &create.who);
     }
     Some(writes)
 }

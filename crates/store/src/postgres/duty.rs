@@ -1,12 +1,14 @@
 //! Work that one node does at a time. The database's clock judges when it is another's turn, and the lease's number who may write.
 
-use punctual_core::store::{DUTY_FOR, Duty, KeptDuty};
+use punctual_core::store::{DUTY_FOR, Duty, KeptDuty, KnownDuty};
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
 use super::journal::HEAD;
 use super::pool::Connection;
+use super::read::each;
 use super::row::clean;
+use crate::journal::known_duty;
 use crate::rows::Reader;
 
 fn until() -> String {
@@ -46,4 +48,10 @@ pub(super) async fn leave(db: &Connection<'_>, name: &str, lease: u64) -> Result
     let sql = "update punctual.duty set until = null where name = $1 and lease = $2";
     db.execute(sql, &[(&clean(name), Type::TEXT), (&(lease as i64), Type::INT8)]).await?;
     Ok(())
+}
+
+pub(super) async fn all(db: &Connection<'_>) -> Result<Vec<KnownDuty>, Fault> {
+    let sql = "select d.name, case when d.until > clock_timestamp() then d.node end, d.position, d.note \
+               from punctual.duty d order by d.name collate \"C\"";
+    each(&db.rows(sql, &[]).await?, known_duty)
 }

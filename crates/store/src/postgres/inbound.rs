@@ -95,7 +95,8 @@ pub(super) async fn move_place(db: &Connection<'_>, place: &PlaceMove, now: Time
     if n_moved == 0 { Err(StoreError::LeaseLost.into()) } else { Ok(()) }
 }
 
-/// Takes those connections of `channels` that no living node has; returns who has which. A node that is not seen to live takes none.
+/// Takes those connections of `channels` that no living node has, and lets go of its others; returns who has which. A node that is not
+/// seen to live takes none. A row stays, because its number must never begin anew.
 pub(super) async fn hold(db: &Connection<'_>, node: &str, channels: &[String]) -> Result<Vec<Held>, Fault> {
     let (node, lives) = (clean(node), |name: &str| {
         format!(
@@ -109,9 +110,11 @@ pub(super) async fn hold(db: &Connection<'_>, node: &str, channels: &[String]) -
         lives("$1"),
         lives("i.node")
     );
+    let let_go = "update punctual.inbound set node = '' where node = $1 and not channel = any ($2)";
     let of_node: [Param<'_>; 2] = [(&node, Type::TEXT), (&channels, Type::TEXT_ARRAY)];
     let all = "select channel, node, lease, place, place_at from punctual.inbound order by channel";
-    let (_, rows) = super::pipeline::both(db.execute(&take, &of_node), db.rows(all, &[])).await?;
+    let (_, _, rows) =
+        super::pipeline::all3(db.execute(&take, &of_node), db.execute(let_go, &of_node), db.rows(all, &[])).await?;
     each(&rows, |found| {
         let place: Option<String> = get(found, 3)?;
         let place = place.zip(optional_instant(found, 4)?).map(|(text, at)| Place { text, at });

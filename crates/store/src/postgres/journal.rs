@@ -4,15 +4,17 @@ use std::error::Error;
 
 use bytes::{BufMut, BytesMut};
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::id::ReminderId;
 use punctual_core::store::{JournalPage, JournalQuery, Start};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use uuid::Uuid;
 
 use super::batch::BEGIN_READ_IN_ORDER;
 use super::fault::Fault;
 use super::pipeline::{all3, both};
 use super::pool::{Connection, Param};
 use super::read::each;
-use super::row::{clean, get, impossible, micros};
+use super::row::{clean, get, impossible, micros, reminder_id, uuid};
 use crate::columns::Value;
 use crate::journal::{ENTRY, page, placed, stretch, wanted};
 use crate::rows::Reader;
@@ -44,7 +46,7 @@ pub(super) async fn journal(db: &Connection<'_>, query: &JournalQuery) -> Result
     let (first, head, since) = (ends.number()?, ends.number()?, ends.maybe_number()?);
     let oldest = if query.from.is_some() { since.unwrap_or(head + 1).max(first) } else { first };
     let stretch @ (from, to) = stretch(query, oldest, head);
-    let (conditions, values) = wanted(query, '$', 1);
+    let (conditions, values) = wanted(query, '$', "punctual.reminder_tag");
     let order = match query.start {
         Start::After(_) => "asc",
         Start::Before(_) => "desc",
@@ -69,6 +71,14 @@ pub(super) async fn journal(db: &Connection<'_>, query: &JournalQuery) -> Result
     let (rows, ()) = both(db.rows(&sql, &params), db.commit()).await?;
     let entries = each(&rows, placed)?;
     Ok(page(query, entries, stretch, oldest, (first, head)))
+}
+
+/// Those of these reminders that have the tag.
+pub(super) async fn tagged(db: &Connection<'_>, tag: &str, reminders: &[ReminderId]) -> Result<Vec<ReminderId>, Fault> {
+    let ids: Vec<Uuid> = reminders.iter().copied().map(uuid).collect();
+    let sql = "select t.reminder_id from punctual.reminder_tag t where t.tag = $1 and t.reminder_id = any ($2)";
+    let rows = db.rows(sql, &[(&clean(tag), Type::TEXT), (&ids, Type::UUID_ARRAY)]).await?;
+    each(&rows, |row| reminder_id(row, 0))
 }
 
 /// Removes places from before `before`, with their entries, the oldest first, and never the last.

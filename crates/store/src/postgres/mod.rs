@@ -70,9 +70,9 @@ use punctual_core::shard::Shards;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Pulse, Question, Released, ReminderQuery, ReminderView, Report,
-    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail, Upcoming,
-    UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
+    ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
+    Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -170,12 +170,11 @@ impl PostgresStore {
         *lock(&self.own)
     }
 
-    /// Writes all of `creates` or nothing. `unsure`: an earlier try may have been written although its answer was lost.
-    async fn create_together(&self, creates: &[&Create], mut unsure: bool) -> Result<(), StoreError> {
-        let Some(writes) = create::writes(creates) else { return Ok(()) };
+    /// Writes new reminders, all of them or none. `unsure`: an earlier try may have been written although its answer was lost.
+    async fn write_new(&self, writes: &Writes, mut unsure: bool) -> Result<(), StoreError> {
         for _ in 0..TRIES_MAX {
             let db = self.pool.get(Urgency::Normal).await.map_err(StoreError::from)?;
-            let result = create::create(&db, self.own(), &writes).await;
+            let result = create::create(&db, self.own(), writes).await;
             let error = match db.end(result).await {
                 Ok(()) => return Ok(()),
                 Err((_, Retry::Safe)) => continue,
@@ -189,7 +188,7 @@ impl PostgresStore {
             let refused = matches!(error, StoreError::KeyUsed | StoreError::Broken(_));
             if unsure
                 && refused
-                && let Some(first) = creates.iter().flat_map(|create| &create.reminders).next()
+                && let Some(first) = writes.created.first()
                 && self.reminder(first.reminder.id).await?.is_some()
             {
                 return Ok(());
@@ -321,6 +320,14 @@ impl Store for PostgresStore {
 
     async fn leave_duty(&self, name: &str, lease: u64) -> Result<(), StoreError> {
         read!(self, db => duty::leave(&db, name, lease))
+    }
+
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError> {
+        read!(self, db => duty::all(&db))
+    }
+
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError> {
+        read!(self, db => journal::tagged(&db, tag, &reminders))
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {

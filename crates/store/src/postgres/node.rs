@@ -25,22 +25,24 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
         )
     };
     let first_at = [3, 2, 1, 0].map(first).join(", ");
-    let forget = format!(
-        "delete from punctual.recall where reminder_id in (select reminder_id from punctual.recall \
-         where asked_at < clock_timestamp() - {ASKED_FOR} limit {RECALLED_MAX} for update skip locked)), \
-         forgotten as (delete from punctual.node where seen_at < clock_timestamp() - {KEPT_FOR}"
-    );
+    let housekeeping = match beat.echo.is_some() {
+        true => format!(
+            "waited_enough as (delete from punctual.recall where reminder_id in (select reminder_id from punctual.recall \
+             where asked_at < clock_timestamp() - {ASKED_FOR} limit {RECALLED_MAX} for update skip locked)), \
+             long_gone as (delete from punctual.node where seen_at < clock_timestamp() - {KEPT_FOR}),"
+        ),
+        false => String::new(),
+    };
     // The housekeeping and the echo are part of the same statement, so that a node that lives costs one query a second.
     let sql = format!(
-        "with given_back as ({}), beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows) \
+        "with {housekeeping} beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows) \
          values ($1, clock_timestamp(), clock_timestamp(), $3, $4) \
-         on conflict (name) do update set seen_at = clock_timestamp(), follows = excluded.follows) \
+         on conflict (name) do update set seen_at = clock_timestamp(), shared = excluded.shared, follows = excluded.follows) \
          select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
          case when $2 is not null then pg_notify('{CHANNEL}', 'beat ' || $2) end, clock_timestamp(), \
          array(select distinct shared from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and shared is not null), \
          exists (select from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and follows and name <> $1), \
-         ({HEAD}), punctual.unplaced(), case when $5 then pg_notify('{CHANNEL}', 'follow') end",
-        if beat.echo.is_some() { forget.as_str() } else { "select" },
+         ({HEAD}), punctual.unplaced(), case when $5 then pg_notify('{CHANNEL}', 'follow') end"
     );
     let rows = db
         .rows(

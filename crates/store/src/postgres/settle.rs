@@ -16,21 +16,18 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, Ids};
 use super::fault::Fault;
-use super::pipeline::all4;
+use super::pipeline::all3;
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::uuid;
 use super::write;
 use crate::rows::{self, Reader};
 
+/// Who waits for a lock gets the row as it is then, so one statement locks and reads.
 static COUNTED: LazyLock<String> = LazyLock::new(|| {
-    let columns = rows::counted_columns(N_OPEN);
-    format!("select {columns} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id")
+    let columns = rows::counted_columns();
+    format!("select {columns} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id for no key update of r")
 });
-
-/// How many runs of the reminder `r` have not ended.
-pub(super) const N_OPEN: &str = "(select count(*) from punctual.occurrence o where o.reminder_id = r.id \
-    and (o.wake_at is not null or o.state = 'paused'))";
 
 pub(super) async fn settle(
     db: &Connection<'_>,
@@ -50,7 +47,7 @@ pub(super) async fn settle(
     Ok(ended)
 }
 
-/// Locks the runs whose leases still hold, and the reminders of all; returns the former and loads the latter as they are then.
+/// Locks and loads the runs whose leases still hold, and the reminders of all.
 async fn lock(
     db: &Connection<'_>,
     leases: &[(OccurrenceId, u64)],
@@ -62,7 +59,7 @@ async fn lock(
     let of_runs: [Param<'_>; 3] =
         [(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY), (&numbers, Type::INT8_ARRAY)];
     let of_reminders: [Param<'_>; 1] = [(&reminders, Type::UUID_ARRAY)];
-    let ((), leased, _, rows) = all4(
+    let ((), leased, rows) = all3(
         db.begin(BEGIN_BY_KEY),
         db.rows(
             "select o.reminder_id, o.run, o.lease, o.readdressed, o.message_id \
@@ -70,11 +67,6 @@ async fn lock(
              on o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
              for no key update of o",
             &of_runs,
-        ),
-        // By a statement of its own, so that the next one sees what others did to these reminders before.
-        db.rows(
-            "select from unnest($1) as v (id) join punctual.reminder r on r.id = v.id for no key update of r",
-            &of_reminders,
         ),
         db.rows(&COUNTED, &of_reminders),
     )
@@ -92,8 +84,9 @@ async fn lock(
 /// How many runs of these reminders have not ended.
 pub(super) async fn n_open(db: &Connection<'_>, reminders: &[Moved]) -> Result<HashMap<ReminderId, u32>, Fault> {
     let reminders: Vec<Uuid> = reminders.iter().map(|moved| uuid(moved.reminder)).collect();
-    let sql = format!("select r.id, {N_OPEN} from unnest($1) as r (id)");
-    let rows = db.rows(&sql, &[(&reminders, Type::UUID_ARRAY)]).await?;
+    let sql = "select r.id, (select count(*) from punctual.occurrence o where o.reminder_id = r.id \
+        and (o.wake_at is not null or o.state = 'paused')) from unnest($1) as r (id)";
+    let rows = db.rows(sql, &[(&reminders, Type::UUID_ARRAY)]).await?;
     let n_open = each(&rows, |row| {
         let mut from = Reader::new(row, 0);
         Ok((from.id()?, from.count()?))

@@ -3,12 +3,12 @@
 //! Each commit waits for the disk. While a few are being made, new callers wait, and the next commit takes all of them: sixty
 //! callers that create at once pay for a handful of commits.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use punctual_core::store::{Create, StoreError};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::{PostgresStore, lock};
+use super::{PostgresStore, create, lock};
 
 /// Transactions under way at once. More would make smaller groups.
 const AT_ONCE_MAX: usize = 3;
@@ -21,7 +21,7 @@ pub(super) struct SharedCommits {
 }
 
 struct Waiting {
-    create: Create,
+    create: Arc<Create>,
     answer: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -47,10 +47,11 @@ impl PostgresStore {
     /// Writes `create`, together with whatever waits beside it.
     pub(super) async fn create_shared(&self, create: Create) -> Result<(), StoreError> {
         if create.reminders.len() > REMINDERS_MAX / 4 {
-            return self.create_together(&[&create], false).await;
+            return self.write_new(&create.writes(), false).await;
         }
+        let create = Arc::new(create);
         let (answer, mut answered) = oneshot::channel();
-        lock(&self.shared_commits.waiting).push(Waiting { create: create.clone(), answer });
+        lock(&self.shared_commits.waiting).push(Waiting { create: Arc::clone(&create), answer });
         while answered.is_empty() {
             let Ok(_turn) = self.shared_commits.turns.acquire().await else { break };
             let group = self.shared_commits.take();
@@ -62,19 +63,20 @@ impl PostgresStore {
         match (&mut answered).await {
             Ok(result) => result,
             // Whoever had it went away in the middle. Its ids make it safe to repeat.
-            Err(_) => self.create_together(&[&create], true).await,
+            Err(_) => self.write_new(&Arc::unwrap_or_clone(create).writes(), true).await,
         }
     }
 
     async fn create_group(&self, group: Vec<Waiting>) {
-        let creates: Vec<&Create> = group.iter().map(|waiting| &waiting.create).collect();
-        let together = self.create_together(&creates, false).await;
+        let creates = group.iter().map(|waiting| Create::clone(&waiting.create)).collect();
+        let Some(writes) = create::together(creates) else { return };
+        let together = self.write_new(&writes, false).await;
         let results = match together {
             Err(StoreError::KeyUsed | StoreError::Broken(_)) if group.len() > 1 => {
                 // One of them cannot be written, and must not stop the others.
                 let mut results = Vec::with_capacity(group.len());
                 for waiting in &group {
-                    results.push(self.create_together(&[&waiting.create], false).await);
+                    results.push(self.write_new(&Create::clone(&waiting.create).writes(), false).await);
                 }
                 results
             }

@@ -1,6 +1,6 @@
 //! Stretches of time in which some reminders are not sent.
 //!
-//! A claim that puts a run off holds the silence's row, and its group's, until it commits. So whoever ends the silence, or changes the
+//! A claim that puts a run off holds the silence's row, and its group's, until it commits. So a caller that ends the silence, or changes the
 //! group, waits for it and then sees the run; and a claim that finds the row held looks again a moment later.
 
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
-use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences, Silent};
 use punctual_core::store::{Released, SilenceQuery};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -25,10 +25,12 @@ use crate::rows;
 /// Writes a new one, if there is room; returns whether there was.
 pub(super) async fn put(db: &Connection<'_>, own: Shards, silence: &Silence, who: Who) -> Result<bool, Fault> {
     db.begin(BEGIN).await?;
-    let n_max = i64::try_from(SILENCES_MAX).unwrap_or(i64::MAX);
+    let [n_max, n_of_user_max] = [SILENCES_MAX, SILENCES_OF_USER_MAX].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
     let written = db
         .rows(
-            "with room as (select count(*) < $9 as is_left from (select from punctual.silence where until_at > $7 limit $9) as s), \
+            "with room as (select (select count(*) from (select from punctual.silence where until_at > $7 limit $9) as s) < $9 \
+             and (select count(*) from (select from punctual.silence where until_at > $7 and user_id = $2 limit $10) as s) < $10 \
+             as is_left), \
              put as (insert into punctual.silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
              select $1, $2, $3, $4, $5, $6, $7, $8 from room where is_left) \
              select from room where is_left",
@@ -42,6 +44,7 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, silence: &Silence, who
                 (&micros(silence.created_at), Type::TIMESTAMPTZ),
                 (&clean(&silence.created_by), Type::TEXT),
                 (&n_max, Type::INT8),
+                (&n_of_user_max, Type::INT8),
             ],
         )
         .await?;
@@ -56,16 +59,17 @@ pub(super) async fn silences(db: &Connection<'_>, query: &SilenceQuery) -> Resul
     let id = |id: Option<SilenceId>| id.map(|id| Uuid::from_bytes(*id.as_bytes()));
     let sql = format!(
         "select {} from punctual.silence s where s.until_at > $1 and ($2 is null or s.user_id = $2) \
-         and ($3 is null or s.id = $3) and ($4 is null or s.id > $4) order by s.id limit $5",
+         and ($3 is null or s.id = $3) and ($4 is null or s.id > $4) and ($6 is null or s.tag = $6) order by s.id limit $5",
         rows::SILENCE
     );
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    let params: [Param<'_>; 5] = [
+    let params: [Param<'_>; 6] = [
         (&micros(query.now), Type::TIMESTAMPTZ),
         (&query.user.as_deref().map(clean), Type::TEXT),
         (&id(query.id), Type::UUID),
         (&id(query.after), Type::UUID),
         (&limit, Type::INT8),
+        (&query.tag.as_deref().map(clean), Type::TEXT),
     ];
     each(&db.rows(&sql, &params).await?, rows::silence)
 }
@@ -151,7 +155,7 @@ pub(super) async fn end(
     let until: [Param<'_>; 2] = [(&key, Type::UUID), (&until, Type::TIMESTAMPTZ)];
     let gone = async {
         match more_after {
-            // It holds nothing any more, and is still there to be ended by whoever has to begin anew.
+            // The silence holds no run any more, and stays until the last of them is let go: a node that was cut off begins again with it.
             Some(_) => {
                 db.execute("update punctual.silence set until_at = least(until_at, $2) where id = $1", &until).await
             }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use punctual_core::shard::shard_of;
 use punctual_core::store::{ASKED_MAX, Question, StoreError};
 use punctual_core::user::User;
 use rusqlite::{Connection, params};
@@ -18,19 +19,21 @@ pub(super) fn asked(
     users: &[String],
     ended_since: Option<Timestamp>,
 ) -> Result<Vec<Question>, StoreError> {
-    let select = |which: &str| {
-        format!(
-            "SELECT {}, {}, coalesce(o.at, o.due_at) AS said_at FROM reminder r \
-             CROSS JOIN occurrence o ON o.reminder_id = r.id WHERE r.user_id = ?1 AND o.reached > 0 AND {which}",
-            rows::OCCURRENCE,
-            rows::REMINDER
-        )
+    let select = |found: &str| {
+        format!("SELECT {}, {}, coalesce(o.at, o.due_at) AS said_at FROM {found}", rows::OCCURRENCE, rows::REMINDER)
     };
-    let mut sql = select("o.wake_at IS NOT NULL");
+    // What waits is found by its shard, and its reminder by its key.
+    let mut sql = select(
+        "occurrence o INDEXED BY occurrence_asked CROSS JOIN reminder r ON r.id = o.reminder_id \
+         WHERE o.shard = ?3 AND o.reached > 0 AND o.wake_at IS NOT NULL AND r.user_id = ?1",
+    );
     if ended_since.is_some() {
         // Only the last few runs of a series: nobody talks about older ones.
         sql.push_str(" UNION ALL ");
-        sql.push_str(&select("o.wake_at IS NULL AND o.at >= ?3 AND o.run > r.last_run - 8"));
+        sql.push_str(&select(
+            "reminder r CROSS JOIN occurrence o ON o.reminder_id = r.id WHERE r.user_id = ?1 AND o.reached > 0 \
+             AND o.wake_at IS NULL AND o.at >= ?4 AND o.run > r.last_run - 8",
+        ));
     }
     sql.push_str(" ORDER BY said_at DESC LIMIT ?2");
     let mut found = Vec::new();
@@ -43,8 +46,8 @@ pub(super) fn asked(
             Ok(occurrence.and_then(|occurrence| Ok((said_at, occurrence, reminder?))).ok())
         };
         let rows = match ended_since {
-            None => collect(db, &sql, params![user, ASKED_MAX], read)?,
-            Some(since) => collect(db, &sql, params![user, ASKED_MAX, micros(since)], read)?,
+            None => collect(db, &sql, params![user, ASKED_MAX, shard_of(user)], read)?,
+            Some(since) => collect(db, &sql, params![user, ASKED_MAX, shard_of(user), micros(since)], read)?,
         };
         found.extend(rows.into_iter().flatten());
     }

@@ -5,7 +5,7 @@ use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::store::{By, ChangeError, Changed, StoreError};
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, params};
 
 use super::answered;
 use super::read::{self, collect};
@@ -53,10 +53,13 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
         Ok((rows::reminder(&mut from)?, rows::progress(&mut from)?, from.flag()?))
     })?;
     let Some((reminder, progress, has_kin)) = found.into_iter().next() else { return Ok(None) };
-    let open = occurrences(db, id, "(o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.run")?;
-    let meant = run.map_or(String::new(), |run| format!(" AND o.run = {run}"));
-    let ended = format!("o.wake_at IS NULL AND o.state <> 'paused'{meant} ORDER BY o.run DESC LIMIT 1");
-    let last_ended = occurrences(db, id, &ended)?.into_iter().next();
+    let open = occurrences(db, "(o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.run", params![id.as_bytes()])?;
+    let ended = |meant: &str| format!("o.wake_at IS NULL AND o.state <> 'paused'{meant} ORDER BY o.run DESC LIMIT 1");
+    let last_ended = match run {
+        Some(run) => occurrences(db, &ended(" AND o.run = ?"), params![id.as_bytes(), run])?,
+        None => occurrences(db, &ended(""), params![id.as_bytes()])?,
+    };
+    let last_ended = last_ended.into_iter().next();
     Ok(Some(Loaded { reminder, progress, open, last_ended, has_kin, family: Vec::new() }))
 }
 
@@ -78,7 +81,7 @@ fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, 
     Ok(found)
 }
 
-fn occurrences(db: &Connection, id: ReminderId, which: &str) -> Result<Vec<Occurrence>, StoreError> {
+fn occurrences(db: &Connection, which: &str, params: impl Params) -> Result<Vec<Occurrence>, StoreError> {
     let sql = format!("SELECT {} FROM occurrence o WHERE o.reminder_id = ? AND {which}", rows::OCCURRENCE);
-    collect(db, &sql, [id.as_bytes()], |found| rows::occurrence(&mut Reader::new(found, 0)))
+    collect(db, &sql, params, |found| rows::occurrence(&mut Reader::new(found, 0)))
 }

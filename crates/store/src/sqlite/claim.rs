@@ -8,13 +8,11 @@ use punctual_core::alert::Unreadable;
 use punctual_core::decide::claim::{ByReminder, Found, Known, Locked, TooEarly, look};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reminder::Priority;
-use punctual_core::rules::course::NOT_COUNTED;
 use punctual_core::store::{Claim, Claims, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::read::collect;
 use super::row::{self, broken, get, micros};
-use super::settle::N_OPEN;
 use super::silence;
 use super::values::for_rows;
 use super::write::write;
@@ -118,19 +116,14 @@ fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
     Ok(Known { reminder: Arc::new(reminder), progress, addresses, person: Arc::new(person) })
 }
 
-/// The same of some reminders, with the number of their open runs. Nobody else can change them: this is the only writer.
+/// The same of some reminders. Nobody else can change them: this is the only writer.
 fn locked(db: &Connection, reminders: HashSet<ReminderId>) -> Result<ByReminder<Locked>, StoreError> {
     let mut locked = HashMap::with_capacity(reminders.len());
-    let sql = format!(
-        "SELECT {}, CASE WHEN r.carried_by IS NULL THEN {N_OPEN} END FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?",
-        known_columns()
-    );
+    let sql = format!("SELECT {} FROM reminder r LEFT JOIN user u ON u.id = r.user_id WHERE r.id = ?", known_columns());
     for id in reminders {
         let found = collect(db, &sql, [id.as_bytes()], |found| {
             let known = read_known(found, 0)?;
-            let n_open: Option<u32> = get(found, rows::N_REMINDER + rows::N_PROGRESS + 1 + rows::N_PERSON)?;
-            let n_open = n_open.unwrap_or(NOT_COUNTED);
-            Ok(Locked { known, n_open, has_person: true })
+            Ok(Locked { n_open: known.progress.n_open(), known, has_person: true })
         });
         match found {
             Ok(mut found) => locked.extend(found.pop().map(|found| (id, Ok(found)))),

@@ -1,10 +1,12 @@
-//! Work that is done by one at a time. Only one process has the file, so whoever asks for a duty gets it, and the one who had it
+//! Work that is done by one at a time. Only one process has the file, so a node that asks for a duty gets it, and the node that had it
 //! before is gone.
 
-use punctual_core::store::{Duty, KeptDuty, StoreError};
+use punctual_core::store::{Duty, KeptDuty, KnownDuty, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::read::collect;
 use super::row::broken;
+use crate::journal::known_duty;
 
 /// How a duty stands beside what its holder wants to write.
 pub(super) enum Is {
@@ -48,4 +50,8 @@ pub(super) fn keep(db: &Connection, kept: &KeptDuty) -> Result<bool, StoreError>
         .execute(params![kept.name, kept.lease, kept.position, kept.note])
         .map_err(broken)?;
     Ok(n_kept > 0)
+}
+
+pub(super) fn all(db: &Connection) -> Result<Vec<KnownDuty>, StoreError> {
+    collect(db, "SELECT name, node, position, note FROM duty ORDER BY name", [], |row| known_duty(row))
 }

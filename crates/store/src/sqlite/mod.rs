@@ -48,8 +48,8 @@ use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, Question, Released, ReminderQuery, ReminderView, Report,
-    Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
+    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Question, Released, ReminderQuery, ReminderView,
+    Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use punctual_core::writes::Writes;
@@ -219,6 +219,15 @@ impl Store for SqliteStore {
     async fn leave_duty(&self, _name: &str, _lease: u64) -> Result<(), StoreError> {
         // Whoever asks for it next gets it.
         Ok(())
+    }
+
+    async fn duties(&self) -> Result<Vec<KnownDuty>, StoreError> {
+        self.read(duty::all).await
+    }
+
+    async fn tagged(&self, tag: &str, reminders: Vec<ReminderId>) -> Result<Vec<ReminderId>, StoreError> {
+        let tag = tag.to_owned();
+        self.read(move |db| journal::tagged(db, &tag, &reminders)).await
     }
 
     async fn upcoming(&self, window: UpcomingQuery) -> Result<Upcoming, StoreError> {

@@ -49,7 +49,7 @@ fn leased(db: &Connection, settlements: &[Settlement]) -> Result<HashMap<(Occurr
 }
 
 static COUNTED: LazyLock<String> = LazyLock::new(|| {
-    let columns = rows::counted_columns(N_OPEN);
+    let columns = rows::counted_columns();
     format!("WITH v (id) AS (VALUES {{values}}) SELECT {columns} FROM v CROSS JOIN reminder r ON r.id = v.id")
 });
 
@@ -74,12 +74,8 @@ fn counted(db: &Connection, mut reminders: Vec<ReminderId>) -> Result<HashMap<Re
     Ok(counted)
 }
 
-/// How many runs of the reminder `r` have not ended.
-pub(super) const N_OPEN: &str = "(SELECT count(*) FROM occurrence o WHERE o.reminder_id = r.id \
-    AND (o.wake_at IS NOT NULL OR o.state = 'paused'))";
-
 /// How many runs of a reminder have not ended.
 pub(super) fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
-    let sql = format!("SELECT {N_OPEN} FROM reminder r WHERE r.id = ?");
-    Ok(collect(db, &sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
+    let sql = "SELECT count(*) FROM occurrence WHERE reminder_id = ? AND (wake_at IS NOT NULL OR state = 'paused')";
+    Ok(collect(db, sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use punctual_core::decide::claim::{ByReminder, Known};
 use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::journal::Who;
-use punctual_core::silence::{SILENCES_MAX, Silence, Silences};
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences};
 use punctual_core::store::{Claim, Released, SilenceQuery, StoreError};
 use rusqlite::{Connection, params};
 
@@ -22,7 +22,8 @@ pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, 
         .prepare_cached(
             "INSERT INTO silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
              SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 \
-             WHERE (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?7 LIMIT ?9)) < ?9",
+             WHERE (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?7 LIMIT ?9)) < ?9 \
+             AND (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?7 AND user_id = ?2 LIMIT ?10)) < ?10",
         )
         .map_err(broken)?
         .execute(params![
@@ -35,6 +36,7 @@ pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, 
             micros(silence.created_at),
             silence.created_by,
             SILENCES_MAX,
+            SILENCES_OF_USER_MAX,
         ])
         .map_err(broken)?;
     if n_written > 0 {
@@ -46,11 +48,12 @@ pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, 
 pub(super) fn silences(db: &Connection, query: &SilenceQuery) -> Result<Vec<Silence>, StoreError> {
     let sql = format!(
         "SELECT {} FROM silence s WHERE s.until_at > ?1 AND (?2 IS NULL OR s.user_id = ?2) AND (?3 IS NULL OR s.id = ?3) \
-         AND (?4 IS NULL OR s.id > ?4) ORDER BY s.id LIMIT ?5",
+         AND (?4 IS NULL OR s.id > ?4) AND (?6 IS NULL OR s.tag = ?6) ORDER BY s.id LIMIT ?5",
         rows::SILENCE
     );
     let (id, after) = (query.id.as_ref().map(SilenceId::as_bytes), query.after.as_ref().map(SilenceId::as_bytes));
-    collect(db, &sql, params![micros(query.now), query.user, id, after, query.limit], |found| rows::silence(found))
+    let params = params![micros(query.now), query.user, id, after, query.limit, query.tag];
+    collect(db, &sql, params, |found| rows::silence(found))
 }
 
 /// The silences that may concern what a claim has found.
@@ -101,7 +104,7 @@ pub(super) fn end(
     let writes = released(&ended, runs.into_iter().filter_map(|(_, run)| run).collect(), by, now);
     write(db, &writes)?;
     match more_after {
-        // It holds nothing any more, and is still there to be ended by whoever has to begin anew.
+        // The silence holds no run any more, and stays until the last of them is let go: a server that was cut off begins again with it.
         Some(_) => db
             .prepare_cached("UPDATE silence SET until_at = min(until_at, ?2) WHERE id = ?1")
             .map_err(broken)?

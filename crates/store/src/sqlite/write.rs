@@ -14,7 +14,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, group, inbound, read};
+use super::{answered, group, inbound, journal, read};
 use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
     Value,
@@ -82,6 +82,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
         update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
     }
     insert(db, &ENTRY, &writes.entries, |entry| entry)?;
+    journal::note_hours(db, &writes.entries)?;
     tell(db, writes)
 }
 

@@ -11,6 +11,7 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::journal::Who;
 use punctual_core::occurrence::State;
 use punctual_core::reminder::OnUnknown;
+use punctual_core::silence::Silence;
 use punctual_core::store::{
     By, Came, ChangeError, Changed, Claim, Claims, Create, Settled, Settlement, Store, StoreError,
 };
@@ -19,7 +20,7 @@ use punctual_core::writes::Writes;
 use punctual_engine::Runtime;
 
 use crate::sim::Sabotage;
-use crate::tap::{Tap, Tapped};
+use crate::tap::Tap;
 
 /// Sends before the instant: the engine's clock runs ahead of the world's.
 pub(super) struct EarlyClock(pub(super) SignedDuration);
@@ -54,17 +55,9 @@ impl Clock for Ahead {
 }
 
 /// Acknowledges before the commit: the create is written a little later, if the process lives.
-pub(super) struct AckBeforeCommit;
-
-impl Sabotage for AckBeforeCommit {
-    fn store(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Arc<dyn Runtime>) -> Arc<dyn Store> {
-        Tapped::before(store, WriteLater { clock, runtime })
-    }
-}
-
-struct WriteLater {
-    clock: Arc<dyn Clock>,
-    runtime: Arc<dyn Runtime>,
+pub(super) struct WriteLater {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) runtime: Arc<dyn Runtime>,
 }
 
 #[async_trait]
@@ -81,24 +74,49 @@ impl Tap for WriteLater {
     }
 }
 
-/// Drops a retry: a run that is to be tried again is put off for ever.
-pub(super) struct DroppedRetry;
+/// Changes what a node settles.
+pub(super) struct Settling(pub(super) fn(&mut Settlement));
 
 #[async_trait]
-impl Tap for DroppedRetry {
+impl Tap for Settling {
     async fn settle(
         &self,
         store: &Arc<dyn Store>,
         mut settlements: Vec<Settlement>,
         now: Timestamp,
     ) -> Result<Settled, StoreError> {
-        for settlement in &mut settlements {
-            if let State::PendingRetry { retry_at, .. } = &mut settlement.occurrence.state {
-                *retry_at += SignedDuration::from_hours(24 * 365);
-            }
-        }
+        settlements.iter_mut().for_each(self.0);
         store.settle(settlements, now).await
     }
+}
+
+/// Puts a run that is to be tried again off for ever.
+pub(super) fn drop_retry(settlement: &mut Settlement) {
+    if let State::PendingRetry { retry_at, .. } = &mut settlement.occurrence.state {
+        *retry_at += SignedDuration::from_hours(24 * 365);
+    }
+}
+
+/// Lets the run's new state be written without the attempt that led to it.
+pub(super) fn lose_attempt(settlement: &mut Settlement) {
+    settlement.attempt = None;
+}
+
+/// Lets the next run of a series be planned as if this one had been due two minutes later.
+pub(super) fn move_series(settlement: &mut Settlement) {
+    if settlement.attempt.is_some() {
+        settlement.occurrence.due_at += SignedDuration::from_mins(2);
+    }
+}
+
+/// Forgets who is asked when nobody answers.
+pub(super) fn ask_nobody_else(settlement: &mut Settlement) {
+    settlement.occurrence.escalation = None;
+}
+
+/// Keeps from the admins what became of critical reminders.
+pub(super) fn tell_nobody(settlement: &mut Settlement) {
+    settlement.news = None;
 }
 
 /// Sends after a cancel: the cancel is answered and not done.
@@ -154,40 +172,6 @@ impl Tap for LateClaim {
     }
 }
 
-/// Forgets attempts: the run's new state is written without what led to it.
-pub(super) struct LostAttempt;
-
-#[async_trait]
-impl Tap for LostAttempt {
-    async fn settle(
-        &self,
-        store: &Arc<dyn Store>,
-        mut settlements: Vec<Settlement>,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        settlements.iter_mut().for_each(|settlement| settlement.attempt = None);
-        store.settle(settlements, now).await
-    }
-}
-
-/// Plans the next run of a series as if this one had been due two minutes later.
-pub(super) struct MovedSeries;
-
-#[async_trait]
-impl Tap for MovedSeries {
-    async fn settle(
-        &self,
-        store: &Arc<dyn Store>,
-        mut settlements: Vec<Settlement>,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        for settlement in settlements.iter_mut().filter(|settlement| settlement.attempt.is_some()) {
-            settlement.occurrence.due_at += SignedDuration::from_mins(2);
-        }
-        store.settle(settlements, now).await
-    }
-}
-
 /// Sends what may have arrived again, whatever its owner said.
 pub(super) struct AlwaysResend;
 
@@ -209,50 +193,20 @@ impl Tap for NoQuiet {
     }
 }
 
-/// Forgets who is asked when nobody answers.
-pub(super) struct NobodyFollows;
+/// Takes silences, and does not write them.
+pub(super) struct NoSilence;
 
 #[async_trait]
-impl Tap for NobodyFollows {
-    async fn settle(
-        &self,
-        store: &Arc<dyn Store>,
-        mut settlements: Vec<Settlement>,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        settlements.iter_mut().for_each(|settlement| settlement.occurrence.escalation = None);
-        store.settle(settlements, now).await
-    }
-}
-
-/// Keeps from the admins what became of critical reminders.
-pub(super) struct NobodyTold;
-
-#[async_trait]
-impl Tap for NobodyTold {
-    async fn settle(
-        &self,
-        store: &Arc<dyn Store>,
-        mut settlements: Vec<Settlement>,
-        now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        settlements.iter_mut().for_each(|settlement| settlement.news = None);
-        store.settle(settlements, now).await
+impl Tap for NoSilence {
+    async fn put_silence(&self, _store: &Arc<dyn Store>, _silence: Silence, _who: Who) -> Result<bool, StoreError> {
+        Ok(true)
     }
 }
 
 /// Answers a press at once and writes the answer later, if the process is still there.
-pub(super) struct AnswerBeforeCommit;
-
-impl Sabotage for AnswerBeforeCommit {
-    fn store(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Arc<dyn Runtime>) -> Arc<dyn Store> {
-        Tapped::before(store, AnswerLater { clock, runtime })
-    }
-}
-
-struct AnswerLater {
-    clock: Arc<dyn Clock>,
-    runtime: Arc<dyn Runtime>,
+pub(super) struct AnswerLater {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) runtime: Arc<dyn Runtime>,
 }
 
 #[async_trait]

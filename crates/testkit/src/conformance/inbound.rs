@@ -24,6 +24,7 @@ rules!(
     a_place_moves_only_for_the_node_that_has_the_connection,
     a_node_that_has_a_connection_keeps_its_number,
     a_connection_is_taken_from_the_dead_and_not_from_the_living,
+    a_node_lets_go_of_a_connection_that_it_does_not_ask_for,
     a_user_is_found_at_their_addresses_and_at_no_other,
     users_who_share_an_address_are_all_found,
     a_question_has_the_run_its_reminder_and_its_person,
@@ -156,6 +157,18 @@ async fn a_connection_is_taken_from_the_dead_and_not_from_the_living(desk: Desk)
     desk.store.leave("b").await.expect("the store works");
     let held = desk.store.hold("c", vec!["bot".into()]).await.expect("the store works");
     assert_eq!(held[0], taken, "c has not been seen to live");
+}
+
+async fn a_node_lets_go_of_a_connection_that_it_does_not_ask_for(desk: Desk) {
+    if !beat(&desk, "a").await {
+        // No other process can use this store: whoever asks is alone.
+        return;
+    }
+    let first = hold(&desk, "a").await;
+    let held = desk.store.hold("a", vec!["other".into()]).await.expect("the store works");
+    assert!(held[0].node.is_empty() && held[1].node == "a", "it was started again without the channel: {held:?}");
+    let taken = hold(&desk, "b").await;
+    assert_eq!((taken.node.as_str(), taken.lease), ("b", first.lease + 1));
 }
 
 fn user(id: &str, addresses: &[(&str, &str)]) -> User {

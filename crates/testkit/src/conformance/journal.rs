@@ -5,7 +5,7 @@ use punctual_core::change::{Change, Patch};
 use punctual_core::channel::SendError;
 use punctual_core::journal::{ENGINE, Entry, Kind, Placed, Who};
 use punctual_core::reminder::Reminder;
-use punctual_core::store::{By, Duty, JournalQuery, KeptDuty, Said, Start};
+use punctual_core::store::{By, Duty, JournalQuery, KeptDuty, KnownDuty, Said, Start};
 use punctual_core::user::{ApiKey, User};
 
 use super::desk::{Desk, asking, at, every, failed, once, taken};
@@ -18,10 +18,13 @@ rules!(
     positions_rise_and_reading_resumes_anywhere,
     the_newest_come_first_where_asked_for,
     entries_are_found_by_what_they_say,
+    entries_are_found_by_the_tags_of_their_reminder,
+    entries_since_an_instant_are_found_wherever_they_stand,
     users_keys_and_tests_are_in_it,
     old_entries_go_and_the_last_one_stays,
     a_duty_is_held_by_its_last_lease,
     a_duty_begins_at_the_end_of_the_journal,
+    a_duty_is_shown_with_its_node_and_its_note,
 );
 
 /// All entries, oldest first.
@@ -222,6 +225,64 @@ async fn entries_are_found_by_what_they_say(desk: Desk) {
     }
 }
 
+async fn entries_are_found_by_the_tags_of_their_reminder(desk: Desk) {
+    let tagged = |tags: &[&str], reminder: Reminder| Reminder {
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..reminder
+    };
+    let (home, both, none) =
+        (tagged(&["home"], once(1, 10)), tagged(&["garden", "home"], once(2, 10)), tagged(&[], once(3, 10)));
+    desk.create(&[&home, &both, &none]).await;
+    let by_tag = async |tag: &str, start| {
+        let found = desk.journal(JournalQuery { tag: Some(tag.to_owned()), ..JournalQuery::new(start, 100) }).await;
+        assert!(found.is_last);
+        found.entries.iter().filter_map(|entry| entry.reminder).collect::<Vec<_>>()
+    };
+    assert_eq!(by_tag("home", Start::OLDEST).await, [home.id, both.id]);
+    assert_eq!(by_tag("home", Start::NEWEST).await, [both.id, home.id]);
+    assert_eq!(by_tag("hom", Start::OLDEST).await, []);
+    let with_user = JournalQuery {
+        user: Some(both.user.clone()),
+        tag: Some("garden".into()),
+        kinds: vec![Kind::Created],
+        ..JournalQuery::new(Start::OLDEST, 100)
+    };
+    assert_eq!(desk.journal(with_user).await.entries.len(), 1);
+    let of_all = async |tag: &str| {
+        let ids = vec![home.id, both.id, none.id];
+        let mut found = desk.store.tagged(tag, ids).await.expect("the store works");
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(of_all("home").await, [home.id, both.id]);
+    assert_eq!(of_all("garden").await, [both.id]);
+    assert_eq!(desk.store.tagged("home", Vec::new()).await.expect("the store works"), []);
+    // A reminder that is tagged later is found with all that happened to it before.
+    let patch = Patch { tags: Some(vec!["home".into()]), ..Patch::default() };
+    desk.store.change(none.id, Change::Update(Box::new(patch)), By::new("ann", at(1))).await.expect("it is active");
+    assert_eq!(by_tag("home", Start::OLDEST).await, [home.id, both.id, none.id, none.id]);
+}
+
+async fn entries_since_an_instant_are_found_wherever_they_stand(desk: Desk) {
+    // The clock was set back and forth, by hours and by seconds.
+    let hours = [5, 5, 1, 9, 2, 9, 0, 30, 3];
+    for hour in hours {
+        let entry = Entry::channel_test(at(hour * 3600 + 7), Who::from("admin"), "bob", "phone", hour.to_string());
+        desk.store.record(entry).await.expect("the store works");
+    }
+    for hour in 0..=31 {
+        for (from, expect) in [(at(hour * 3600 + 7), hour), (at(hour * 3600 + 8), hour + 1)] {
+            let since = |start| JournalQuery { from: Some(from), ..JournalQuery::new(start, 100) };
+            let found = desk.journal(since(Start::OLDEST)).await;
+            let expect: Vec<_> = hours.into_iter().filter(|told| *told >= expect).map(|told| at(told * 3600 + 7)).collect();
+            assert_eq!(found.entries.iter().map(|entry| entry.at).collect::<Vec<_>>(), expect, "since {from}");
+            let mut newest = desk.journal(since(Start::NEWEST)).await.entries;
+            newest.reverse();
+            assert_eq!((newest, found.is_last), (found.entries, true), "since {from}, backwards");
+        }
+    }
+}
+
 async fn users_keys_and_tests_are_in_it(desk: Desk) {
     let store = &desk.store;
     let user = User {
@@ -315,4 +376,22 @@ async fn a_duty_begins_at_the_end_of_the_journal(desk: Desk) {
     let head = desk.store.place().await.expect("the store works");
     let duty = desk.store.take_duty("tell", "a", at(0)).await.expect("the store works").expect("nobody has it");
     assert_eq!(duty.position, head);
+}
+
+async fn a_duty_is_shown_with_its_node_and_its_note(desk: Desk) {
+    let store = &desk.store;
+    assert_eq!(store.duties().await.expect("the store works"), []);
+    for name in ["tell", "keep"] {
+        store.take_duty(name, "a", at(0)).await.expect("the store works").expect("nobody has it");
+    }
+    let kept = KeptDuty { name: "tell".into(), lease: 1, position: 7, note: Some("it is gone".into()), now: at(1) };
+    assert!(store.keep_duty(kept).await.expect("the store works"));
+    let duty = |name: &str, position: i64, note: Option<&str>| KnownDuty {
+        name: name.to_owned(),
+        node: Some("a".to_owned()),
+        position,
+        note: note.map(str::to_owned),
+    };
+    let known = store.duties().await.expect("the store works");
+    assert_eq!(known, [duty("keep", 0, None), duty("tell", 7, Some("it is gone"))]);
 }

@@ -7,7 +7,7 @@ use punctual_core::group::{Group, Mode};
 use punctual_core::id::SilenceId;
 use punctual_core::occurrence::{State, StateKind, Why};
 use punctual_core::reminder::{Priority, Reminder};
-use punctual_core::silence::Silence;
+use punctual_core::silence::{SILENCES_OF_USER_MAX, Silence};
 use punctual_core::store::{JournalQuery, Released, SilenceQuery, Start};
 use punctual_core::user::User;
 
@@ -26,6 +26,7 @@ rules!(
     of_a_pause_and_a_silence_the_last_end_counts,
     a_reminder_that_loses_its_tag_is_silent_no_more,
     silences_and_groups_are_in_the_journal,
+    one_user_leaves_room_for_the_silences_of_others,
 );
 
 fn silence(number: u8, from: i64, until: i64) -> Silence {
@@ -93,12 +94,14 @@ async fn silences_are_kept_until_they_end(desk: Desk) {
     let (anns, chores) = (of_user(1, "ann", 10, 20), of_tag(2, "chores", 30, 40));
     let both = Silence { user: Some("bob".into()), ..of_tag(3, "chores", 5, 50) };
     put(&desk, &[both.clone(), anns.clone(), chores.clone()]).await;
-    let all = SilenceQuery { user: None, id: None, after: None, now: at(0), limit: 10 };
+    let all = SilenceQuery { user: None, tag: None, id: None, after: None, now: at(0), limit: 10 };
     let list = async |query: SilenceQuery| desk.store.silences(query).await.expect("the store works");
     assert_eq!(list(all.clone()).await, [anns.clone(), chores.clone(), both.clone()]);
     assert_eq!(list(SilenceQuery { limit: 1, ..all.clone() }).await, from_ref(&anns));
     assert_eq!(list(SilenceQuery { after: Some(anns.id), limit: 1, ..all.clone() }).await, from_ref(&chores));
     assert_eq!(list(SilenceQuery { user: Some("bob".into()), ..all.clone() }).await, from_ref(&both));
+    let about_chores = SilenceQuery { tag: Some("chores".into()), ..all.clone() };
+    assert_eq!(list(about_chores).await, [chores.clone(), both.clone()]);
     assert_eq!(list(SilenceQuery { id: Some(chores.id), ..all.clone() }).await, from_ref(&chores));
     assert_eq!(list(SilenceQuery { now: at(20), ..all.clone() }).await, [chores.clone(), both.clone()]);
     assert_eq!(end(&desk, &chores, 35).await, Some(Released::default()));
@@ -298,4 +301,18 @@ async fn silences_and_groups_are_in_the_journal(desk: Desk) {
         ("group.changed", None),
     ];
     assert_eq!(kinds, expected);
+}
+
+async fn one_user_leaves_room_for_the_silences_of_others(desk: Desk) {
+    let one = |number: usize, user: &str, until: i64| {
+        let id = SilenceId::new(at(0), [number as u8; 10]);
+        Silence { id, ..of_user(0, user, 0, until) }
+    };
+    let put = async |silence: Silence| desk.store.put_silence(silence, "ann".into()).await.expect("the store works");
+    for number in 1..SILENCES_OF_USER_MAX {
+        assert!(put(one(number, "ann", 100)).await, "{number}");
+    }
+    assert!(put(Silence { created_at: at(-60), ..one(150, "ann", -30) }).await, "one that has ended takes no room");
+    assert!(put(one(151, "ann", 100)).await && !put(one(152, "ann", 100)).await);
+    assert!(put(one(153, "bob", 100)).await && put(of_tag(154, "chores", 0, 100)).await);
 }

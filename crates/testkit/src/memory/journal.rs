@@ -45,13 +45,15 @@ impl Tables {
         let head = self.announced;
         let first = self.journal.first_key_value().map_or(head + 1, |(position, _)| *position);
         let all = self.journal.range(..=head).map(|(_, (_, entry))| entry);
+        let has_tag = |entry: &Placed, tag: &String| entry.reminder.is_some_and(|id| self.has_tag(id, tag));
+        let takes = |entry: &Placed| query.takes(entry) && query.tag.as_ref().is_none_or(|tag| has_tag(entry, tag));
         let (entries, ends): (Vec<Placed>, _) = match query.start {
             Start::After(after) => {
-                let after = all.filter(|entry| entry.position > after && query.takes(entry));
+                let after = all.filter(|entry| entry.position > after && takes(entry));
                 (after.take(query.limit).cloned().collect(), head.max(after_of(query)))
             }
             Start::Before(before) => {
-                let before = all.rev().filter(|entry| entry.position < before && query.takes(entry));
+                let before = all.rev().filter(|entry| entry.position < before && takes(entry));
                 (before.take(query.limit).cloned().collect(), first.min(after_of(query)))
             }
         };
@@ -93,6 +95,19 @@ impl Tables {
         if let Some(held) = self.duties.get_mut(name).filter(|held| held.duty.lease == lease) {
             held.until = None;
         }
+    }
+
+    pub(super) fn duties(&self) -> Vec<KnownDuty> {
+        let known = |(name, held): (&String, &Held)| {
+            let Duty { position, note, .. } = held.duty.clone();
+            let is_held = held.until.is_some_and(|until| until > self.now);
+            KnownDuty { name: name.clone(), node: is_held.then(|| held.node.clone()), position, note }
+        };
+        self.duties.iter().map(known).collect()
+    }
+
+    pub(super) fn has_tag(&self, id: ReminderId, tag: &str) -> bool {
+        self.reminders.get(&id).is_some_and(|(reminder, _)| reminder.tags.iter().any(|kept| kept == tag))
     }
 }
 

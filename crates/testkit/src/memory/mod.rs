@@ -37,7 +37,7 @@ use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::shard::Shards;
-use punctual_core::silence::{SILENCES_MAX, Silence, Silences, Silent};
+use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences, Silent};
 use punctual_core::store::*;
 use punctual_core::user::{ApiKey, Person, User};
 use punctual_core::writes::{EndedAttempt, Moved, Planned, Writes};
@@ -129,6 +129,10 @@ store! {
     fn take_duty(name: &str, node: &str, _now: Timestamp) -> Done<Option<Duty>> { |t| t.take_duty(name, node) }
     fn keep_duty(kept: KeptDuty) -> Done<bool> { |t| t.keep_duty(kept) }
     fn leave_duty(name: &str, lease: u64) -> Done<()> { |t| t.leave_duty(name, lease) }
+    fn duties() -> Done<Vec<KnownDuty>> { |t| t.duties() }
+    fn tagged(tag: &str, reminders: Vec<ReminderId>) -> Done<Vec<ReminderId>> {
+        |t| reminders.into_iter().filter(|id| t.has_tag(*id, tag)).collect()
+    }
     fn upcoming(query: UpcomingQuery) -> Done<Upcoming> { |t| t.upcoming(&query) }
     fn coming(from: Timestamp, until: Timestamp, after: Place, limit: usize) -> Done<Vec<(OccurrenceId, NextRun)>> {
         |t| t.coming(from, until, after).take(limit).collect()
@@ -162,7 +166,9 @@ store! {
         |t| t.groups.contains_key(name).then(|| t.put_group(name, now, None, who)).transpose()?
     }
     fn put_silence(silence: Silence, who: Who) -> Done<bool> { |t| {
-        let has_room = t.silences.values().filter(|kept| kept.until > silence.created_at).count() < SILENCES_MAX;
+        let kept = || t.silences.values().filter(|kept| kept.until > silence.created_at);
+        let n_of_user = kept().filter(|kept| silence.user.is_some() && kept.user == silence.user).count();
+        let has_room = kept().count() < SILENCES_MAX && n_of_user < SILENCES_OF_USER_MAX;
         if has_room {
             t.write(silenced(&silence, who))?;
             t.silences.insert(silence.id, silence);
@@ -175,6 +181,7 @@ store! {
                 && query.id.is_none_or(|id| silence.id == id)
                 && query.after.is_none_or(|after| silence.id > after)
                 && (query.user.is_none() || silence.user == query.user)
+                && (query.tag.is_none() || silence.tag == query.tag)
         };
         t.silences.values().filter(is_wanted).take(query.limit).cloned().collect()
     } }

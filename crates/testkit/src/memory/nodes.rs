@@ -43,17 +43,20 @@ impl Tables {
         Box::new(Open(ears))
     }
 
-    /// Takes the connections that no living node has, unless this node is not seen to live itself.
+    /// Takes the connections that no living node has, unless this node is not seen to live itself, and lets go of its others.
     pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<Held> {
         let now = self.now;
         let nodes = &self.nodes;
         let lives = |name: &str| nodes.get(name).is_some_and(|(seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
-        for channel in channels.into_iter().filter(|_| lives(node)) {
+        for channel in channels.iter().filter(|_| lives(node)) {
             let new = Held { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
-            let held = self.inbound.entry(channel).or_insert(new);
+            let held = self.inbound.entry(channel.clone()).or_insert(new);
             if held.lease == 0 || (held.node != node && !lives(&held.node)) {
                 (held.node, held.lease) = (node.to_owned(), held.lease + 1);
             }
+        }
+        for held in self.inbound.values_mut().filter(|held| held.node == node && !channels.contains(&held.channel)) {
+            held.node.clear();
         }
         self.inbound.values().cloned().collect()
     }

@@ -14,7 +14,7 @@ use axum::routing::any;
 use serde_json::{Value, json};
 
 use super::socket::{Out, Sockets, ToClient, serve};
-use super::{Asked, Local};
+use super::{Asked, Local, second};
 
 /// How long a person's client waits for an acknowledgement.
 const PRESS_WAITS: Duration = Duration::from_secs(3);
@@ -173,7 +173,7 @@ impl Slack {
         let id = format!("Ev{:010}", books.n_sent);
         let mut event = json!({
             "type": if channel.starts_with('D') { "message" } else { "app_mention" }, "user": who.id, "text": text,
-            "channel": channel, "ts": format!("1700000001.{:06}", books.n_sent), "channel_type": "im",
+            "channel": channel, "ts": format!("{}.{:06}", second(), books.n_sent), "channel_type": "im",
         });
         if let Some(message) = thread {
             event["thread_ts"] = message.ts.as_str().into();

@@ -14,7 +14,7 @@ use axum::routing::any;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{Asked, Local};
+use super::{Asked, Local, second};
 
 /// How many updates one poll gets where it does not say.
 const LIMIT: usize = 100;
@@ -136,7 +136,7 @@ impl Telegram {
         books.n_messages += 1;
         let id = books.n_messages;
         let mut message =
-            json!({"message_id": id, "from": person(who), "date": 1, "chat": chat(chat_id), "text": text});
+            json!({"message_id": id, "from": person(who), "date": second(), "chat": chat(chat_id), "text": text});
         if let Some(quoted) = reply_to {
             message["reply_to_message"] = shown(quoted);
         }

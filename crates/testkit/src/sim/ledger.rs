@@ -16,6 +16,8 @@ use punctual_core::journal::Placed;
 use punctual_core::reminder::Reminder;
 use punctual_core::user::User;
 
+use super::listener::Told;
+use super::silences::Silences;
 use crate::clock::ManualClock;
 use crate::executor::Group;
 
@@ -37,6 +39,10 @@ pub struct Book {
     pub presses: Vec<Press>,
     /// Changes of people.
     pub people: Vec<PutUser>,
+    /// What the application was told, in order.
+    pub told: Vec<Told>,
+    /// Silences, and changes of the group that they may be for.
+    pub silences: Silences,
     /// Sends.
     pub sends: Vec<Sent>,
     /// What the reader of the journal has read.
@@ -311,7 +317,12 @@ impl Ledger {
         self.read().hasher.finish()
     }
 
-    fn moment(&self, what: impl Hash) -> Moment {
+    /// Writes into the book.
+    pub(super) fn write<T>(&self, what: impl FnOnce(&mut Book) -> T) -> T {
+        what(&mut self.read())
+    }
+
+    pub(super) fn moment(&self, what: impl Hash) -> Moment {
         let (at, elapsed) = (self.clock.now(), self.clock.elapsed());
         let mut book = self.read();
         book.last_number += 1;
@@ -344,12 +355,17 @@ impl Book {
             lines.push((*begun, format!("{id} wants quiet hours {quiet_hours:?}, a pause until {paused_until:?}")));
             lines.extend(acknowledged.map(|moment| (moment, format!("{id} has what they wanted"))));
         }
+        lines.extend(self.silences.story());
         for Sent { message, from, begun, effect, answered, noted, .. } in &self.sends {
             let name = format!("{} attempt {}", message.idempotency_key, message.attempt);
             lines.push((*begun, format!("{name} sent by {from} to {}, due at {}", message.to, message.due_at)));
             lines.extend(effect.map(|moment| (moment, format!("{name} took effect"))));
             lines.extend(noted.map(|moment| (moment, format!("{name} is noted"))));
             lines.extend(answered.map(|(moment, answer)| (moment, format!("{name} answered: {answer:?}"))));
+        }
+        for Told { position, reminder, from, taken } in &self.told {
+            let about = reminder.map(|id| id.to_string()).unwrap_or_default();
+            lines.push((*taken, format!("{about} the application is told of {position} by {from}")));
         }
         for Fault { kind, group, moment } in &self.faults {
             lines.push((*moment, format!("{kind:?} of {group:?}")));

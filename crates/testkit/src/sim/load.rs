@@ -21,6 +21,7 @@ use punctual_core::zone::Zone;
 use punctual_engine::Engine;
 
 use super::ledger::{Answer, Ledger, Sent};
+use super::silences::{self, Quieten};
 use crate::clock::ManualClock;
 use crate::random::SeededRandom;
 
@@ -37,10 +38,14 @@ pub(super) struct Load {
     pub random: Arc<SeededRandom>,
     /// Where what they do in the last moment comes from.
     pub last_moment: SeededRandom,
+    /// Where their silences come from, and the tags of what they create.
+    pub silences: SeededRandom,
     /// Where they write down what they were told.
     pub ledger: Ledger,
-    /// Whether they have quiet hours, and ask for silence.
+    /// Whether they have quiet hours, pauses and silences.
     pub people: bool,
+    /// Whether everybody is asked for an answer, on the phone.
+    pub questions: bool,
     /// The channels that there are.
     pub channels: &'static [&'static str],
     /// What they will do in the last moment before a reminder is due, by when that is.
@@ -55,6 +60,8 @@ pub(super) enum Wish {
     Change(ReminderId, Change),
     /// Asks for silence at other times than before.
     Person(Box<User>),
+    /// Silences reminders, ends that, or changes whom it is for.
+    Quieten(Quieten),
 }
 
 impl Load {
@@ -88,7 +95,9 @@ impl Load {
             Some((answered.at + timeout, sent.message.occurrence.reminder))
         };
         let (at, id) = book.sends.iter().rev().take(8).find_map(asked)?;
-        let at = at - SignedDuration::from_millis(self.last_moment.between(1, 45));
+        // Where a question waits in a lane before it is asked again, it may also be answered then.
+        let least = if self.questions { -1_500 } else { 1 };
+        let at = at - SignedDuration::from_millis(self.last_moment.between(least, 45));
         let answer = if self.last_moment.one_in(4) { Change::Dismiss } else { Change::Ack };
         (at > now).then_some((at, Wish::Change(id, answer)))
     }
@@ -101,6 +110,9 @@ impl Load {
         }
         if self.people && self.random.one_in(8) {
             return Wish::Person(Box::new(self.person()));
+        }
+        if self.people && self.silences.one_in(6) {
+            return Wish::Quieten(silences::wish(&self.silences, &self.ledger, self.clock.now()));
         }
         // Half of what people do is about what they were just told.
         let told: Vec<ReminderId> =
@@ -123,6 +135,7 @@ impl Load {
                 let answer = engine.put_user(*user, "ann").await;
                 ledger.put_user_answered(index, answer.is_ok());
             }
+            Wish::Quieten(quieten) => quieten.fulfil(ledger, engine).await,
             Wish::Change(id, change) => {
                 let index = ledger.command_begun(id, change.clone());
                 let by = By::new("user", now);
@@ -181,16 +194,18 @@ impl Load {
         if self.random.one_in(4) {
             patch.to = Some(self.addresses());
         }
+        if self.people && self.silences.one_in(3) {
+            patch.tags = Some(self.tags());
+        }
         patch
     }
 
     fn reminder(&self) -> Reminder {
         let now = self.clock.now();
-        let ack = self.random.one_in(3).then(|| AckPolicy {
-            prompt: None,
-            timeout: Duration::from_secs(self.random.between(20, 600).unsigned_abs()),
-            reminders_max: self.random.below(3) as u32,
-        });
+        let ack = match self.questions {
+            true => Some(self.question(20, 60, 6)),
+            false => self.random.one_in(3).then(|| self.question(20, 600, 3)),
+        };
         let escalate = if ack.is_some() && self.random.one_in(3) { self.plan() } else { Vec::new() };
         let policy = *self.random.pick(&[MisfirePolicy::Latest, MisfirePolicy::All, MisfirePolicy::Skip]);
         let to = self.addresses();
@@ -214,11 +229,17 @@ impl Load {
             created_via: "sim".into(),
             original_text: None,
             metadata: Metadata::default(),
-            tags: Vec::new(),
+            tags: self.tags(),
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// A question that is asked again after so many seconds, fewer than `n` times.
+    fn question(&self, from: i64, to: i64, n: u64) -> AckPolicy {
+        let timeout = Duration::from_secs(self.random.between(from, to).unsigned_abs());
+        AckPolicy { prompt: None, timeout, reminders_max: self.random.below(n) as u32 }
     }
 
     /// Who is asked when nobody answers: somebody, or somebody and the group.
@@ -228,6 +249,10 @@ impl Load {
         let later = after + Duration::from_secs(self.random.between(0, 100).unsigned_abs());
         let group = Step { after: later, to: Target::Group(GROUP_NAME.to_owned()) };
         if self.random.one_in(2) { vec![first, group] } else { vec![first] }
+    }
+
+    fn tags(&self) -> Vec<String> {
+        if self.people { silences::tags(&self.silences) } else { Vec::new() }
     }
 
     fn schedule(&self) -> Schedule {
@@ -270,6 +295,9 @@ impl Load {
     }
 
     fn addresses(&self) -> Vec<Address> {
+        if self.questions {
+            return vec![Address::new("phone", "a")];
+        }
         let n = self.random.between(0, 3);
         (0..n)
             .map(|_| Address::new(*self.random.pick(self.channels), self.random.pick(&["a", "b", "c"]).to_string()))

@@ -16,6 +16,12 @@ pub mod ledger;
 /// The options of a world.
 pub mod options;
 
+/// The application that is told what becomes of reminders.
+pub mod listener;
+
+/// Silences: who asked for which, and when.
+pub mod silences;
+
 mod load;
 mod node_clock;
 mod presses;

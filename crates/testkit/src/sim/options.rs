@@ -30,8 +30,12 @@ pub struct Options {
     pub receivers_hang: bool,
     /// Every limit of the engine is so low that it is reached.
     pub tight: bool,
-    /// People have quiet hours, and ask for silence.
+    /// People have quiet hours and pauses, and silence reminders.
     pub people: bool,
+    /// Everybody is asked for an answer, by a phone that takes its time: a question that is asked again waits in a lane.
+    pub questions: bool,
+    /// An application is told what becomes of reminders.
+    pub subscribed: bool,
     /// People press buttons, and the platform tells of it until it is acknowledged.
     pub presses: bool,
     /// Some messages are calls: their platform takes them and says later what became of them.
@@ -62,6 +66,8 @@ impl Options {
             receivers_hang: false,
             tight: false,
             people: false,
+            questions: false,
+            subscribed: false,
             presses: false,
             calls: false,
             stops: false,
@@ -96,6 +102,7 @@ impl Options {
         }
         options.tight = coin(4);
         options.people = coin(3);
+        options.subscribed = coin(3);
         options
     }
 
@@ -118,7 +125,7 @@ impl Options {
         if coin(5) {
             options = calm;
         }
-        Self { tight: coin(4), people: coin(3), calls: coin(2), skewed: coin(2), ..options }
+        Self { tight: coin(4), people: coin(3), calls: coin(2), skewed: coin(2), subscribed: coin(3), ..options }
     }
 
     /// How long after the last trouble everything must be on time again: the delays of retries and a sweep, and an hour more
@@ -141,7 +148,7 @@ impl Options {
 impl std::fmt::Display for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { crashes, stalls, jumps, store_fails, receivers_fail, receivers_hang, tight, people, .. } = *self;
-        let Self { presses, calls, stops, cuts, deaf, skewed, .. } = *self;
+        let Self { questions, subscribed, presses, calls, stops, cuts, deaf, skewed, .. } = *self;
         let words = [
             (crashes, "crashes"),
             (stalls.is_some(), "stalls"),
@@ -150,7 +157,9 @@ impl std::fmt::Display for Options {
             (receivers_fail, "receivers fail"),
             (receivers_hang, "receivers hang"),
             (tight, "tight limits"),
-            (people, "quiet hours"),
+            (people, "quiet hours and silences"),
+            (questions, "questions on slow phones"),
+            (subscribed, "an application listens"),
             (presses, "presses"),
             (calls, "calls"),
             (stops, "stops"),

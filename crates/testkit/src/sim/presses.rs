@@ -44,7 +44,7 @@ impl Presses {
             return;
         }
         let verb = *self.random.pick(&[Verb::Ack, Verb::Snooze, Verb::Snooze, Verb::Dismiss]);
-        let pressed = Pressed { verb, occurrence: message.occurrence };
+        let pressed = Pressed::new(verb, message.occurrence);
         let number = self.ledger.pressed(pressed, self.clock.now());
         let person = Sender {
             person: vec![message.to.address.clone()],

@@ -14,6 +14,7 @@ use punctual_core::store::Store;
 use punctual_engine::{Engine, Parts, Running, Runtime, Settings};
 
 use super::ledger::Ledger;
+use super::listener::{self, Listener};
 use super::node_clock::NodeClock;
 use super::options::Options;
 use super::presses::Presses;
@@ -92,6 +93,7 @@ impl Process {
         };
         let settings = Settings {
             node: format!("node-{group}"),
+            subscriptions: if options.subscribed { vec![listener::subscription()] } else { Vec::new() },
             default_channel: DefaultChannel::chosen(Address::new("phone", "nobody in particular")),
             ..limits
         };
@@ -144,7 +146,7 @@ async fn boot(engine: Engine, clock: ManualClock, slot: Arc<Mutex<Option<Running
 }
 
 fn channels(around: &Surroundings, group: Group) -> BTreeMap<String, Arc<dyn Channel>> {
-    let receiver = |concurrency, is_call, presses: &Option<Arc<Presses>>| -> Arc<dyn Channel> {
+    let receiver = |concurrency, is_call, is_slow, presses: &Option<Arc<Presses>>| -> Arc<dyn Channel> {
         Arc::new(Receiver {
             clock: around.clock.clone(),
             random: around.receivers.clone(),
@@ -153,13 +155,21 @@ fn channels(around: &Surroundings, group: Group) -> BTreeMap<String, Arc<dyn Cha
             group,
             concurrency,
             is_call,
+            is_slow,
             presses: presses.clone(),
         })
     };
+    let listener: Arc<dyn Channel> = Arc::new(Listener {
+        clock: around.clock.clone(),
+        random: around.receivers.clone(),
+        ledger: around.ledger.clone(),
+        group,
+    });
     let channels = [
-        ("phone", receiver(1, false, &None)),
-        ("mail", receiver(64, false, &around.presses)),
-        ("call", receiver(64, true, &None)),
+        ("phone", receiver(1, false, around.options.questions, &None)),
+        ("mail", receiver(64, false, false, &around.presses)),
+        ("call", receiver(64, true, false, &None)),
+        (listener::CHANNEL, listener),
     ];
     channels.map(|(name, channel)| (name.to_owned(), channel)).into()
 }

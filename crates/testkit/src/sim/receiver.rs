@@ -34,6 +34,8 @@ pub(super) struct Receiver {
     pub concurrency: usize,
     /// Whether it takes messages first and says later what became of them.
     pub is_call: bool,
+    /// Whether it takes seconds for a message.
+    pub is_slow: bool,
     /// Its people press buttons there.
     pub presses: Option<Arc<Presses>>,
 }
@@ -68,6 +70,9 @@ impl Channel for Receiver {
         let index = self.ledger.send_begun(self.group, message);
         let behaviour = self.choose();
         self.delay(20).await;
+        if self.is_slow {
+            self.clock.pause(Duration::from_millis(self.random.between(500, 3_000).unsigned_abs())).await;
+        }
         let (effect, answer) = match behaviour {
             Behaviour::Take => (true, Ok(Receipt::of(index.to_string()))),
             Behaviour::TakeSlowly => {

@@ -8,7 +8,7 @@
 //! [`decide`] weighs the things that are said together, and of two possible readings it takes the one that asks again:
 //!
 //! - a bare `no` is a snooze: the question was whether it is done, and it is not;
-//! - so is a promise (`will do`), and an assent with a time to come (`yes, at 9`);
+//! - so is a promise (`will do`), unless it may be broken (`maybe i'll do it`), and an assent with a time to come (`yes, at 9`);
 //! - an assent is none in a question (`done?`), beside a `maybe`, or where something else contradicts it;
 //! - having done it is an answer if it was today (`took it at 8`), and not if it is a guess (`i think i took it`).
 
@@ -173,9 +173,13 @@ things! {
     ASK = 8 "ask",
     /// Not being sure, with which nothing is done: `i think i took it`.
     GUESS = 9 "guess",
+    /// It will be done: `i'll take it`.
+    PROMISE = 10 "promise",
+    /// `maybe`.
+    MAYBE = 11 "maybe",
 }
 /// A time was said.
-const TIME: u16 = 1 << 10;
+const TIME: u16 = 1 << 12;
 
 /// The words of a language's answers.
 struct Vocabulary {
@@ -224,6 +228,16 @@ struct Said {
 impl Said {
     fn has(self, things: u16) -> bool {
         self.things & things != 0
+    }
+
+    /// The same in fewer things: a promise says `later`, and `maybe` asks. Together they are talk: `i will take it later today, maybe`.
+    fn weighed(self) -> Option<Self> {
+        if self.has(PROMISE) && self.has(MAYBE) {
+            return None;
+        }
+        let later = if self.has(PROMISE) { LATER } else { 0 };
+        let asks = if self.has(MAYBE) { ASK } else { 0 };
+        Some(Self { things: self.things | later | asks, ..self })
     }
 }
 
@@ -287,7 +301,7 @@ fn read(
     }
     // The reading with the fewest pieces counts even if it means nothing: a question must not be read as an answer in pieces.
     let pieces = reached[end].iter().map(|said| said.pieces).min()?;
-    let answers = reached[end].iter().filter(|said| said.pieces == pieces).filter_map(|said| decide(*said));
+    let answers = reached[end].iter().filter(|said| said.pieces == pieces).filter_map(|said| decide(said.weighed()?));
     // Of two that are left the one that asks again is safe; done and not needed are not to be guessed between.
     let answer = answers.map(Some).reduce(|one, other| match (one?, other?) {
         (snooze @ Answer::Snooze { .. }, _) | (_, snooze @ Answer::Snooze { .. }) => Some(snooze),

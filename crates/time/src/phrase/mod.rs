@@ -31,7 +31,7 @@ mod when;
 use jiff::Timestamp;
 
 pub use answer::{ANSWER_MAX, Answer, answer, answer_in};
-pub use command::{COMMAND_MAX, Command, command};
+pub use command::{COMMAND_MAX, Command, Mention, command, mention};
 pub use lang::Lang;
 
 use self::resolve::Here;

@@ -10,14 +10,12 @@ use punctual_store::sqlite;
 use serde_json::json;
 
 use super::progress::Progress;
+use super::take::TRY_AGAIN_AFTER;
 use super::tally::thousands;
 use crate::cli::style::{Paint, Style};
 use crate::cli::table::{Cell, Table};
 use crate::cli::{Context, Said, Usage, print, print_json};
 use crate::config::Database;
-
-/// How long to wait before a page is tried again that a lost connection cut off, in seconds.
-const TRY_AGAIN_AFTER: [u64; 5] = [1, 2, 4, 8, 15];
 
 /// The file that `source` names, if it is one of punctual's own.
 pub(super) fn file(source: &str) -> anyhow::Result<Option<&Path>> {

@@ -28,8 +28,9 @@ use crate::wire::{
 pub(super) const PAGE: usize = 1000;
 /// How large a request may become before the rest goes into another.
 const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How long to wait before something is tried again that a lost connection cut off, in seconds.
-const TRY_AGAIN_AFTER: [u64; 5] = [1, 2, 4, 8, 15];
+/// How long to wait before something is tried again that a lost connection cut off, in seconds: two minutes in all, in which a database
+/// server starts again after a crash.
+pub(super) const TRY_AGAIN_AFTER: [u64; 7] = [1, 2, 4, 8, 15, 30, 60];
 
 /// How to go about it.
 pub(super) struct Way {

@@ -91,6 +91,7 @@ fn response(response: store::Response) -> Response {
         until: response.until,
         snooze_minutes: response.snooze_minutes,
         user_id: response.user,
+        name: response.said.name,
         response_text: response.said.text,
         channel: response.said.channel,
     }

@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -29,6 +30,7 @@ use super::audit::wanted;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
+use crate::connections::Connection;
 use crate::wire::{StreamEnd, StreamQuery};
 
 /// How often a stream on which nothing happens shows that it lives.
@@ -88,21 +90,26 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
     headers: HeaderMap,
+    connection: Option<Extension<Arc<Connection>>>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let params = params.only(&["user", "reminder", "kind", "after"])?;
-    let after = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
-        Some(value) => Some(position("Last-Event-ID", value.to_str().unwrap_or_default())?),
-        None => params.get("after").map(|text| position("after", text)).transpose()?,
+    let params = params.only(&["user", "reminder", "tag", "kind", "after"])?;
+    let (field, text) = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
+        Some(value) => ("Last-Event-ID", Some(value.to_str().unwrap_or_default())),
+        None => ("after", params.get("after")),
     };
+    let after = text.map(|text| position(field, text)).transpose()?;
     let query = wanted(&caller, &params)?;
-    let follower = app.engine.follow(after).await.map_err(|error| refused(error, after))?.only(query);
+    let follower = app.engine.follow(after).await.map_err(|error| refused(error, field, after))?.only(query);
     // From here on a deletion of the key is seen in the journal; one before it is seen now.
     caller.check_again(&headers, &app).await?;
-    let open = Open::new(Arc::clone(&app));
+    let headers: HeaderMap =
+        headers.get(header::AUTHORIZATION).map(|key| (header::AUTHORIZATION, key.clone())).into_iter().collect();
+    let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller);
     let keep_alive = app.engine.clock().pause(ALIVE_EVERY);
     let stopping = app.streams.stopping.clone();
-    let streaming = Streaming { open, caller, follower, keep_alive, stopping, is_begun: false };
+    let told = follower.position();
+    let streaming = Streaming { open, headers, caller, follower, told, keep_alive, stopping, is_begun: false };
     let body = Body::from_stream(futures_util::stream::unfold(streaming, |mut streaming| async move {
         streaming.next().await.map(|bytes| (Ok::<_, Infallible>(bytes), streaming))
     }));
@@ -126,17 +133,16 @@ fn position(field: &str, text: &str) -> Result<i64, Problem> {
 }
 
 /// Why nobody can stream from this position, and what would be right.
-fn refused(error: FollowError, after: Option<i64>) -> Problem {
-    let after = after.unwrap_or_default();
-    let detail = format!("after: {after}: {error}");
+fn refused(error: FollowError, field: &str, after: Option<i64>) -> Problem {
+    let detail = format!("{field}: {}: {error}", after.unwrap_or_default());
     match error {
         FollowError::Removed { first } => {
             let advice = format!("{detail}; begin again after {}: what was before that is lost", first - 1);
-            Problem::new(StatusCode::GONE, "removed", advice).at_field("after")
+            Problem::new(StatusCode::GONE, "removed", advice).at_field(field)
         }
         FollowError::Ahead { head } => {
             let advice = format!("{detail}; the database may have been restored: begin again after {head}");
-            Problem::conflict("ahead", advice).at_field("after")
+            Problem::conflict("ahead", advice).at_field(field)
         }
         FollowError::Store(error) => error.into(),
     }
@@ -145,8 +151,12 @@ fn refused(error: FollowError, after: Option<i64>) -> Problem {
 /// One open stream.
 struct Streaming {
     open: Open,
+    /// The request's, which have the key.
+    headers: HeaderMap,
     caller: Caller,
     follower: Follower,
+    /// The reader has everything up to here.
+    told: i64,
     keep_alive: BoxFuture<()>,
     stopping: watch::Receiver<bool>,
     is_begun: bool,
@@ -161,12 +171,17 @@ impl Streaming {
         if !std::mem::replace(&mut self.is_begun, true) {
             return Some(frame::opening(self.follower.position()));
         }
-        let app = Arc::clone(&self.open.app);
+        let (app, connection) = (Arc::clone(&self.open.app), self.open.connection.clone());
         loop {
+            self.told = self.follower.position();
             // A reader that is behind is busy, and needs no sign of life.
             let is_idle = self.follower.has_caught_up();
             let page = tokio::select! { biased;
                 () = stops(&mut self.stopping) => Err(Ended::Stopping),
+                () = given_up(connection.as_deref()) => {
+                    let detail = "the reader took next to nothing for 20 seconds: read all the time, or come back later";
+                    return Some(self.end("too_slow", detail));
+                }
                 page = self.follower.next() => page,
                 () = &mut self.keep_alive, if is_idle => {
                     self.keep_alive = app.engine.clock().pause(ALIVE_EVERY);
@@ -184,8 +199,14 @@ impl Streaming {
                 }
                 Err(Ended::Stopping) => return Some(self.end("stopping", "this server stops")),
             };
-            let frames = app.streams.frames(&page, self.follower.is_live());
-            if frames.keys_deleted.iter().any(|id| *id == *self.caller.id) {
+            if self.caller.has_expired(app.now()) {
+                return Some(self.end("key_expired", "the key has expired"));
+            }
+            let is_live = self.follower.is_live();
+            let frames = app.streams.frames(&page, is_live);
+            let is_deleted = frames.keys_deleted.iter().any(|id| *id == *self.caller.id);
+            // A reader that is behind reads what it asks for, and so may not read that its key was deleted.
+            if is_deleted || !is_live && !Caller::works(&self.headers, &app).await {
                 return Some(self.end("key_deleted", "the key was deleted"));
             }
             let wanted = frames.wanted(&page, |entry| self.follower.wants(entry));
@@ -198,8 +219,9 @@ impl Streaming {
     /// Ends the stream with a reason.
     fn end(&mut self, reason: &'static str, detail: &str) -> Bytes {
         self.open.ended = Some(reason);
+        self.open.resume_after = self.told;
         let (reason, detail) = (reason.to_owned(), detail.to_owned());
-        frame::end(&StreamEnd { reason, detail, resume_after: self.follower.position() })
+        frame::end(&StreamEnd { reason, detail, resume_after: self.told })
     }
 }
 
@@ -209,16 +231,33 @@ async fn stops(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stops| *stops).await;
 }
 
+/// Waits until the connection gives its reader up.
+async fn given_up(connection: Option<&Connection>) {
+    match connection {
+        Some(connection) => connection.given_up().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Counts a stream for as long as it is open.
 struct Open {
     app: Arc<App>,
+    /// What carries it.
+    connection: Option<Arc<Connection>>,
+    /// The id of the key that opened it.
+    key: Arc<str>,
     ended: Option<&'static str>,
+    /// The position of the reader that was told the reason.
+    resume_after: i64,
 }
 
 impl Open {
-    fn new(app: Arc<App>) -> Self {
+    fn new(app: Arc<App>, connection: Option<Arc<Connection>>, caller: &Caller) -> Self {
         app.streams.n_open.inc();
-        Self { app, ended: None }
+        if let Some(connection) = &connection {
+            connection.is_endless();
+        }
+        Self { app, connection, key: caller.id.clone(), ended: None, resume_after: 0 }
     }
 }
 
@@ -226,8 +265,21 @@ impl Drop for Open {
     fn drop(&mut self) {
         let streams = &self.app.streams;
         streams.n_open.dec();
-        // Without a reason of ours the reader went away.
-        let reason = self.ended.unwrap_or("closed");
+        // A reader that took nothing was closed before it could be told anything. Without any reason of ours the reader went away.
+        let is_unread = self.connection.as_ref().is_some_and(|connection| connection.is_unread());
+        let reason = if is_unread { "unread" } else { self.ended.unwrap_or("closed") };
         streams.ended.get_or_create(&EndLabel { reason }).inc();
+        let key = &*self.key;
+        match reason {
+            "unread" => tracing::info!(key, "a stream of the journal was cut off: its reader took nothing"),
+            "too_slow" => {
+                tracing::info!(
+                    key,
+                    resume_after = self.resume_after,
+                    "a stream of the journal ended: its reader was too slow"
+                );
+            }
+            _ => {}
+        }
     }
 }

@@ -202,12 +202,12 @@ async fn a_source_that_goes_away_is_waited_for() {
     let home = Home::new();
     let server = home.serve();
     let apply = ["import", &url, "--apply", "--json"];
-    let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let importing = home.command(apply).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("something has arrived", async || pending(&server).await > 0).await;
     postgres.stop_immediately();
     postgres.start_again();
     let output = output_of(importing);
-    assert!(output.status.success());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let done: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(done["created"], 10_000, "{done}");
 }

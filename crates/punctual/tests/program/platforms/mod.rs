@@ -2,7 +2,9 @@
 
 mod cuts;
 mod discord;
+mod email;
 mod links;
+mod ntfy;
 mod slack;
 mod telegram;
 mod twilio;
@@ -14,6 +16,34 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::common::{Server, soon};
+
+/// The table in docs/channels.md names a test for each tick.
+#[test]
+fn every_test_that_the_docs_name_is_there() {
+    let docs = include_str!("../../../../../docs/channels.md");
+    let table = docs.split("## How answers come back").nth(1).unwrap().split("\n## ").next().unwrap();
+    let files = [
+        ("telegram", include_str!("telegram.rs")),
+        ("slack", include_str!("slack.rs")),
+        ("discord", include_str!("discord.rs")),
+        ("whatsapp", include_str!("whatsapp.rs")),
+        ("twilio", include_str!("twilio.rs")),
+        ("ntfy", include_str!("ntfy.rs")),
+        ("email", include_str!("email.rs")),
+        ("cuts", include_str!("cuts.rs")),
+        ("links", include_str!("links.rs")),
+    ];
+    let mut n_named = 0;
+    for (file, name) in table.split('`').filter_map(|piece| piece.split_once("::")) {
+        let (_, text) = files.iter().find(|(known, _)| *known == file).unwrap_or_else(|| panic!("no file {file}"));
+        assert!(text.contains(&format!("async fn {name}()")), "{file}::{name} is not there");
+        n_named += 1;
+    }
+    assert_eq!(n_named, table.matches("::").count());
+    let without = table.split('|').filter(|cell| cell.contains('✓') && !cell.contains("::"));
+    assert_eq!(without.collect::<Vec<_>>(), Vec::<&str>::new(), "ticks without a test");
+    assert!(n_named > 40, "{n_named} tests");
+}
 
 /// Sends a reminder of ann's that wants an answer by the channel `chat`, and waits until it is asked. Returns the id of its run.
 async fn asked(server: &Server, message: &str, address: &str) -> String {

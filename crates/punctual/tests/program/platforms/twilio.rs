@@ -97,3 +97,19 @@ async fn an_sms_answers_once() {
         assert_eq!(answers(&server, &id).await.len(), 1, "a copy is recognised");
     }
 }
+
+#[tokio::test]
+async fn an_sms_from_somebody_else_answers_nothing() {
+    let (home, (url, _)) = (Home::new(), api().await);
+    let server = serve(&home, &url);
+    known(&server, "ann", "+4915112345678").await;
+    known(&server, "bob", "+4915187654321").await;
+    let id = asked(&server, "medicine", "+4915112345678").await;
+    for (sid, from) in [("SM1", "+4915187654321"), ("SM2", "+4915100000000")] {
+        let fields = [("MessageSid", sid), ("AccountSid", ACCOUNT), ("From", from), ("Body", "popio sam")];
+        let (status, body) = post(&server, "", &signed::twilio(TOKEN, URL, &fields)).await;
+        assert_eq!((status, body.as_str()), (200, "<Response></Response>"), "nobody learns what is asked of whom");
+    }
+    let run = run(&server, &id).await;
+    assert_eq!((&run["state"], run["responses"].as_array().unwrap().len()), (&"awaiting_ack".into(), 0), "{run}");
+}

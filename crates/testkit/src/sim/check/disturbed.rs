@@ -1,4 +1,4 @@
-//! A person is not disturbed in their quiet hours or in a pause.
+//! A person is not disturbed in their quiet hours, in a pause, or in a silence.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -7,12 +7,12 @@ use punctual_core::id::OccurrenceId;
 use punctual_core::reminder::{Priority, Reminder};
 use punctual_core::user::{Except, User};
 
-use super::Evidence;
+use super::{Evidence, silenced};
 use crate::sim::ledger::PutUser;
 
 /// A run that was claimed before its person asked for silence may still be sent: claims are made ahead, and a phone takes one message at
 /// a time.
-const ON_ITS_WAY: SignedDuration = SignedDuration::from_secs(5);
+pub(super) const ON_ITS_WAY: SignedDuration = SignedDuration::from_secs(5);
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let options = &evidence.options;
@@ -31,6 +31,10 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let reminder = &sent.message.reminder;
         if reminder.created_via == VIA || fired(sent.message.occurrence) {
             continue;
+        }
+        if let Some(silence) = silenced::by(&book.silences, sent) {
+            let (id, at) = (sent.message.occurrence, sent.begun.at);
+            found.push(format!("{id} was sent at {at}, in the silence {}", silence.id));
         }
         let theirs = || book.people.iter().filter(|put| put.user.id == reminder.user && put.begun < sent.begun);
         let is_settled =

@@ -16,7 +16,9 @@ mod left_behind;
 mod lost;
 mod once;
 mod series;
+mod silenced;
 mod told;
+mod told_outside;
 mod trail;
 
 use std::collections::BTreeMap;
@@ -53,11 +55,12 @@ pub const TRAIL: &str = "a trail for every ending";
 pub const SERIES: &str = "the series goes on";
 /// A message that may have arrived is not sent again when its reminder says `hold`.
 pub const HOLD: &str = "held when unknown";
-/// A person is not disturbed in their quiet hours or in a pause.
+/// A person is not disturbed in their quiet hours, in a pause, or in a silence.
 pub const LEFT_IN_PEACE: &str = "left in peace";
 /// A critical reminder that led to nothing is told to somebody.
 pub const TOLD: &str = "somebody is told";
-
+/// An application that has subscribed is told of everything that it wants, in order for each reminder.
+pub const TOLD_OUTSIDE: &str = "applications are told";
 /// Everything that happened is in the journal, and a reader who resumes misses nothing.
 pub const JOURNAL: &str = "the journal is whole";
 
@@ -134,7 +137,7 @@ pub struct Violation {
 pub type Checker = fn(&Evidence) -> Vec<String>;
 
 /// Every checker, with its name.
-pub const CHECKERS: [(&str, Checker); 15] = [
+pub const CHECKERS: [(&str, Checker); 16] = [
     (NEVER_EARLY, early::check),
     (NEVER_LOST, lost::check),
     (SENT_ONCE, once::check),
@@ -150,6 +153,7 @@ pub const CHECKERS: [(&str, Checker); 15] = [
     (LEFT_IN_PEACE, disturbed::check),
     (TOLD, told::check),
     (JOURNAL, journal::check),
+    (TOLD_OUTSIDE, told_outside::check),
 ];
 
 /// Asks every checker.
