@@ -27,6 +27,7 @@ mod journal;
 mod lifecycle;
 mod lists;
 mod logs;
+mod medicine;
 mod newer_server;
 mod openapi;
 mod people;
