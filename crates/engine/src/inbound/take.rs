@@ -197,7 +197,9 @@ impl Taker {
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
-            Ok(Changed { occurrence: Some(run), others, .. }) if run.id == id && !self.editor.edits_in_reply(channel) => {
+            Ok(Changed { occurrence: Some(run), others, .. })
+                if run.id == id && !self.editor.edits_in_reply(channel) =>
+            {
                 // The messages show the answer as soon as they can: the person is told without waiting for that.
                 self.editor.show_all(&run, &others);
                 let mut after = question;
