@@ -43,8 +43,12 @@ pub(crate) struct Editor {
 impl Editor {
     /// Lets the messages of the run that a command was about show what became of it, and those of others who were asked about the same.
     pub(crate) fn changed(self: &Arc<Self>, changed: &Changed) {
-        changed.occurrence.iter().for_each(|run| self.show_changed(run));
-        self.others_changed(changed);
+        changed.occurrence.iter().chain(&changed.others).for_each(|run| self.show_changed(run));
+    }
+
+    /// The same for a run and those of others who were asked about the same.
+    pub(crate) fn show_all(self: &Arc<Self>, run: &Occurrence, others: &[Occurrence]) {
+        others.iter().chain([run]).for_each(|run| self.show_changed(run));
     }
 
     /// The same for the messages of others alone.
@@ -76,11 +80,16 @@ impl Editor {
             |edit: &Edit| edit.message.to.channel == channel && Some(edit.message_id.as_str()) == message_id;
         let (mut pressed, others): (Vec<Edit>, Vec<Edit>) =
             self.edits(question).into_iter().partition(|edit| is_pressed(edit));
-        let in_reply = self.channels.get(channel).and_then(|channel| channel.receives());
-        let in_reply = if in_reply.is_some_and(|receives| receives.edits_in_reply()) { pressed.pop() } else { None };
+        let in_reply = if self.edits_in_reply(channel) { pressed.pop() } else { None };
         pressed.extend(others.into_iter().filter(|_| all));
         self.begin(pressed);
         in_reply.map(Box::new)
+    }
+
+    /// Whether a channel changes the pressed message in its reply to the press.
+    pub(crate) fn edits_in_reply(&self, channel: &str) -> bool {
+        let receives = self.channels.get(channel).and_then(|channel| channel.receives());
+        receives.is_some_and(|receives| receives.edits_in_reply())
     }
 
     fn show(self: &Arc<Self>, run: OccurrenceId) {

@@ -180,8 +180,8 @@ mod tests {
         // The runs of a reminder have partial indexes.
         let sql = "SELECT 1 FROM occurrence o WHERE o.reminder_id = ? AND o.run = ?";
         let mut statement = connection.prepare(sql).unwrap();
-        for run in 1..5 {
-            assert!(!statement.exists(params![[run; 16], run]).unwrap());
+        for run in 1..5_u8 {
+            assert!(!statement.exists(params![[run; 16].as_slice(), run]).unwrap());
         }
         assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
