@@ -117,10 +117,11 @@ impl Row {
         self.entries.iter().any(|entry| kinds.iter().any(|kind| kind.as_str() == entry.kind))
     }
 
-    /// The entries of a command.
+    /// The entries of a command. One that was withdrawn because of a command about another reminder is entered as cancelled.
     fn did(&self, verb: &str) -> impl Iterator<Item = &Placed> {
         let did = format!("{{\"did\":\"{verb}\"");
-        self.entries.iter().filter(move |entry| entry.data.as_ref().is_some_and(|data| data.starts_with(&did)))
+        let changed = self.entries.iter().filter(|entry| entry.kind == Kind::Changed.as_str());
+        changed.filter(move |entry| entry.data.as_ref().is_some_and(|data| data.starts_with(&did)))
     }
 }
 
