@@ -43,6 +43,8 @@ pub(super) fn reminder(wanted: Wanted, random: [u8; 10], now: Timestamp) -> Remi
         to: wanted.to,
         only: false,
         ack: None,
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// The bot's token: no secret, because its platform is this process.
-pub(super) const TOKEN: &str = "1:bench";
+pub(super) const TOKEN: &str = "123456789:AAE-token_of_the_bench";
 /// How many updates one question gets at most.
 const UPDATES_MAX: usize = 100;
 

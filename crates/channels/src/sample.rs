@@ -34,6 +34,8 @@ pub(crate) fn message(address: &str) -> Message {
         to: vec![to.clone()],
         only: false,
         ack: None,
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

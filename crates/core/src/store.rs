@@ -41,7 +41,7 @@ pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
-pub use crate::model::trail::{Response, Said, Trail};
+pub use crate::model::trail::{Escalated, Response, Said, Trail};
 
 use crate::alarm::NextRun;
 use crate::change::Change;

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::journal::{Data, Entry, Kind, Who};
-use crate::occurrence::{Attempt, Occurrence};
+use crate::occurrence::{Attempt, Escalation, Occurrence, State};
 use crate::reminder::{Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::shard::shard_of;
@@ -131,6 +131,53 @@ impl Writes {
         self.moments.iter().map(|(_, at)| *at)
     }
 
+    /// Adds what another decision of the same transaction writes.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self {
+            now: _,
+            answered,
+            created,
+            reminders,
+            moved,
+            uncounted,
+            occurrences,
+            planned,
+            set_aside,
+            priorities,
+            attempts,
+            reported,
+            dead,
+            responses,
+            entries,
+            news,
+            unreadable,
+            moments,
+            recalls,
+            seen,
+            place,
+        } = other;
+        self.answered.extend(answered);
+        self.created.extend(created);
+        self.reminders.extend(reminders);
+        self.moved.extend(moved);
+        self.uncounted.extend(uncounted);
+        self.occurrences.extend(occurrences);
+        self.planned.extend(planned);
+        self.set_aside.extend(set_aside);
+        self.priorities.extend(priorities);
+        self.attempts.extend(attempts);
+        self.reported.extend(reported);
+        self.dead.extend(dead);
+        self.responses.extend(responses);
+        self.entries.extend(entries);
+        self.news.extend(news);
+        self.unreadable.extend(unreadable);
+        self.moments.extend(moments);
+        self.recalls.extend(recalls);
+        self.seen.extend(seen);
+        self.place = self.place.take().or(place);
+    }
+
     /// Creates reminders, as `who` asked.
     pub fn create(&mut self, new: Vec<NewReminder>, who: &Who) {
         for new in &new {
@@ -143,7 +190,7 @@ impl Writes {
                 run: None,
                 data: Data::None,
             });
-            let wake_at = new.first_run().state.wake_at(new.first_due_at);
+            let wake_at = new.first_run().wake_at();
             self.moments.extend(wake_at.map(|at| (shard_of(&new.reminder.user), at)));
         }
         self.created.extend(new);
@@ -159,9 +206,18 @@ impl Writes {
         }
     }
 
+    /// Ends what was planned in case nobody answers a run, which has ended. If it failed, further people are asked now.
+    pub(crate) fn end_escalation(&mut self, run: &mut Occurrence, planned: Option<Escalation>) {
+        let Some(Escalation::Planned { .. }) = planned else { return };
+        run.escalation = None;
+        if matches!(run.state, State::Failed { .. }) {
+            self.news.push((run.id, News::Escalated { at: self.now }));
+        }
+    }
+
     /// Writes a changed run of a user's in `shard` over the old one; returns when to look at it.
     pub(crate) fn change(&mut self, occurrence: Occurrence, shard: u8) -> Option<Timestamp> {
-        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        let wake_at = occurrence.wake_at();
         self.moments.extend(wake_at.map(|at| (shard, at)));
         self.occurrences.push(occurrence);
         wake_at
@@ -170,7 +226,7 @@ impl Writes {
     /// Adds a run of `reminder`; returns when to look at it.
     pub(crate) fn plan(&mut self, occurrence: Occurrence, reminder: &Reminder) -> Option<Timestamp> {
         let shard = shard_of(&reminder.user);
-        let wake_at = occurrence.state.wake_at(occurrence.due_at);
+        let wake_at = occurrence.wake_at();
         self.moments.extend(wake_at.map(|at| (shard, at)));
         self.planned.push(Planned { occurrence, priority: reminder.priority, shard });
         wake_at

@@ -49,6 +49,7 @@ fn admin(id: &str, language: Option<&str>, timezone: Option<&str>) -> User {
         addresses: vec![],
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: true,
         created_at: at(0),
         updated_at: at(0),

@@ -22,7 +22,8 @@ fn loaded(reminder: Reminder, state: State) -> Loaded {
     first.tries.reached = 1;
     let series = Series::begun(reminder.schedule.is_recurring());
     let (open, last_ended) = if first.state.is_final() { (vec![], Some(first)) } else { (vec![first], None) };
-    Loaded { reminder, progress: Progress { series, tally: Tally::default() }, open, last_ended }
+    let progress = Progress { series, tally: Tally::default() };
+    Loaded { reminder, progress, open, last_ended, has_kin: false, family: Vec::new() }
 }
 
 fn asking(schedule: Schedule) -> Reminder {

@@ -113,7 +113,8 @@ impl Given {
         let (ended, open): (Vec<_>, Vec<_>) =
             [Some(run.clone()), next].into_iter().flatten().partition(|run| run.state.is_final());
         let progress = Progress { series: *series, tally };
-        Loaded { reminder: reminder.clone(), progress, open, last_ended: ended.into_iter().next() }
+        let (reminder, last_ended) = (reminder.clone(), ended.into_iter().next());
+        Loaded { reminder, progress, open, last_ended, has_kin: false, family: Vec::new() }
     }
 }
 

@@ -5,9 +5,9 @@
 mod common;
 
 use common::said::{check, second, written};
-use common::{at, occurrence, once, reminder, retrying, user};
+use common::{asked, at, occurrence, once, reminder, retrying, user};
 use punctual_core::alert::{News, Unreadable, VIA};
-use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, told};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reminder::{Priority, Reminder};
@@ -22,9 +22,10 @@ fn run(news: News, reminder: Reminder) -> Newsworthy {
         News::Trouble => retrying(at(70), "500"),
         News::Recovered => State::Delivered { at: at(60) },
         News::Ended => State::Failed { at: at(60), error: "500".into() },
+        News::Escalated { .. } => asked(at(0), at(600)),
     };
     let occurrence = Occurrence { state, ..occurrence(&reminder, 1, at(0)) };
-    Newsworthy { news, reminder, occurrence, attempts: Vec::new() }
+    Newsworthy { news, reminder, occurrence, attempts: Vec::new(), escalate: Vec::new(), waiting: Vec::new() }
 }
 
 fn unreadable(priority: Priority) -> Unreadable {
@@ -48,9 +49,13 @@ fn paused(id: &str) -> User {
     User { paused_until: Some(at(7200)), ..admin(id) }
 }
 
+fn told_to(admins: &[User]) -> People {
+    People { admins: admins.to_vec(), ..People::default() }
+}
+
 /// The ids of the alerts that tell `admins` of `news`.
 fn ids(news: News, admins: &[User]) -> Vec<ReminderId> {
-    let (writes, _) = told(alerts_about(&[run(news, critical())], &[], admins, at(60)), &[], at(60));
+    let (writes, _) = told(alerts_about(&[run(news, critical())], &[], &told_to(admins), at(60)), &[], at(60));
     writes.created.iter().map(|new| new.reminder.id).collect()
 }
 
@@ -100,13 +105,13 @@ fn who_is_told() {
         ("nobody, of a critical run that got through at once", vec![], &both, &[], &[]),
     ];
     for (name, runs, admins, there, expect) in rows {
-        let (writes, planned) = told(alerts_about(&runs, &[], admins, at(60)), there, at(60));
+        let (writes, planned) = told(alerts_about(&runs, &[], &told_to(admins), at(60)), there, at(60));
         let mut lines: Vec<String> = expect.iter().map(|user| create(user)).collect();
         if !expect.is_empty() {
             let news = match runs[0].news {
                 Trouble => "trouble",
                 Recovered => "recovered",
-                Ended => "failed",
+                Ended | News::Escalated { .. } => "failed",
             };
             lines.push(format!("entry: reminder.alerted run 1 {{news:{news},to:[{}]}}", expect.join(",")));
             lines.extend(expect.iter().map(|user| format!("entry: reminder.created of {user}")));
@@ -123,7 +128,7 @@ fn who_is_told() {
 #[test]
 fn an_unreadable_run_is_told_of_as_far_as_it_can_be_read() {
     let root = [admin("root")];
-    let say = |priority| told(alerts_about(&[], &[unreadable(priority)], &root, at(60)), &[], at(60)).0;
+    let say = |priority| told(alerts_about(&[], &[unreadable(priority)], &told_to(&root), at(60)), &[], at(60)).0;
     let writes = say(Priority::Critical);
     let expect = [
         "create for root, due 60",
@@ -141,7 +146,7 @@ fn an_unreadable_run_is_told_of_as_far_as_it_can_be_read() {
 fn a_store_looks_for_every_alert_that_decides_what_is_written() {
     let root = [admin("root")];
     let trouble = ids(News::Trouble, &root);
-    let looked_for = |news| alerts_about(&[run(news, critical())], &[], &root, at(60)).looked_for();
+    let looked_for = |news| alerts_about(&[run(news, critical())], &[], &told_to(&root), at(60)).looked_for();
     assert_eq!(looked_for(News::Trouble), trouble);
     let recovered = looked_for(News::Recovered);
     assert!(recovered.contains(&trouble[0]), "it is told only after trouble was");

@@ -8,11 +8,13 @@ use punctual_core::alarm::{Alarm, NextRun, Ring};
 use punctual_core::change::{Change, Patch};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::StateKind;
-use punctual_core::reminder::{Misfire, MisfirePolicy, Reminder};
+use punctual_core::reminder::{AckPolicy, Misfire, MisfirePolicy, Reminder};
 use punctual_core::schedule::{Rule, Schedule};
+use punctual_core::step::{Step, Target};
 use punctual_core::store::{Create, NewReminder};
+use punctual_core::user::User;
 use punctual_testkit::alarm::FakeAlarm;
-use punctual_testkit::sample::{every, instant, once};
+use punctual_testkit::sample::{every, instant, once, user};
 use punctual_testkit::story::{BEGIN, Story};
 
 const WATER: &str = "water the plants";
@@ -74,6 +76,21 @@ fn every_change_of_the_instant_is_set() {
     let far = Schedule::new(Rule::Once { at: in_minutes(60 * 24 * 8) });
     story.change(reminder.id, Change::Update(Box::new(Patch { schedule: Some(far), ..Patch::default() }))).unwrap();
     assert_eq!(alarm.at(reminder.id), None, "beyond the horizon");
+}
+
+#[test]
+fn a_run_that_another_puts_off_is_set() {
+    let (story, alarm) = story();
+    let ack = AckPolicy { prompt: None, timeout: Duration::from_secs(3600), reminders_max: 0 };
+    let step = Step { after: Duration::from_secs(60), to: Target::User("bob".into()) };
+    let asks = Reminder { ack: Some(ack), escalate: vec![step], ..once(1, in_minutes(5), story.now()) };
+    let (engine, bob) = (story.engine().clone(), User { addresses: asks.to.clone(), ..user("bob", story.now()) });
+    story.run(async move { engine.put_user(bob, "ann").await }).unwrap();
+    story.create(&asks);
+    story.advance(minutes(7));
+    let bobs = story.runs(asks.id)[0].escalated[0].reminder;
+    story.change(bobs, Change::Snooze { until: in_minutes(30) }).unwrap();
+    assert_eq!((alarm.at(asks.id), alarm.at(bobs)), (Some(in_minutes(30)), Some(in_minutes(30))));
 }
 
 #[test]

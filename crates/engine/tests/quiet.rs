@@ -29,6 +29,7 @@ fn person(story: &Story, quiet_hours: Option<QuietHours>, paused_until: Option<T
         addresses: Vec::new(),
         quiet_hours,
         paused_until,
+        escalate: Vec::new(),
         admin: false,
         created_at: story.now(),
         updated_at: story.now(),

@@ -275,6 +275,8 @@ impl Ask {
             to: self.to,
             only: self.only,
             ack: self.ack,
+            escalate: Vec::new(),
+            escalates: None,
             snooze_allowed: true,
             retries_max: 3,
             misfire: Misfire::default(),

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Entry;
-use punctual_core::occurrence::Occurrence;
+use punctual_core::occurrence::{Escalation, Occurrence};
 use punctual_core::reminder::Reminder;
 use punctual_core::rules::course::Series;
+use punctual_core::step;
 use punctual_core::store::{DeadAddress, Response};
 use punctual_core::writes::{EndedAttempt, Moved, Planned};
 
@@ -201,6 +202,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "ack_timeout" Big: r => r.ack.as_ref().map(|ack| millis(ack.timeout)),
     "ack_prompt" Text: r => r.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
     "ack_reminders_max" Int: r => r.ack.as_ref().map_or(0, |ack| ack.reminders_max),
+    "escalate" Text: r => step::to_stored(&r.escalate),
     "snooze_allowed" Flag: r => r.snooze_allowed,
     "retries_max" Int: r => r.retries_max,
     "misfire" Text: r => r.misfire.policy.as_str(),
@@ -211,6 +213,8 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "user_id" Text: r => r.user.as_str(),
     "created_via" Text: r => r.created_via.as_str(),
     "original_text" Text: r => r.original_text.as_deref(),
+    "escalates_run" Int: r => r.escalates.map(|run| run.run),
+    "escalates_id" Id: r => r.escalates.as_ref().map(|run| run.reminder.as_bytes()),
     "status" Text: r => r.status.as_str(),
     "created_at" At: r => r.created_at,
     "updated_at" At: r => r.updated_at,
@@ -220,7 +224,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
 };
 
 /// How many of them, the id among them, are fields that a command can change.
-const N_FIELDS: usize = 18;
+const N_FIELDS: usize = 19;
 
 /// All that a new reminder has.
 pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_keys: 1, columns: REMINDER };
@@ -257,7 +261,10 @@ pub(crate) static OCCURRENCE: Table<Occurrence> = Table {
         "due_at" At: o => o.due_at,
         "made_for" At: o => o.moved_from(),
         "state" Text: o => o.state.kind().as_str(),
-        "wake_at" At: o => o.state.wake_at(o.due_at),
+        "wake_at" At: o => o.wake_at(),
+        "own_at" At: o => o.own_at(),
+        "escalation" Text: o => o.escalation.map(|escalation| escalation.kind().as_str()),
+        "escalate_at" At: o => o.escalation.map(Escalation::kept_at),
         "at" At: o => o.state.kept_at(),
         "error" Text: o => o.state.error(),
         "waits_for" Text: o => o.state.waits_for().as_ref().map(|why| why.as_str()),
@@ -286,7 +293,7 @@ pub(crate) static PLANNED: Table<Planned> = Table {
         "run" Int: p => p.occurrence.id.run,
         "due_at" At: p => p.occurrence.due_at,
         "state" Text: p => p.occurrence.state.kind().as_str(),
-        "wake_at" At: p => p.occurrence.state.wake_at(p.occurrence.due_at),
+        "wake_at" At: p => p.occurrence.wake_at(),
         "at" At: p => p.occurrence.state.kept_at(),
         "at_once" Flag: p => p.occurrence.at_once,
         "priority" Small: p => p.priority.rank(),

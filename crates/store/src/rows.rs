@@ -12,12 +12,13 @@ use punctual_core::decide::settle::Counted;
 use punctual_core::decide::silence::SilencedRun;
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
-use punctual_core::occurrence::{Attempt, Kept, Occurrence, State, StateKind, Tries};
+use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
 use punctual_core::silence::{Silence, Silent};
-use punctual_core::store::{ReminderView, Response, Said, StoreError};
+use punctual_core::step::{self, Step};
+use punctual_core::store::{Escalated, ReminderView, Response, Said, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
 use punctual_core::zone::Zone;
 
@@ -164,6 +165,18 @@ impl<'r, F: Fields> Reader<'r, F> {
         self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
     }
 
+    /// Who is asked next, a JSON list; nothing is none.
+    pub(crate) fn steps(&mut self) -> Result<Vec<Step>, StoreError> {
+        step::from_stored(self.maybe_text()?).map_err(impossible)
+    }
+
+    /// A run that may be missing: its number and its reminder's id.
+    pub(crate) fn maybe_run(&mut self) -> Result<Option<OccurrenceId>, StoreError> {
+        let run = self.maybe_count()?;
+        let index = self.index();
+        run.map(|run| Ok(OccurrenceId { reminder: self.row.id(index)?, run })).transpose()
+    }
+
     /// Words, a JSON list; nothing is none.
     pub(crate) fn list(&mut self) -> Result<Vec<String>, StoreError> {
         self.maybe_text()?.map_or(Ok(Vec::new()), |json| serde_json::from_str(json).map_err(impossible))
@@ -177,9 +190,10 @@ impl<'r, F: Fields> Reader<'r, F> {
 /// The columns that [`reminder`] reads, of a table called `r`.
 pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
-    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.tags";
+    r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.tags, \
+    r.escalate, r.escalates_run, r.escalates_id";
 /// How many those are.
-pub(crate) const N_REMINDER: usize = 24;
+pub(crate) const N_REMINDER: usize = 27;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
 
@@ -196,6 +210,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let (on_unknown, created_via, original_text) = (from.word()?, from.owned()?, from.maybe_owned()?);
     let metadata = Metadata::from_stored(from.owned()?);
     let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.list()?);
+    let (escalate, escalates) = (from.steps()?, from.maybe_run()?);
     Ok(Reminder {
         id,
         user,
@@ -207,6 +222,8 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         to,
         only,
         ack,
+        escalate,
+        escalates,
         snooze_allowed,
         retries_max,
         misfire,
@@ -270,11 +287,11 @@ pub(crate) fn view<F: Fields>(from: &mut Reader<'_, F>) -> Result<ReminderView, 
 }
 
 /// The columns that [`due`] reads, of a table called `o`.
-pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for, o.state, o.wake_at, o.at, o.error, o.waits_for, \
+pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for, o.state, o.wake_at, o.own_at, o.at, o.error, o.waits_for, \
     o.lease, o.node, o.channel, o.address, o.message_id, o.readdressed, o.asked, o.attempts, o.rounds, o.position, o.refused, o.asks, \
-    o.reached, o.at_once";
+    o.reached, o.at_once, o.escalation, o.escalate_at";
 /// How many those are.
-pub(crate) const N_OCCURRENCE: usize = 23;
+pub(crate) const N_OCCURRENCE: usize = 26;
 
 /// The open runs `o` that a change of their person may concern, as core judges them too: a store locks and loads no others.
 pub(crate) fn concerned(difference: Difference) -> &'static str {
@@ -288,11 +305,12 @@ pub(crate) fn concerned(difference: Difference) -> &'static str {
 /// Reads [`OCCURRENCE`], with its moment and the number of its last lease.
 pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError> {
     let (id, due_at, made_for, kind) = (from.occurrence_id()?, from.at()?, from.maybe_at()?, from.word::<StateKind>()?);
-    let (wake_at, at, error, waits_for) = (from.maybe_at()?, from.maybe_at()?, from.maybe_owned()?, from.maybe_word()?);
+    let (wake_at, own_at) = (from.maybe_at()?, from.maybe_at()?);
+    let (at, error, waits_for) = (from.maybe_at()?, from.maybe_owned()?, from.maybe_word()?);
     let (lease, node) = (u64::try_from(from.number()?).map_err(impossible)?, from.maybe_owned()?);
     let to = from.maybe_owned()?.zip(from.maybe_owned()?);
     let (message_id, readdressed, asked) = (from.maybe_owned()?, from.flag()?, from.maybe_owned()?);
-    let kept = Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed, asked };
+    let kept = Kept { lease, node, wake_at, own_at, at, error, waits_for, to, message_id, readdressed, asked };
     let state = State::from_kept(kind, kept, due_at)
         .ok_or_else(|| impossible(format!("a run that is {kind} lacks what it must have")))?;
     let tries = Tries {
@@ -303,8 +321,9 @@ pub(crate) fn due<F: Fields>(from: &mut Reader<'_, F>) -> Result<Due, StoreError
         asks: from.count()?,
         reached: from.count()?,
     };
-    let made_for = made_for.unwrap_or(due_at);
-    let occurrence = Occurrence { id, due_at, made_for, state, tries, at_once: from.flag()? };
+    let (made_for, at_once) = (made_for.unwrap_or(due_at), from.flag()?);
+    let escalation = from.maybe_word()?.zip(from.maybe_at()?).map(|(kind, at)| Escalation::from_kept(kind, at));
+    let occurrence = Occurrence { id, due_at, made_for, state, tries, at_once, escalation };
     Ok(Due { wake_at: wake_at.unwrap_or(due_at), occurrence, lease })
 }
 
@@ -333,6 +352,22 @@ pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, St
     })
 }
 
+/// The runs, of `r.escalates_run`, whose person was asked in vain, with the columns that [`escalated`] reads: of tables called `r` and `o`.
+pub(crate) fn escalated_columns(schema: &str) -> String {
+    format!(
+        "r.escalates_run, r.user_id, r.id, o.due_at, o.state, (select min(a.ended_at) from {schema}attempt a \
+         where a.reminder_id = r.id and a.run = 1 and a.status in ('sent', 'delivered')) from {schema}reminder r \
+         join {schema}occurrence o on o.reminder_id = r.id and o.run = 1"
+    )
+}
+
+/// Reads [`escalated_columns`].
+pub(crate) fn escalated<F: Fields>(from: &mut Reader<'_, F>) -> Result<(u32, Escalated), StoreError> {
+    let run = from.count()?;
+    let (user, reminder, due_at) = (from.owned()?, from.id()?, from.at()?);
+    Ok((run, Escalated { user, reminder, due_at, state: from.word()?, reached_at: from.maybe_at()? }))
+}
+
 /// The columns that [`response`] reads, of a table called `s`.
 pub(crate) const RESPONSE: &str = "s.reminder_id, s.run, s.kind, s.at, s.actor, s.until, s.snooze_minutes, s.user_id, s.text, s.channel, \
     s.name";
@@ -357,9 +392,9 @@ pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, 
 
 /// The columns that [`person`] reads, of a table called `u`.
 pub(crate) const PERSON: &str =
-    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until";
+    "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until, u.escalate";
 /// How many those are.
-pub(crate) const N_PERSON: usize = 7;
+pub(crate) const N_PERSON: usize = 8;
 
 /// Reads [`PERSON`]; one who is not known has nothing.
 pub(crate) fn person<F: Fields>(from: &mut Reader<'_, F>) -> Result<Person, StoreError> {
@@ -369,7 +404,7 @@ pub(crate) fn person<F: Fields>(from: &mut Reader<'_, F>) -> Result<Person, Stor
     let (quiet_from, quiet_to) = (time(from.maybe_text()?)?, time(from.maybe_text()?)?);
     let (except, digest) = (from.maybe_word()?.unwrap_or_default(), from.flag()?);
     let quiet = quiet_from.zip(quiet_to).map(|(from, to)| QuietHours { from, to, except, digest });
-    Ok(Person { language, timezone, quiet, paused_until: from.maybe_at()? })
+    Ok(Person { language, timezone, quiet, paused_until: from.maybe_at()?, escalate: from.steps()? })
 }
 
 /// Reads [`PERSON`] of `user` from column `first` on. A person who cannot be read is taken to have no zone, quiet hours or pause: that
@@ -436,7 +471,7 @@ pub(crate) fn silenced<F: Fields>(row: &F) -> Result<(OccurrenceId, Option<Silen
 
 /// The columns that [`user`] reads, of a table called `u`.
 pub(crate) const USER: &str = "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until, \
-    u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at";
+    u.escalate, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at";
 
 /// Reads [`USER`].
 pub(crate) fn user<F: Fields>(row: &F) -> Result<User, StoreError> {
@@ -463,6 +498,7 @@ fn user_of<F: Fields>(row: &F, person: Person, addresses: Vec<Address>) -> Resul
         addresses,
         quiet_hours: person.quiet,
         paused_until: person.paused_until,
+        escalate: person.escalate,
         admin: from.flag()?,
         created_at: from.at()?,
         updated_at: from.at()?,

@@ -132,6 +132,9 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
     let by = By::new("ann", now);
     let _ = store.change(changed, Change::Fire, by).await.expect("the store works");
     store.rescue("a", now).await.expect("the store works");
+    for ended_since in [None, Some(now - SignedDuration::from_hours(24))] {
+        let _ = store.asked(vec!["user-50".into()], ended_since).await.expect("the store works");
+    }
     // Rare, and still not for the whole table: somebody pauses and goes on, and a critical reminder fails.
     let user = |paused_until| User {
         id: "user-50".into(),
@@ -140,6 +143,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         addresses: vec![],
         quiet_hours: None,
         paused_until,
+        escalate: Vec::new(),
         admin: true,
         created_at: now,
         updated_at: now,

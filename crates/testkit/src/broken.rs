@@ -16,8 +16,8 @@ use punctual_core::store::Store;
 use punctual_engine::Runtime;
 
 use crate::sim::check::{
-    ANSWERED, CANCELLED, COUNTED_ONCE, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO, ON_TIME,
-    SENT_ONCE, SERIES, TOLD, TOLD_OUTSIDE, TRAIL,
+    ANSWERED, CANCELLED, COUNTED_ONCE, ESCALATED, HOLD, JOURNAL, LEFT_IN_PEACE, NEVER_EARLY, NEVER_LOST, NO_LIMBO,
+    ON_TIME, SENT_ONCE, SERIES, TOLD, TOLD_OUTSIDE, TRAIL,
 };
 use crate::sim::{Options, Sabotage};
 use crate::tap::{Tap, Tapped};
@@ -135,6 +135,7 @@ pub fn all() -> Vec<Break> {
             Options { stalls: Some(15), subscribed: true, ..two() },
             TOLD_OUTSIDE,
         ),
+        of("nobody follows who does not answer", settling(alone::ask_nobody_else), calm(), ESCALATED),
         of("an answer is ignored", tap(|| alone::IgnoredAnswer), calm(), ANSWERED),
         of(
             "a takeover sends again what can be asked about",

@@ -52,6 +52,9 @@ pub mod report;
 /// Waiting for what nobody announces, with a deadline.
 pub mod wait;
 
+/// A clock that a test sets for the programs that it starts.
+pub mod faketime;
+
 /// Waiting for other programs, with a deadline.
 #[cfg(unix)]
 pub mod process;

@@ -7,16 +7,20 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::family::{self, Kin};
 use super::person::look_again;
 use crate::clock::later;
+use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind};
-use crate::occurrence::{Occurrence, State, Tries, Why};
+use crate::occurrence::{Escalation, Occurrence, State, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
+use crate::rules::escalate;
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
+use crate::step::Step;
 use crate::store::{By, Response};
 use crate::writes::Writes;
 use crate::zone::Zone;
@@ -105,6 +109,7 @@ pub struct Patch {
     pub to: Option<Vec<Address>>,
     pub only: Option<bool>,
     pub ack: Option<Option<AckPolicy>>,
+    pub escalate: Option<Vec<Step>>,
     pub snooze_allowed: Option<bool>,
     pub retries_max: Option<u32>,
     pub misfire: Option<Misfire>,
@@ -126,6 +131,7 @@ impl Patch {
         note("to", set(&mut reminder.to, &self.to));
         note("only", set(&mut reminder.only, &self.only));
         note("ack", set(&mut reminder.ack, &self.ack));
+        note("escalate", set(&mut reminder.escalate, &self.escalate));
         note("snooze_allowed", set(&mut reminder.snooze_allowed, &self.snooze_allowed));
         note("max_retries", set(&mut reminder.retries_max, &self.retries_max));
         note("misfire", set(&mut reminder.misfire, &self.misfire));
@@ -147,6 +153,10 @@ pub struct Loaded {
     pub open: Vec<Occurrence>,
     /// The last occurrence that has ended; for a command that names a run ([`Change::run`]), that run if it has ended.
     pub last_ended: Option<Occurrence>,
+    /// Somebody was asked in its person's place, about whichever run.
+    pub has_kin: bool,
+    /// The other reminders about the same run ([`family::family_of`]).
+    pub family: Vec<Kin>,
 }
 
 /// Why a command was refused. Nothing was changed.
@@ -155,6 +165,9 @@ pub enum Refused {
     /// It comes too late: the send has begun.
     #[error("the send has begun; try again when it has ended")]
     SendBegun,
+    /// The same of these reminders, of people who were asked in its person's place.
+    #[error("the send has begun; try again when it has ended")]
+    OtherBegun(Vec<ReminderId>),
     /// The reminder's state does not allow it.
     #[error("{0}")]
     NotNow(String),
@@ -167,23 +180,8 @@ pub enum Refused {
 /// and what is written.
 pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occurrence>, Writes), Refused> {
     let now = by.now;
-    let Loaded { reminder, progress, open, last_ended } = loaded;
-    let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
-    let mut work = Work {
-        course: Course { status: reminder.status, progress, n_open },
-        reminder,
-        before: open.clone(),
-        open,
-        last_ended,
-        write: Vec::new(),
-        readdressed: Vec::new(),
-        released: Vec::new(),
-        insert: Vec::new(),
-        response: None,
-        fields: Vec::new(),
-        only_run: None,
-        now,
-    };
+    let Loaded { reminder, progress, open, last_ended, has_kin: _, family } = loaded;
+    let mut work = Work::new(reminder, progress, open, last_ended, now);
     if let Change::AnswerRun { run, answer } = change {
         if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
             return Err(Invalid::new("answer", "is none: ack, snooze and dismiss are").into());
@@ -196,7 +194,10 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let priority = work.reminder.priority;
     match change.plain() {
-        Change::Cancel => work.cancel()?,
+        Change::Cancel => {
+            work.cancel(family.iter().any(|kin| !kin.open.is_empty()))?;
+            family::may_cancel(&family)?;
+        }
         Change::Pause => work.pause()?,
         Change::Resume => work.resume()?,
         Change::Skip => work.skip()?,
@@ -209,6 +210,10 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
     }
     let about = work.write.first().or(work.insert.first()).cloned();
+    let along: Vec<_> = match change.plain() {
+        Change::Ack | Change::Dismiss => work.write.iter().skip(1).map(|run| run.id).collect(),
+        _ => Vec::new(),
+    };
     // A run that had ended and is open again was left alone when its reminder got another priority.
     let had_ended = |run: &Occurrence| work.before.iter().all(|open| open.id != run.id);
     let is_reopened = work.write.iter().any(|run| !run.state.is_final() && had_ended(run));
@@ -221,41 +226,69 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     }
     let (kind, data) = work.what_happened(change, &writes);
     writes.entries.push(work.entry(kind, by, about.as_ref().map(|occurrence| occurrence.id.run), data));
+    for run in along {
+        writes.entries.push(work.entry_along(run, change, &writes, by));
+    }
     writes.seen.extend(by.came.seen.clone());
     writes.place.clone_from(&by.came.place);
+    if !family.is_empty() {
+        let run = about.as_ref().map(|run| run.id);
+        writes.add(family::spread(family, &work.reminder, run, change, by));
+    }
     Ok((about, writes))
 }
 
-struct Work {
-    reminder: Reminder,
+/// A reminder while a command changes it.
+pub(super) struct Work {
+    pub(super) reminder: Reminder,
     course: Course,
     /// The open runs as they were.
     before: Vec<Occurrence>,
-    /// The open runs that nothing has changed so far.
+    /// The open runs that the command is not about. They may get other addresses, or another plan of who is asked next.
     open: Vec<Occurrence>,
     last_ended: Option<Occurrence>,
     /// Existing runs, changed.
     write: Vec<Occurrence>,
-    /// Runs that only have other addresses; the command is not about them.
-    readdressed: Vec<Occurrence>,
-    /// Runs that wait for the end of a silence no more; the command is not about them either.
-    released: Vec<Occurrence>,
     /// New runs.
     insert: Vec<Occurrence>,
-    /// The person's answer, if it was one.
-    response: Option<Response>,
+    /// The person's answer, if it was one, to each run that it ended.
+    responses: Vec<Response>,
     /// The reminder's fields that were changed.
     fields: Vec<&'static str>,
     /// The run that an answer is meant for; none other is touched.
-    only_run: Option<u32>,
+    pub(super) only_run: Option<u32>,
     now: Timestamp,
 }
 
 impl Work {
-    fn cancel(&mut self) -> Result<(), Refused> {
+    pub(super) fn new(
+        reminder: Reminder,
+        progress: Progress,
+        open: Vec<Occurrence>,
+        last_ended: Option<Occurrence>,
+        now: Timestamp,
+    ) -> Self {
+        let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        Self {
+            course: Course { status: reminder.status, progress, n_open },
+            reminder,
+            before: open.clone(),
+            open,
+            last_ended,
+            write: Vec::new(),
+            insert: Vec::new(),
+            responses: Vec::new(),
+            fields: Vec::new(),
+            only_run: None,
+            now,
+        }
+    }
+
+    /// Cancels it. Others may still be asked about a run of it that has ended.
+    fn cancel(&mut self, others_are_asked: bool) -> Result<(), Refused> {
         match self.course.status {
             ReminderStatus::Cancelled => return Err(not_now("it is already cancelled")),
-            ReminderStatus::Completed if self.open.is_empty() => {
+            ReminderStatus::Completed if self.open.is_empty() && !others_are_asked => {
                 return Err(not_now("it is over; nothing is left to cancel"));
             }
             _ => {}
@@ -285,6 +318,7 @@ impl Work {
                 State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
             ) {
                 occurrence.state = State::Paused;
+                occurrence.escalation = None;
                 self.write.push(occurrence);
             } else {
                 self.open.push(occurrence);
@@ -347,15 +381,68 @@ impl Work {
         let Some(mut occurrence) = asked else {
             return Err(self.no_question());
         };
-        occurrence.state = state;
+        occurrence.state = state.clone();
         self.respond(&occurrence, kind, by, None);
         // An interval counted from the answer goes on from here.
         self.go_on(&occurrence);
         self.write.push(occurrence);
+        if self.reminder.escalates.is_some() {
+            // Every run of a reminder in another's place asks the same, also one that was fired by hand.
+            self.only_run = None;
+            self.answer_as(kind, &state, false, by);
+        }
         Ok(())
     }
 
-    fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
+    /// Takes the answer of somebody else who was asked. A run that has not reached its person is cancelled, unless it is the one that all of
+    /// them were asked about (`is_own`).
+    pub(super) fn answer_as(&mut self, kind: &'static str, state: &State, is_own: bool, by: &By) {
+        for mut occurrence in std::mem::take(&mut self.open) {
+            if self.only_run.is_some_and(|run| run != occurrence.id.run) {
+                self.open.push(occurrence);
+                continue;
+            }
+            if is_own || occurrence.tries.reached > 0 {
+                occurrence.state = state.clone();
+                self.respond(&occurrence, kind, by, None);
+                self.go_on(&occurrence);
+            } else {
+                occurrence.state = State::Cancelled { at: self.now };
+            }
+            self.write.push(occurrence);
+        }
+        if self.write.is_empty()
+            && let Some(mut late) = self.take_unanswered()
+        {
+            late.state = state.clone();
+            self.respond(&late, kind, by, None);
+            self.write.push(late);
+        }
+    }
+
+    /// Ends the open runs because nobody has to be asked any more: those that have not reached their person, and the others if
+    /// `also_reached`.
+    pub(super) fn withdraw(&mut self, also_reached: bool) {
+        let at = self.now;
+        for mut occurrence in std::mem::take(&mut self.open) {
+            occurrence.state = match occurrence.tries.reached {
+                0 => State::Cancelled { at },
+                _ if also_reached => State::Dismissed { at },
+                _ => {
+                    self.open.push(occurrence);
+                    continue;
+                }
+            };
+            self.write.push(occurrence);
+        }
+    }
+
+    /// The existing runs that were changed.
+    pub(super) fn written(&self) -> Vec<Occurrence> {
+        self.write.clone()
+    }
+
+    pub(super) fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
         if !self.reminder.snooze_allowed {
             return Err(not_now("it cannot be put off: snooze_allowed is false"));
         }
@@ -412,6 +499,8 @@ impl Work {
         }
         occurrence.due_at = until;
         occurrence.state = State::Snoozed;
+        // The plan begins anew when it comes again.
+        occurrence.escalation = None;
         occurrence.at_once = false;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
         self.respond(&occurrence, "snooze", by, Some(until));
@@ -423,6 +512,9 @@ impl Work {
         if self.course.status == ReminderStatus::Cancelled {
             return Err(not_now("it is cancelled"));
         }
+        if self.reminder.escalates.is_some() && self.course.status == ReminderStatus::Completed {
+            return Err(not_now("it asked in another's place, and that is over"));
+        }
         let run = self.course.next_run(&self.reminder);
         self.insert.push(Occurrence { at_once: true, ..Occurrence::scheduled(run, self.now) });
         Ok(())
@@ -432,14 +524,22 @@ impl Work {
         if self.course.status == ReminderStatus::Cancelled {
             return Err(not_now("it is cancelled; make a new one"));
         }
+        if patch.schedule.is_some() && self.reminder.escalates.is_some() {
+            let problem = "cannot be changed: it asks about a run of another reminder; snooze it instead";
+            return Err(Invalid::new("schedule", problem).into());
+        }
         let recurring = self.reminder.schedule.is_recurring();
         // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
         let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
         let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
         let before = addresses(&self.reminder);
+        let escalated = self.reminder.escalate.clone();
         let tags = self.reminder.tags.clone();
         self.fields = patch.apply(&mut self.reminder);
         self.reminder.validate()?;
+        if escalated != self.reminder.escalate {
+            self.plan_escalations();
+        }
         if replan {
             self.replan()?;
         }
@@ -455,11 +555,18 @@ impl Work {
     /// Lets every open run forget what it knows of the old addresses.
     fn readdress(&mut self) {
         self.write.iter_mut().for_each(Occurrence::readdress);
+        self.open.iter_mut().for_each(Occurrence::readdress);
+    }
+
+    /// Lets the runs that wait for an answer follow a changed plan, unless others have been asked already. A run that is just being sent
+    /// goes on with the old one.
+    fn plan_escalations(&mut self) {
+        let first = escalate::steps(&self.reminder, &[]).first().map(|step| step.after);
         for occurrence in &mut self.open {
-            let before = occurrence.clone();
-            occurrence.readdress();
-            if *occurrence != before {
-                self.readdressed.push(occurrence.clone());
+            let waits = matches!(occurrence.state, State::AwaitingAck { .. } | State::PendingRetry { .. });
+            if waits && !matches!(occurrence.escalation, Some(Escalation::Asked { .. })) {
+                let at = first.map(|after| later(occurrence.due_at, after).max(self.now));
+                occurrence.escalation = at.map(|at| Escalation::Planned { at });
             }
         }
     }
@@ -469,8 +576,6 @@ impl Work {
         let ack_timeout = self.reminder.ack.as_ref().map(|ack| ack.timeout);
         for occurrence in self.open.iter_mut().filter(|o| o.state.waits_for() == Some(Why::Silenced)) {
             look_again(occurrence, ack_timeout, self.now);
-            self.readdressed.retain(|other| other.id != occurrence.id);
-            self.released.push(occurrence.clone());
         }
     }
 
@@ -513,7 +618,7 @@ impl Work {
     }
 
     /// The writes: the runs that changed, and the reminder, which is over when no run of it is open.
-    fn writes(&mut self, by: &By) -> Writes {
+    pub(super) fn writes(&mut self, by: &By) -> Writes {
         let mut writes = Writes::new(self.now);
         let shard = shard_of(&self.reminder.user);
         self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
@@ -524,7 +629,10 @@ impl Work {
         if let Some(sent) = self.write.iter().rfind(|occurrence| occurrence.tries.reached > 0) {
             self.course.progress.tally.last_status = Some(sent.state.kind());
         }
-        for occurrence in std::mem::take(&mut self.write) {
+        for mut occurrence in std::mem::take(&mut self.write) {
+            if occurrence.state.is_final() {
+                occurrence.escalation.take_if(|escalation| matches!(escalation, Escalation::Planned { .. }));
+            }
             if occurrence.state.sending().is_some() {
                 // Its node goes on with it.
                 writes.occurrences.push(occurrence);
@@ -546,11 +654,17 @@ impl Work {
         for occurrence in std::mem::take(&mut self.insert) {
             writes.plan(occurrence, &self.reminder);
         }
-        writes.occurrences.append(&mut self.readdressed);
-        for occurrence in std::mem::take(&mut self.released) {
-            writes.change(occurrence, shard);
+        for occurrence in &self.open {
+            let before = self.before.iter().find(|before| before.id == occurrence.id);
+            match before.filter(|before| *before != occurrence) {
+                Some(before) if before.wake_at() == occurrence.wake_at() => writes.occurrences.push(occurrence.clone()),
+                Some(_) => {
+                    writes.change(occurrence.clone(), shard);
+                }
+                None => {}
+            }
         }
-        writes.responses.extend(self.response.take());
+        writes.responses.append(&mut self.responses);
         self.course.complete();
         self.reminder.status = self.course.status;
         self.reminder.updated_at = self.now;
@@ -559,22 +673,11 @@ impl Work {
     }
 
     /// The journal's entry for the command, which leads to these `writes`.
-    fn what_happened(&mut self, change: &Change, writes: &Writes) -> (Kind, Data) {
-        let answer = |kind| {
-            let data = writes.responses.first().map_or(Data::None, |response| Data::Answer {
-                text: response.said.text.clone(),
-                channel: response.said.channel.clone(),
-                minutes: response.snooze_minutes,
-                until: response.until,
-                by_user: response.user.clone(),
-                name: response.said.name.clone(),
-            });
-            (kind, data)
-        };
+    pub(super) fn what_happened(&mut self, change: &Change, writes: &Writes) -> (Kind, Data) {
         match change.plain() {
-            Change::Ack => answer(Kind::Acknowledged),
-            Change::Snooze { .. } => answer(Kind::Snoozed),
-            Change::Dismiss => answer(Kind::Dismissed),
+            Change::Ack | Change::Snooze { .. } | Change::Dismiss => {
+                (kind_of(change), writes.responses.first().map_or(Data::None, Data::of_answer))
+            }
             Change::Cancel => {
                 let runs = writes.occurrences.iter().map(|run| run.id.run).collect();
                 (Kind::Cancelled, Data::Ended { runs })
@@ -583,7 +686,20 @@ impl Work {
         }
     }
 
-    fn entry(&self, kind: Kind, by: &By, run: Option<u32>, data: Data) -> Entry {
+    /// What the journal says of a run that ended, or was put off, along with another: by the same answer, or because there is nothing to ask
+    /// any more.
+    pub(super) fn entry_along(&self, run: OccurrenceId, change: &Change, writes: &Writes, by: &By) -> Entry {
+        let (kind, data) = match writes.responses.iter().find(|response| response.occurrence == run) {
+            Some(response) => (kind_of(change), Data::of_answer(response)),
+            None => {
+                let by_user = by.answers_as(&self.reminder.user).unwrap_or_default();
+                (Kind::Cancelled, Data::Withdrawn { did: change.verb(), by_user })
+            }
+        };
+        self.entry(kind, by, Some(run.run), data)
+    }
+
+    pub(super) fn entry(&self, kind: Kind, by: &By, run: Option<u32>, data: Data) -> Entry {
         let (user, reminder) = (Some(self.reminder.user.clone()), Some(self.reminder.id));
         Entry { at: self.now, kind, who: by.who.clone(), user, reminder, run, data }
     }
@@ -598,7 +714,7 @@ impl Work {
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        self.response = Some(Response {
+        self.responses.push(Response {
             occurrence: occurrence.id,
             kind,
             at: self.now,
@@ -679,6 +795,15 @@ fn set<T: Clone + PartialEq>(field: &mut T, value: &Option<T>) -> bool {
     let Some(value) = value.as_ref().filter(|value| **value != *field) else { return false };
     *field = value.clone();
     true
+}
+
+/// The kind of the entry that an answer is.
+fn kind_of(answer: &Change) -> Kind {
+    match answer.plain() {
+        Change::Ack => Kind::Acknowledged,
+        Change::Snooze { .. } => Kind::Snoozed,
+        _ => Kind::Dismissed,
+    }
 }
 
 /// How many minutes lie between, to the nearest: a few milliseconds pass between a request and its transaction.

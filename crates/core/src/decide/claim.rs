@@ -17,6 +17,7 @@ use crate::reach::route;
 use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
+use crate::rules::escalate;
 use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::silence::Silences;
@@ -276,6 +277,7 @@ impl<'a> Work<'a> {
     fn take(&mut self, seen: Seen, locked: &Locked) {
         match seen.wake {
             Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
+            Wake::Escalate { at } => self.escalate(seen.due.occurrence, at, &locked.known.reminder),
             Wake::Plan { schedule, due_at } => self.plan(seen.due.occurrence, *schedule, due_at, locked),
             // Its person is just being changed. A silence holds also for one who has no entry.
             Wake::Wait { why, .. } if why != Why::Silenced && !locked.has_person => self.look_again(),
@@ -291,10 +293,22 @@ impl<'a> Work<'a> {
             }
             Wake::End { state, also_missed, n_more_missed, next } => {
                 self.claims.n_taken += 1;
-                self.claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
+                if state.is_final() || state == State::Paused {
+                    self.claims.ended.extend(std::iter::repeat_n(state.kind(), 1 + also_missed.len()));
+                }
                 self.end_run(seen.due.occurrence, state, also_missed, n_more_missed, next, locked);
             }
         }
+    }
+
+    /// Leaves a run as it is and has further people asked, the first of them at `at`; nobody about a run of a paused reminder.
+    fn escalate(&mut self, mut run: Occurrence, at: Timestamp, reminder: &Reminder) {
+        self.claims.n_taken += 1;
+        run.escalation = None;
+        if reminder.status == ReminderStatus::Active {
+            self.writes.news.push((run.id, News::Escalated { at }));
+        }
+        self.writes.change(run, shard_of(&reminder.user));
     }
 
     /// Leaves a run as it is for a moment, which is how long it takes to change what decides about it.
@@ -325,10 +339,11 @@ impl<'a> Work<'a> {
         let (position, is_followed) = match wake {
             Wake::Send { position } => (position, false),
             Wake::Follow { position } => (position, true),
-            Wake::Plan { .. } | Wake::Wait { .. } | Wake::End { .. } => return,
+            Wake::Plan { .. } | Wake::Wait { .. } | Wake::Escalate { .. } | Wake::End { .. } => return,
         };
         self.claims.n_taken += 1;
-        let before = due.occurrence;
+        let mut before = due.occurrence;
+        before.escalation = escalate::planned(&before, &known.reminder, &known.person, self.claim.now);
         // The platform has it: this lease goes on with the same attempt.
         let noted = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
         if !is_followed {
@@ -399,12 +414,15 @@ impl<'a> Work<'a> {
         let now = self.claim.now;
         let reminder = &locked.known.reminder;
         let kind = state.kind();
+        // One that fails before its first send has others asked, too.
+        let escalation = escalate::planned(&run, reminder, &locked.known.person, now);
         run.state = state;
         let id = run.id;
         if !run.state.is_final() {
             self.writes.change(run, shard_of(&reminder.user));
             return;
         }
+        self.writes.end_escalation(&mut run, escalation);
         if is_alarming(reminder, kind) {
             self.writes.news.push((id, News::Ended));
         }

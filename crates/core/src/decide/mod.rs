@@ -6,6 +6,9 @@ pub mod create;
 /// What a command changes: cancel, pause, snooze, ack and their kin.
 pub mod change;
 
+/// What an answer means for the others who were asked.
+pub mod family;
+
 /// What a claim takes, ends and puts off.
 pub mod claim;
 

@@ -97,6 +97,7 @@ fn fields(before: &Before, after: &User) -> Vec<&'static str> {
         addresses: Vec::new(),
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: after.created_at,
         updated_at: after.updated_at,
@@ -112,6 +113,7 @@ fn fields(before: &Before, after: &User) -> Vec<&'static str> {
         ("addresses", before.addresses != after.addresses),
         ("quiet_hours", before.quiet_hours != after.quiet_hours),
         ("paused_until", before.paused_until != after.paused_until),
+        ("escalate", before.escalate != after.escalate),
         ("admin", before.admin != after.admin),
     ];
     differs.into_iter().filter(|(_, differs)| *differs || !is_known).map(|(name, _)| name).collect()
@@ -141,7 +143,7 @@ pub fn person_changed(
         }
         if occurrence == before {
             // A claim may have stepped around it just now, because it was locked. It is looked at again when its moment comes.
-            let wake_at = occurrence.state.wake_at(occurrence.due_at);
+            let wake_at = occurrence.wake_at();
             writes.moments.extend(wake_at.filter(|_| occurrence.state.sending().is_none()).map(|at| (shard, at)));
         } else if occurrence.state.sending().is_some() {
             writes.occurrences.push(occurrence);

@@ -146,6 +146,10 @@ fn go_on(
         false => (run.tries.rounds > rounds && run.tries.reached == 0).then_some(News::Trouble),
     };
     writes.news.extend(news.filter(|_| reminder.priority == Priority::Critical).map(|news| (run.id, news)));
+    if is_over {
+        let planned = run.escalation;
+        writes.end_escalation(&mut run, planned);
+    }
     if let Some(next) = course.go_on(&reminder, &run, run.due_at, now) {
         writes.plan(next, &reminder);
     }

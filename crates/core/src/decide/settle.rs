@@ -69,6 +69,10 @@ pub fn settled(
         if let Some(news) = news.filter(|_| counted.priority == Priority::Critical) {
             writes.news.push((id, news));
         }
+        if occurrence.state.is_final() {
+            let planned = occurrence.escalation;
+            writes.end_escalation(&mut occurrence, planned);
+        }
         if let Some(attempt) = attempt {
             let mut attempt = attempt.clone();
             if *gone {

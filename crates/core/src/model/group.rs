@@ -1,4 +1,4 @@
-//! People who belong together, such as those whom a silence is for.
+//! People who belong together: whom an escalation asks, and whom a silence is for.
 
 use jiff::Timestamp;
 use punctual_time::words;

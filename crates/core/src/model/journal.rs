@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Why};
+use crate::store::{NewReminder, Response};
 
 /// The actor of what the engine does by itself.
 pub const ENGINE: &str = "engine";
@@ -245,6 +246,23 @@ pub enum Data {
         /// Who they are.
         to: Vec<String>,
     },
+    /// Further people who are asked because nobody answered.
+    Escalated {
+        /// `unanswered`, or `failed`.
+        why: &'static str,
+        /// Who they are, in order.
+        to: Vec<AskedNext>,
+        /// The groups that there are not.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        unknown: Vec<String>,
+    },
+    /// A question that ended because of what another of those who were asked did.
+    Withdrawn {
+        /// What they did, as a verb.
+        did: &'static str,
+        /// Who.
+        by_user: String,
+    },
     /// A person's entry that was written.
     Fields {
         /// The fields that have another value now.
@@ -315,6 +333,25 @@ fn maybe_instant<S: serde::Serializer>(at: &Option<Timestamp>, to: S) -> Result<
     }
 }
 
+/// Somebody who is asked in another's place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AskedNext {
+    /// Who.
+    pub user: String,
+    /// When.
+    #[serde(serialize_with = "instant")]
+    pub due_at: Timestamp,
+    /// Their own reminder.
+    pub reminder_id: String,
+}
+
+impl From<&NewReminder> for AskedNext {
+    fn from(new: &NewReminder) -> Self {
+        let NewReminder { reminder, first_due_at } = new;
+        Self { user: reminder.user.clone(), due_at: *first_due_at, reminder_id: reminder.id.to_string() }
+    }
+}
+
 fn word<S: serde::Serializer>(why: &Why, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(why.as_str())
 }
@@ -330,6 +367,18 @@ impl Data {
             error: attempt.error.clone(),
             next_at: next_at.filter(|_| !is_sent),
             digest: attempt.key.clone(),
+        }
+    }
+
+    /// What a person answered.
+    pub(crate) fn of_answer(response: &Response) -> Self {
+        Self::Answer {
+            text: response.said.text.clone(),
+            channel: response.said.channel.clone(),
+            minutes: response.snooze_minutes,
+            until: response.until,
+            by_user: response.user.clone(),
+            name: response.said.name.clone(),
         }
     }
 }

@@ -32,6 +32,9 @@ pub mod journal;
 /// How an occurrence got where it is.
 pub mod trail;
 
+/// Who is asked next when a person does not answer.
+pub mod step;
+
 /// The people reminders are for, and the keys that may act for them.
 pub mod user;
 

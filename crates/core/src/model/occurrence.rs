@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use punctual_time::words;
 
 pub use super::attempt::{Attempt, AttemptStatus};
 pub use super::state::{Kept, Lease, Sending, State, StateKind, Why};
@@ -25,12 +26,84 @@ pub struct Occurrence {
     pub tries: Tries,
     /// Somebody asked for it by hand: until it has reached its person it waits for no quiet hours and no pause.
     pub at_once: bool,
+    /// How far asking further people has come, if it is to be.
+    pub escalation: Option<Escalation>,
 }
+
+/// How far asking further people has come, when nobody answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escalation {
+    /// They are asked then, if nobody has answered.
+    Planned {
+        /// When the first of them is.
+        at: Timestamp,
+    },
+    /// They have reminders of their own. The run is not called unanswered before `until`.
+    Asked {
+        /// When the last of them has been asked in vain.
+        until: Timestamp,
+    },
+}
+
+impl Escalation {
+    /// The escalation that a store kept.
+    pub fn from_kept(kind: EscalationKind, at: Timestamp) -> Self {
+        match kind {
+            EscalationKind::Planned => Self::Planned { at },
+            EscalationKind::Asked => Self::Asked { until: at },
+        }
+    }
+
+    /// Its name.
+    pub fn kind(self) -> EscalationKind {
+        match self {
+            Self::Planned { .. } => EscalationKind::Planned,
+            Self::Asked { .. } => EscalationKind::Asked,
+        }
+    }
+
+    /// The instant that a store keeps beside its name.
+    pub fn kept_at(self) -> Timestamp {
+        match self {
+            Self::Planned { at } => at,
+            Self::Asked { until } => until,
+        }
+    }
+}
+
+/// The names of what an [`Escalation`] can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "Escalation documents them")]
+pub enum EscalationKind {
+    Planned,
+    Asked,
+}
+
+words!(EscalationKind as "escalation" { "planned" => Planned, "asked" => Asked });
 
 impl Occurrence {
     /// A new occurrence, due at `due_at`.
     pub fn scheduled(id: OccurrenceId, due_at: Timestamp) -> Self {
-        Self { id, due_at, made_for: due_at, state: State::Scheduled, tries: Tries::default(), at_once: false }
+        let (state, tries) = (State::Scheduled, Tries::default());
+        Self { id, due_at, made_for: due_at, state, tries, at_once: false, escalation: None }
+    }
+
+    /// When the engine must look at it, if ever: at its state's own moment, or when further people are to be asked, if that comes first.
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        let own_at = self.state.wake_at(self.due_at);
+        match (&self.state, self.escalation) {
+            // A send that is under way is not disturbed, and a run that waits for its due instant has none to wait for.
+            (State::AwaitingAck { .. } | State::PendingRetry { .. }, Some(Escalation::Planned { at })) => {
+                own_at.map(|own_at| own_at.min(at))
+            }
+            _ => own_at,
+        }
+    }
+
+    /// The state's own moment, where it is another than [`Self::wake_at`]: what a store keeps beside that.
+    pub fn own_at(&self) -> Option<Timestamp> {
+        let own_at = self.state.wake_at(self.due_at);
+        own_at.filter(|_| own_at != self.wake_at())
     }
 
     /// When what is said now was to be said: when it was due, or so many answers were waited for since. The same for every

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use punctual_time::words;
 
 pub use super::address::Address;
+use super::step::{self, Step};
 use super::tag;
-use crate::id::ReminderId;
+use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
 use crate::schedule::Schedule;
 use crate::zone::Zone;
@@ -44,6 +45,10 @@ pub struct Reminder {
     pub only: bool,
     /// Whether and how an answer is asked for.
     pub ack: Option<AckPolicy>,
+    /// Who is asked when its person does not answer; empty: as their own entry says.
+    pub escalate: Vec<Step>,
+    /// The run that nobody has answered, if this reminder asks somebody else about it.
+    pub escalates: Option<OccurrenceId>,
     /// Whether a person may put it off.
     pub snooze_allowed: bool,
     /// How many times to try again after every address has failed.
@@ -118,6 +123,10 @@ impl Reminder {
         {
             return Err(Invalid::new("max_ack_reminders", format!("is {}; at most 1000", ack.reminders_max)));
         }
+        if !self.escalate.is_empty() && self.ack.is_none() {
+            return Err(Invalid::new("escalate", "needs an answer to wait for; leave out require_ack: false"));
+        }
+        step::check("escalate", &self.escalate)?;
         tag::check("tags", &self.tags)?;
         self.schedule.validate().map_err(|invalid| invalid.within("schedule"))
     }

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Each state carries exactly the facts that exist in it. [`State::wake_at`] is the instant at which the
-//! engine must look at the occurrence again: stores index that and nothing else, so what has ended costs
+//! engine must look at the occurrence again, unless further people are to be asked before
+//! ([`Occurrence::wake_at`](super::occurrence::Occurrence::wake_at)): stores index that and nothing else, so what has ended costs
 //! nothing.
 
 use std::sync::Arc;
@@ -143,6 +144,8 @@ pub struct Kept {
     pub node: Option<String>,
     /// When the occurrence must be looked at; none once it has ended.
     pub wake_at: Option<Timestamp>,
+    /// The state's own moment, where that is another ([`Occurrence::own_at`](super::occurrence::Occurrence::own_at)).
+    pub own_at: Option<Timestamp>,
     /// [`State::kept_at`].
     pub at: Option<Timestamp>,
     /// [`State::error`].
@@ -163,7 +166,8 @@ impl State {
     /// The state that a store kept for an occurrence due at `due_at`; `None` where a column is missing that this kind of state
     /// has, which nothing writes.
     pub fn from_kept(kind: StateKind, kept: Kept, due_at: Timestamp) -> Option<Self> {
-        let Kept { lease, node, wake_at, at, error, waits_for, to, message_id, readdressed, asked } = kept;
+        let Kept { lease, node, wake_at, own_at, at, error, waits_for, to, message_id, readdressed, asked } = kept;
+        let own_at = own_at.or(wake_at);
         let at = at.unwrap_or(due_at);
         let error = error.unwrap_or_default();
         Some(match kind {
@@ -176,8 +180,8 @@ impl State {
                     sending: Sending { to: Address { channel, address }, since: at, message_id, readdressed },
                 }
             }
-            StateKind::PendingRetry => Self::PendingRetry { retry_at: wake_at?, error, waits_for },
-            StateKind::AwaitingAck => Self::AwaitingAck { delivered_at: at, ask_again_at: wake_at?, waits_for },
+            StateKind::PendingRetry => Self::PendingRetry { retry_at: own_at?, error, waits_for },
+            StateKind::AwaitingAck => Self::AwaitingAck { delivered_at: at, ask_again_at: own_at?, waits_for },
             StateKind::Snoozed => Self::Snoozed,
             StateKind::Waiting => Self::Waiting { why: waits_for?, from: at },
             StateKind::Paused => Self::Paused,

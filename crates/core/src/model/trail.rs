@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::id::OccurrenceId;
-use crate::occurrence::{Attempt, AttemptStatus, Occurrence};
+use crate::id::{OccurrenceId, ReminderId};
+use crate::occurrence::{Attempt, AttemptStatus, Occurrence, StateKind};
 
 /// An occurrence and how it got where it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,23 @@ pub struct Trail {
     pub attempts: Vec<Attempt>,
     /// What people answered, in order.
     pub responses: Vec<Response>,
+    /// Who was asked in its person's place, in order.
+    pub escalated: Vec<Escalated>,
+}
+
+/// Somebody who is asked in another's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Escalated {
+    /// Who.
+    pub user: String,
+    /// Their own reminder.
+    pub reminder: ReminderId,
+    /// When they are asked.
+    pub due_at: Timestamp,
+    /// Where that run stands.
+    pub state: StateKind,
+    /// When they were first reached.
+    pub reached_at: Option<Timestamp>,
 }
 
 impl Trail {
@@ -34,7 +51,7 @@ impl Trail {
                 attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
             });
         }
-        Self { occurrence, attempts, responses }
+        Self { occurrence, attempts, responses, escalated: Vec::new() }
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_time::words;
 
+use super::step::{self, Step};
 use crate::invalid::Invalid;
 use crate::phrase::Lang;
 use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX};
@@ -24,6 +25,8 @@ pub struct User {
     pub quiet_hours: Option<QuietHours>,
     /// Until when nothing at all is sent to them.
     pub paused_until: Option<Timestamp>,
+    /// Who is asked when they do not answer a reminder that has no plan of its own.
+    pub escalate: Vec<Step>,
     /// Whether they are told when a critical reminder fails.
     pub admin: bool,
     /// When the entry was made.
@@ -69,6 +72,7 @@ impl User {
         {
             return Err(Invalid::new("quiet_hours", "begins and ends at the same time; leave it out for none"));
         }
+        step::check("escalate", &self.escalate)?;
         match &self.language {
             Some(language) if language.is_empty() || language.len() > 16 => {
                 Err(Invalid::new("language", "must be a short code such as en, de or hr"))
@@ -114,6 +118,8 @@ pub struct Person {
     pub quiet: Option<QuietHours>,
     /// Until when nothing at all is sent to them.
     pub paused_until: Option<Timestamp>,
+    /// Who is asked when they do not answer.
+    pub escalate: Vec<Step>,
 }
 
 /// The id of every node's admin key. Ids of other keys begin with `key_`.

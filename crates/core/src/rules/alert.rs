@@ -27,7 +27,7 @@ const RETRIES_MAX: u32 = 10;
 /// The longest quotation of a message or an error, in characters.
 const QUOTED_MAX: usize = 300;
 
-/// What the admins hear about a run of a critical reminder.
+/// What others hear about a run: the admins of a critical reminder, or the people who are asked next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
     /// Every address has failed, and all are tried again.
@@ -36,6 +36,11 @@ pub enum News {
     Recovered,
     /// It failed, was missed, or nobody answered.
     Ended,
+    /// Nobody has answered it, or it failed: further people are asked, whatever its priority.
+    Escalated {
+        /// When the first of them is.
+        at: Timestamp,
+    },
 }
 
 impl News {
@@ -44,7 +49,7 @@ impl News {
         match self {
             Self::Trouble => "trouble",
             Self::Recovered => "recovered",
-            Self::Ended => state.kind().as_str(),
+            Self::Ended | Self::Escalated { .. } => state.kind().as_str(),
         }
     }
 }
@@ -75,9 +80,10 @@ pub fn is_alarming(reminder: &Reminder, state: StateKind) -> bool {
     is_told_of(reminder) && matches!(state, StateKind::Failed | StateKind::Unanswered | StateKind::Missed)
 }
 
-/// Whether the admins hear of a reminder at all.
+/// Whether the admins hear of a reminder at all: not of one that asks in another's place, because they hear of the run itself.
 pub(crate) fn is_told_of(reminder: &Reminder) -> bool {
-    reminder.priority == Priority::Critical && reminder.created_via != VIA
+    let is_own = reminder.created_via != VIA && reminder.escalates.is_none();
+    reminder.priority == Priority::Critical && is_own
 }
 
 /// The alerts that tell `admins` this news of `occurrence`, after `attempts`: those of them who have not asked for silence, or else
@@ -95,6 +101,8 @@ pub fn alerts(
     let is_told = match news {
         News::Trouble | News::Recovered => is_told_of(reminder),
         News::Ended => is_alarming(reminder, occurrence.state.kind()),
+        // This is told to others.
+        News::Escalated { .. } => false,
     };
     if !is_told {
         return Vec::new();
@@ -174,6 +182,8 @@ fn plain(id: ReminderId, user: String, message: String, now: Timestamp) -> Remin
         to: Vec::new(),
         only: false,
         ack: None,
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: true,
         retries_max: RETRIES_MAX,
         misfire: Misfire::default(),
@@ -229,9 +239,9 @@ impl Words {
         let [before, after] = match (news, &occurrence.state) {
             (News::Trouble, _) => self.trouble,
             (News::Recovered, _) => self.recovered,
-            (News::Ended, State::Unanswered { .. }) => self.unanswered,
-            (News::Ended, State::Missed { .. }) => self.missed,
-            (News::Ended, _) => self.failed,
+            (_, State::Unanswered { .. }) => self.unanswered,
+            (_, State::Missed { .. }) => self.missed,
+            _ => self.failed,
         };
         let mark = if news == News::Recovered { "✅" } else { "❗" };
         let [open, close] = self.quotes;

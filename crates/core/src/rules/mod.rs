@@ -33,6 +33,9 @@ pub mod cut_off;
 /// How far a reminder has come: which run comes next, and when it is over.
 pub mod course;
 
+/// When further people are asked because nobody answers, and who.
+pub mod escalate;
+
 /// Telling the admins what a critical reminder did not lead to.
 pub mod alert;
 

@@ -86,6 +86,23 @@ pub fn check(
     Err(Invalid::new("to", nobody(user)))
 }
 
+/// Refuses a user whom no reminder could reach that has no addresses of its own.
+pub fn check_user(
+    user: &str,
+    addresses: &[Address],
+    default_channel: &DefaultChannel,
+    dead: impl Fn(&Address) -> Option<DeadAddress>,
+) -> Result<(), String> {
+    if addresses.iter().any(|address| dead(address).is_none()) {
+        return Ok(());
+    }
+    if !addresses.is_empty() {
+        return Err(format!("every address of `{user}` is dead; give the user another"));
+    }
+    let has_default = default_channel.is_chosen || user == ME;
+    if has_default { Ok(()) } else { Err(format!("the user `{user}` has no addresses; give the user some first")) }
+}
+
 /// Problems with a reminder's own addresses that do not keep it from being made: one is dead, and another lives.
 pub fn warnings(reminder: &Reminder, dead: impl Fn(&Address) -> Option<DeadAddress>) -> Vec<Invalid> {
     let of_one = |(index, address): (usize, &Address)| {

@@ -57,6 +57,7 @@ mod tests {
             occurrence: Occurrence::scheduled(id, at(0)),
             attempts: attempts.iter().map(attempt).collect(),
             responses: responses.iter().map(response).collect(),
+            escalated: Vec::new(),
         };
         assert_eq!(
             is_stale(at(pressed), &trail),

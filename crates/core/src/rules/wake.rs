@@ -13,6 +13,7 @@ use crate::reach::nobody;
 use crate::reminder::{Address, OnUnknown, Reminder, ReminderStatus};
 use crate::rules::course::Series;
 use crate::rules::cut_off::CUT_OFF;
+use crate::rules::escalate;
 use crate::rules::first::first;
 use crate::rules::misfire::missed;
 use crate::rules::route::next_address;
@@ -60,9 +61,14 @@ pub enum Wake {
         /// Which address.
         position: u32,
     },
+    /// Ask further people, because nobody has answered; nobody if the reminder is paused. The run stays as it is.
+    Escalate {
+        /// When the first of them is asked.
+        at: Timestamp,
+    },
     /// Change the occurrence without a send.
     End {
-        /// The state it ends in; or that it is paused.
+        /// The state it ends in; or that it is paused, or waits for the answers of others.
         state: State,
         /// Later runs that were missed as well, oldest first.
         also_missed: Vec<Timestamp>,
@@ -97,6 +103,10 @@ pub struct Moment<'a> {
 /// Decides what an occurrence's moment means.
 pub fn on_wake(moment: &Moment<'_>) -> Wake {
     let Moment { reminder, series, occurrence, now, .. } = *moment;
+    let is_active = reminder.status == ReminderStatus::Active;
+    if let Some(at) = escalate::due_at(occurrence, now) {
+        return Wake::Escalate { at };
+    }
     match &occurrence.state {
         State::Unplanned { asked } => {
             return match first(asked, &reminder.timezone, reminder.created_at) {
@@ -104,10 +114,15 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
                 Err(invalid) => end(State::Failed { at: now, error: invalid.to_string() }),
             };
         }
-        State::AwaitingAck { .. } => {
+        State::AwaitingAck { delivered_at, .. } => {
             let asks_max = reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max);
-            if occurrence.tries.asks > asks_max || reminder.status != ReminderStatus::Active {
-                return end(State::Unanswered { at: now });
+            if occurrence.tries.asks > asks_max || !is_active {
+                let others = escalate::open_until(occurrence, now).filter(|_| is_active);
+                return end(others.map_or(State::Unanswered { at: now }, |ask_again_at| State::AwaitingAck {
+                    delivered_at: *delivered_at,
+                    ask_again_at,
+                    waits_for: None,
+                }));
             }
         }
         // A message that the platform took can be asked about, which is better than to send it again, and than to give it up.

@@ -8,6 +8,7 @@ use crate::id::ReminderId;
 use crate::journal::Who;
 use crate::model::trail::Said;
 use crate::occurrence::Occurrence;
+use crate::writes::Writes;
 
 /// Who changes something, and when.
 #[derive(Debug, Clone)]
@@ -73,11 +74,23 @@ pub struct Changed {
     pub view: ReminderView,
     /// The occurrence the command was about, if it was about one.
     pub occurrence: Option<Occurrence>,
+    /// Runs of others who were asked about the same, as they are now.
+    pub others: Vec<Occurrence>,
     /// The instants at which the engine must look again because of it: all of them, because it keeps what it knows and does
     /// not ask again.
     pub wakes: Vec<Timestamp>,
     /// Reminders with a lease that this ended ([`crate::writes::Writes::recalls`]).
     pub recalled: Vec<ReminderId>,
+}
+
+impl Changed {
+    /// A command about `occurrence` led to `writes`, and left its reminder as `view`.
+    pub fn of(view: ReminderView, occurrence: Option<Occurrence>, writes: Writes) -> Self {
+        let wakes = writes.wakes().collect();
+        let is_others = |run: &Occurrence| run.id.reminder != view.reminder.id;
+        let others = writes.occurrences.into_iter().filter(is_others).collect();
+        Self { view, occurrence, others, wakes, recalled: writes.recalls }
+    }
 }
 
 /// Why a change was not made.

@@ -32,7 +32,7 @@ impl Settlement {
 
     /// When the occurrence must be looked at again, if ever.
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.occurrence.state.wake_at(self.occurrence.due_at)
+        self.occurrence.wake_at()
     }
 }
 

@@ -9,6 +9,7 @@ mod common;
 
 mod cut_off;
 mod ends;
+mod escalated;
 mod missed;
 mod sent;
 mod unplanned;
@@ -178,7 +179,7 @@ fn decided(name: &str, given: Given, told: &[&str], expect: &[&str]) {
     let id_of = |run: u32| occurrence(&given.reminder, run, at(0)).id;
     let unreadable = given.unreadable.iter().map(|run| (id_of(*run), "no such state".to_owned())).collect();
     let due = given.due.iter().map(|occurrence| {
-        let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap();
+        let wake_at = occurrence.wake_at().unwrap();
         let lease = occurrence.state.lease().map_or(0, |lease| lease.number);
         Due { occurrence: occurrence.clone(), lease, wake_at }
     });

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::id::OccurrenceId;
 use punctual_core::journal::Entry;
-use punctual_core::occurrence::{Attempt, Occurrence, State, Tries};
+use punctual_core::occurrence::{Attempt, Escalation, Occurrence, State, Tries};
 use punctual_core::reminder::{Address, Priority};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::store::{Claimed, Claims, Settled};
@@ -121,7 +121,7 @@ pub(crate) fn run(id: OccurrenceId) -> String {
 
 /// A run with all that is not as it was made.
 pub(crate) fn occurrence(occurrence: &Occurrence) -> String {
-    let Occurrence { id, due_at, made_for: _, state, tries: tried, at_once } = occurrence;
+    let Occurrence { id, due_at, made_for: _, state, tries: tried, at_once, escalation } = occurrence;
     let mut line = format!("run {} due {}", run(*id), second(*due_at));
     if let Some(from) = occurrence.moved_from() {
         line.push_str(&format!(" (made for {})", second(from)));
@@ -130,6 +130,11 @@ pub(crate) fn occurrence(occurrence: &Occurrence) -> String {
     line.push_str(&tries(tried));
     if *at_once {
         line.push_str("; at once");
+    }
+    match escalation {
+        Some(Escalation::Planned { at }) => line.push_str(&format!("; escalates at {}", second(*at))),
+        Some(Escalation::Asked { until }) => line.push_str(&format!("; escalated until {}", second(*until))),
+        None => {}
     }
     line
 }

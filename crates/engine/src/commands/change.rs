@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use punctual_core::change::{Change, Refused};
 use punctual_core::id::ReminderId;
-use punctual_core::store::{By, ChangeError, Changed, StoreError};
+use punctual_core::store::{By, ChangeError, Changed, ReminderView, StoreError};
 
 use crate::Engine;
 use crate::alarm::Alarms;
@@ -39,6 +39,11 @@ impl Engine {
                 self.check_reach(&reminder, &addresses).map_err(Refused::Invalid)?;
             }
         }
+        if let Change::Update(patch) = &change
+            && let Some(steps) = &patch.escalate
+        {
+            self.check_plan(steps).await?.map_err(Refused::Invalid)?;
+        }
         let parts = self.parts.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
         self.finish(async move {
@@ -66,11 +71,13 @@ impl Changer {
         // Every other command is about runs to come, or about one whose person may just be asked again.
         let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume);
         let mut n_tries = 0_u32;
+        // The reminder, and those of others who were asked in its person's place.
+        let mut ids = vec![id];
         loop {
             let mut back_at = Vec::new();
             if !leaves_runs {
                 let given_back;
-                (back_at, given_back) = leases.give_back(&[id]).await;
+                (back_at, given_back) = leases.give_back(&ids).await;
                 if let Err(error) = given_back {
                     timer.wake_at(back_at);
                     return Err(error.into());
@@ -79,19 +86,24 @@ impl Changer {
             let changed = node.store.change(id, change.clone(), by.clone()).await;
             // Only now, so that the timer is in no hurry to claim it again before the change.
             timer.wake_at(back_at);
+            if let Err(ChangeError::Refused(Refused::OtherBegun(others))) = &changed {
+                ids.truncate(1);
+                ids.extend(others);
+            }
             match changed {
                 // It has been claimed, and nothing has begun: the claim's flights are about to be known here.
-                Err(ChangeError::Refused(Refused::SendBegun))
-                    if n_tries < WITHDRAW_TRIES && !leases.flights.has_begun(id) =>
+                Err(ChangeError::Refused(Refused::SendBegun | Refused::OtherBegun(_)))
+                    if n_tries < WITHDRAW_TRIES && !ids.iter().any(|id| leases.flights.has_begun(*id)) =>
                 {
                     n_tries += 1;
                     // Other nodes are asked after 1, 2, 4, 8 and 16 tries. When a node is asked, the answer to its claim may still be on
                     // its way; and it may take a run that it gave back again, together with others, before this command does.
-                    if n_tries.is_power_of_two()
-                        && self.peers.is_shared()
-                        && let Err(error) = node.store.recall(id).await
-                    {
-                        tracing::debug!(%error, "could not ask for it back");
+                    if n_tries.is_power_of_two() && self.peers.is_shared() {
+                        for id in &ids {
+                            if let Err(error) = node.store.recall(*id).await {
+                                tracing::debug!(%error, "could not ask for it back");
+                            }
+                        }
                     }
                     node.clock.pause(WITHDRAW_AGAIN_AFTER).await;
                 }
@@ -104,6 +116,7 @@ impl Changer {
                     // Other nodes hear of it with the commit.
                     timer.wake_at(leases.stop(&changed.recalled).await);
                     self.alarms.changed(&changed.view);
+                    self.set_root(&changed.view).await;
                     if matches!(change, Change::Cancel) && node.says(Kind::Cancelled) {
                         tracing::info!(reminder = %id, by = by.who.name(), "cancelled");
                     }
@@ -117,6 +130,16 @@ impl Changer {
                     return Err(error);
                 }
             }
+        }
+    }
+
+    /// Sets the timer outside for the reminder in whose person's place `asked` was sent: an answer to `asked` may have put it off, or planned
+    /// its next run.
+    async fn set_root(&self, asked: &ReminderView) {
+        let Some(root) = asked.reminder.escalates.filter(|_| self.alarms.alarm().is_some()) else { return };
+        match self.node.store.reminder(root.reminder).await {
+            Ok(root) => root.iter().for_each(|root| self.alarms.changed(root)),
+            Err(error) => tracing::debug!(%error, "could not set the timer outside"),
         }
     }
 }

@@ -7,6 +7,7 @@ use punctual_core::alert;
 use punctual_core::invalid::Invalid;
 use punctual_core::reach;
 use punctual_core::reminder::{Address, Reminder};
+use punctual_core::step::{Step, Target};
 use punctual_core::store::StoreError;
 
 use crate::Engine;
@@ -28,6 +29,15 @@ async fn breathe() {
     .await;
 }
 
+/// Those whom plans ask when nobody answers.
+#[derive(Default)]
+struct Others {
+    /// The users who have an entry, with their addresses.
+    users: HashMap<String, Vec<Address>>,
+    /// The groups that there are.
+    groups: BTreeSet<String>,
+}
+
 impl Engine {
     /// Checks reminders as [`Engine::create`] does; returns of each when it is first due.
     pub async fn check(
@@ -36,9 +46,11 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Vec<Result<Timestamp, Invalid>>, StoreError> {
         let addresses = self.addresses_of(reminders).await?;
+        let others = self.others_of(reminders.iter().flat_map(|reminder| &reminder.escalate)).await?;
         let check = |reminder: &Reminder| {
             let first_due_at = self.check_one(reminder, now)?;
             self.check_reach(reminder, &addresses)?;
+            self.check_steps(&reminder.escalate, &others)?;
             Ok(first_due_at)
         };
         let mut checked = Vec::with_capacity(reminders.len());
@@ -77,6 +89,51 @@ impl Engine {
     ) -> Result<(), Invalid> {
         let users = addresses.get(&reminder.user).map(Vec::as_slice).unwrap_or_default();
         reach::check(reminder, users, &self.parts.node.settings.default_channel, |address| self.parts.dead.get(address))
+    }
+
+    /// Checks that everybody whom a plan asks can be asked.
+    pub async fn check_plan(&self, steps: &[Step]) -> Result<Result<(), Invalid>, StoreError> {
+        Ok(self.check_steps(steps, &self.others_of(steps.iter()).await?))
+    }
+
+    /// The people and groups whom these steps ask.
+    async fn others_of(&self, steps: impl Iterator<Item = &Step>) -> Result<Others, StoreError> {
+        let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
+        for step in steps {
+            match &step.to {
+                Target::User(user) => users.insert(user.clone()),
+                Target::Group(name) => groups.insert(name.clone()),
+            };
+        }
+        let store = &self.parts.node.store;
+        let mut others = Others::default();
+        if !users.is_empty() {
+            let found = store.users_of(users.into_iter().collect()).await?;
+            others.users = found.into_iter().map(|user| (user.id, user.addresses)).collect();
+        }
+        if !groups.is_empty() {
+            let found = store.groups_of(groups.into_iter().collect()).await?;
+            others.groups = found.into_iter().map(|group| group.name).collect();
+        }
+        Ok(others)
+    }
+
+    fn check_steps(&self, steps: &[Step], others: &Others) -> Result<(), Invalid> {
+        for (index, Step { to, .. }) in steps.iter().enumerate() {
+            let wrong = |problem: String| Invalid::new(format!("escalate[{index}].to"), problem);
+            match to {
+                Target::Group(name) if !others.groups.contains(name) => {
+                    return Err(wrong(format!("there is no group `{name}`; make it first")));
+                }
+                Target::User(user) => {
+                    let addresses = others.users.get(user).map(Vec::as_slice).unwrap_or_default();
+                    let (default, dead) = (&self.parts.node.settings.default_channel, &self.parts.dead);
+                    reach::check_user(user, addresses, default, |address| dead.get(address)).map_err(wrong)?;
+                }
+                Target::Group(_) => {}
+            }
+        }
+        Ok(())
     }
 
     fn check_one(&self, reminder: &Reminder, now: Timestamp) -> Result<Timestamp, Invalid> {

@@ -105,6 +105,8 @@ fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
         to: vec![to.clone()],
         only: false,
         ack: None,
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: false,
         retries_max: 0,
         misfire: Misfire::default(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use punctual_core::channel::receive::{Edit, End, Shows};
 use punctual_core::channel::{Message, SendError};
 use punctual_core::id::OccurrenceId;
-use punctual_core::occurrence::{Attempt, AttemptStatus, State};
+use punctual_core::occurrence::{Attempt, AttemptStatus, Occurrence, State};
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::store::{Changed, Question};
 use punctual_core::wake::text;
@@ -41,14 +41,28 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Lets the messages of the run that a command was about show what became of it.
+    /// Lets the messages of the run that a command was about show what became of it, and those of others who were asked about the same.
     pub(crate) fn changed(self: &Arc<Self>, changed: &Changed) {
-        let Some(run) = changed.occurrence.as_ref().filter(|run| run.tries.reached > 0) else { return };
+        changed.occurrence.iter().chain(&changed.others).for_each(|run| self.show_changed(run));
+    }
+
+    /// The same for a run and those of others who were asked about the same.
+    pub(crate) fn show_all(self: &Arc<Self>, run: &Occurrence, others: &[Occurrence]) {
+        others.iter().chain([run]).for_each(|run| self.show_changed(run));
+    }
+
+    /// The same for the messages of others alone.
+    pub(crate) fn others_changed(self: &Arc<Self>, changed: &Changed) {
+        changed.others.iter().for_each(|run| self.show_changed(run));
+    }
+
+    fn show_changed(self: &Arc<Self>, run: &Occurrence) {
         let shows = matches!(
             run.state,
             State::Completed { .. } | State::Dismissed { .. } | State::Snoozed | State::Cancelled { .. }
         );
-        if shows && self.channels.values().any(|channel| channel.edits().is_some()) {
+        let can_edit = || self.channels.values().any(|channel| channel.edits().is_some());
+        if shows && run.tries.reached > 0 && can_edit() {
             self.show(run.id);
         }
     }
@@ -66,11 +80,16 @@ impl Editor {
             |edit: &Edit| edit.message.to.channel == channel && Some(edit.message_id.as_str()) == message_id;
         let (mut pressed, others): (Vec<Edit>, Vec<Edit>) =
             self.edits(question).into_iter().partition(|edit| is_pressed(edit));
-        let in_reply = self.channels.get(channel).and_then(|channel| channel.receives());
-        let in_reply = if in_reply.is_some_and(|receives| receives.edits_in_reply()) { pressed.pop() } else { None };
+        let in_reply = if self.edits_in_reply(channel) { pressed.pop() } else { None };
         pressed.extend(others.into_iter().filter(|_| all));
         self.begin(pressed);
         in_reply.map(Box::new)
+    }
+
+    /// Whether a channel changes the pressed message in its reply to the press.
+    pub(crate) fn edits_in_reply(&self, channel: &str) -> bool {
+        let receives = self.channels.get(channel).and_then(|channel| channel.receives());
+        receives.is_some_and(|receives| receives.edits_in_reply())
     }
 
     fn show(self: &Arc<Self>, run: OccurrenceId) {

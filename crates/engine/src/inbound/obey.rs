@@ -102,6 +102,8 @@ impl Words {
             to: self.chat(written, entry),
             only: false,
             ack: None,
+            escalate: Vec::new(),
+            escalates: None,
             snooze_allowed: true,
             retries_max: self.node.settings.retries_max,
             misfire: Misfire::default(),

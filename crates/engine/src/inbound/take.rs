@@ -16,7 +16,7 @@ use punctual_core::reach::route;
 use punctual_core::rules::sender::{Verdict, may_answer};
 use punctual_core::rules::stale::is_stale;
 use punctual_core::store::{
-    Answerer, By, Came, ChangeError, PlaceMove, Question, Report, Reported, Said, Seen, StoreError,
+    Answerer, By, Came, ChangeError, Changed, PlaceMove, Question, Report, Reported, Said, Seen, StoreError,
 };
 
 use super::edit::Editor;
@@ -197,7 +197,20 @@ impl Taker {
         let by = By { answerer, said, came, ..By::new(who(channel), now) };
         let id = about;
         let became = match self.changer.change(id.reminder, pressed.change(now), by).await {
-            Ok(_) => Press::Answered,
+            Ok(Changed { occurrence: Some(run), others, .. })
+                if run.id == id && !self.editor.edits_in_reply(channel) =>
+            {
+                // The messages show the answer as soon as they can: the person is told without waiting for that.
+                self.editor.show_all(&run, &others);
+                let mut after = question;
+                after.trail.occurrence = run;
+                let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
+                return Ok((Reaction::Answered { verb: pressed.verb, until, edit: None, language }, "answered"));
+            }
+            Ok(changed) => {
+                self.editor.others_changed(&changed);
+                Press::Answered
+            }
             Err(ChangeError::Refused(refused)) => Press::Refused(Some(refused)),
             Err(ChangeError::NotFound) => Press::Refused(None),
             Err(ChangeError::Store(StoreError::Seen)) => Press::Replayed,
@@ -211,7 +224,7 @@ impl Taker {
                 let edit = self.editor.show_pressed(&after, channel, message_id, true);
                 (Reaction::Answered { verb: pressed.verb, until, edit, language }, "answered")
             }
-            Press::Refused(Some(Refused::SendBegun)) => {
+            Press::Refused(Some(Refused::SendBegun | Refused::OtherBegun(_))) => {
                 (Reaction::NotNow { why: NotNow::BeingSent, language }, "not_now")
             }
             Press::Refused(_) => match why_not(&after, pressed.verb) {

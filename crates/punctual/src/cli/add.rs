@@ -12,13 +12,14 @@ use super::schedule::{NO_TIME, When};
 use super::style::{Style, neutral};
 use super::{Context, Usage, User, asked_zone, find, print, print_json, texts, when};
 use crate::client::Failure;
-use crate::wire::{MisfireInput, Reminder, ReminderInput, Span, Understood, Word};
+use crate::wire::{MisfireInput, Reminder, ReminderInput, Span, Step, StepInput, Understood, Word};
 
 const EXAMPLES: &str = "\
 Examples:
   punctual add \"take my medicine in 5 minutes\" --priority high --ack \"Did you take it?\"
   punctual add \"call mom tomorrow at 8\"
   punctual add \"radnim danom u 8, vikendom u 10 popij lijek\" --lang hr
+  punctual add \"take my medicine at 8\" --ack --escalate 5m:bob --escalate 15m:group:on-call
   punctual add \"call the bank\" --at 2026-03-02T09:30
   punctual add \"stand up\" --weekly weekdays --time 09:55
   punctual add \"rotate the logs\" --cron \"0 3 * * 0\" --to webhook:https://example.org/hook";
@@ -62,6 +63,10 @@ pub(super) struct Details {
     /// How long to wait for an answer before asking again
     #[arg(long, value_name = "SPAN")]
     ack_timeout: Option<String>,
+    /// Who is asked when nobody has answered for so long: AFTER:USER or AFTER:group:NAME, such as 5m:bob; may be given several times.
+    /// Empty: nobody
+    #[arg(long, value_name = "AFTER:WHO")]
+    escalate: Vec<String>,
     /// A word by which it is found and silenced together with others; may be given several times. Empty: none
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -94,11 +99,28 @@ impl Details {
             misfire: self.misfire.as_deref().map(|policy| MisfireInput::Policy(Word::new(policy))),
             require_ack: self.ack.as_ref().map(|_| true),
             ack_prompt: prompt.map(Some),
+            escalate: steps(&self.escalate)?,
             max_retries: self.retries,
             tags: (!self.tags.is_empty()).then(|| self.tags.iter().filter(|tag| !tag.is_empty()).cloned().collect()),
             ..ReminderInput::default()
         })
     }
+}
+
+/// Who is asked next, as options say it; an empty one alone means nobody, and none that nothing is said.
+pub(super) fn steps(given: &[String]) -> Result<Option<Vec<StepInput>>, Usage> {
+    let read = |text: &String| match text.split_once(':') {
+        Some((after, to)) => Ok(StepInput { after: Span(after.to_owned()), to: to.to_owned() }),
+        None => Err(Usage(format!("--escalate: `{text}` does not say who; write 5m:bob or 15m:group:on-call"))),
+    };
+    let steps = given.iter().filter(|text| !text.is_empty()).map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok((!given.is_empty()).then_some(steps))
+}
+
+/// `5m bob, 15m group:on-call`; none without steps.
+pub(super) fn steps_words(steps: &[Step]) -> Option<String> {
+    let words: Vec<String> = steps.iter().map(|step| format!("{} {}", step.after.0, step.to)).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {

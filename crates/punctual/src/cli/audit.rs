@@ -166,13 +166,19 @@ async fn follow(args: &Args, reminder: Option<String>, context: &Context) -> any
                 last_id = stream.last_id().or(last_id);
                 ended
             }
-            Err(failure @ Failure::Unreachable(_)) if has_begun => Some(failure.to_string()),
+            Err(failure) if has_begun && passes(&failure) => Some(failure.to_string()),
             Err(failure) => return Err(failure.into()),
         };
         let why = ended.unwrap_or_else(|| "the stream was cut off".into());
         eprintln!("{}; going on", neutral(&why));
         clock.pause(AGAIN_AFTER).await;
     }
+}
+
+/// Whether a failure may be over in a moment: the server, or its database, is just not there.
+fn passes(failure: &Failure) -> bool {
+    matches!(failure, Failure::Unreachable(_))
+        || failure.refused().is_some_and(|refused| refused.status.is_server_error())
 }
 
 fn json_line(entry: &Entry) -> anyhow::Result<String> {

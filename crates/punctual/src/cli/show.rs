@@ -9,6 +9,7 @@ use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use serde::Serialize;
 
+use super::add::steps_words;
 use super::find::find;
 use super::style::{Paint, Style, neutral, of_status, width, wrap};
 use super::table::line_width;
@@ -86,6 +87,8 @@ fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: 
         ("to", (!to.is_empty()).then(|| to.join(", "))),
         ("tags", (!reminder.tags.is_empty()).then(|| neutral(&reminder.tags.join(", ")))),
         ("answer", ack),
+        ("escalate", steps_words(&reminder.escalate).map(|steps| neutral(&steps))),
+        ("asks for", reminder.escalates.as_deref().map(neutral)),
         ("last run", time(reminder.last_run_at).map(|at| format!("{at}  {}", neutral(last_status)))),
         ("runs", (reminder.total_runs > 0).then(|| reminder.total_runs.to_string())),
         ("created", time(Some(reminder.created_at))),
@@ -119,7 +122,7 @@ fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: 
         };
         let due = if state == "snoozed" { format!(" until {due}") } else { format!("{why}  due {due}") };
         let _ = writeln!(out, "\nrun {number}  {}{due}", paint.with(of_status(state), &neutral(state)));
-        for line in story(run, zone, context.paint, now) {
+        for line in story(run, &reminder.user, zone, context.paint, now) {
             let _ = writeln!(out, "  {line}");
         }
     }
@@ -127,13 +130,24 @@ fn render(reminder: &Reminder<'_>, runs: &[Occurrence], context: &Context, now: 
 }
 
 /// What happened to one run, in the order in which it happened.
-fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<String> {
+fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<String> {
     let mut lines = Vec::new();
     for attempt in &run.attempts {
         lines.push((attempt.started_at, attempt_line(attempt, paint)));
     }
     for response in &run.responses {
-        lines.push((response.at, answer(response, zone, now)));
+        lines.push((response.at, answer(response, whose, zone, now)));
+    }
+    for other in run.escalation.iter().flat_map(|escalation| &escalation.to) {
+        let state = neutral(other.state.as_str());
+        let line = match other.due_at > now {
+            true => paint.with(Style::Dim, &format!("to ask {}", neutral(&other.user))),
+            false => format!("asked {}: {}", neutral(&other.user), paint.with(of_status(&state), &state)),
+        };
+        lines.push((other.due_at, line));
+    }
+    if let Some(at) = run.escalation.as_ref().and_then(|escalation| escalation.at) {
+        lines.push((at, paint.with(Style::Dim, "others are asked, unless there is an answer")));
     }
     for entry in &run.audit {
         lines.extend(told(entry, zone, now).map(|line| (entry.at, line)));
@@ -149,12 +163,10 @@ fn story(run: &Occurrence, zone: &Zone, paint: Paint, now: Timestamp) -> Vec<Str
 }
 
 /// An answer, such as `snooze until Mon 2 Mar 08:05 by Ana on telegram: “5 more minutes”`.
-fn answer(response: &Response, zone: &Zone, now: Timestamp) -> String {
-    let who = match (&response.name, &response.user_id) {
-        (Some(name), _) => name,
-        (None, Some(user)) if response.by.starts_with("channel:") => user,
-        _ => &response.by,
-    };
+fn answer(response: &Response, whose: &str, zone: &Zone, now: Timestamp) -> String {
+    // A person is named who wrote in a chat, or who was asked in the person's place, through whatever key. Else it is who made the request.
+    let is_named = |user: &&String| response.channel.is_some() || user.as_str() != whose;
+    let who = response.name.as_ref().or(response.user_id.as_ref().filter(is_named)).unwrap_or(&response.by);
     let until = response.until.map(|until| format!(" until {}", when::local(until, zone, now))).unwrap_or_default();
     let place = response.channel.as_ref().map(|channel| format!(" on {channel}")).unwrap_or_default();
     let words = response.response_text.as_ref().map(|text| format!(": “{text}”")).unwrap_or_default();

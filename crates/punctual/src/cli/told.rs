@@ -45,6 +45,16 @@ pub(super) fn told(entry: &Entry, zone: &Zone, now: Timestamp) -> Option<String>
             let fields = if fields.is_empty() { fields } else { format!(": {fields}") };
             format!("{}{by}{fields}", text("did"))
         }
+        Ok(Kind::Escalated) => {
+            let to = data["to"].as_array().into_iter().flatten().filter_map(|to| to["user"].as_str());
+            let to = to.map(neutral).collect::<Vec<_>>().join(", ");
+            let to = if to.is_empty() { "nobody".to_owned() } else { to };
+            let unknown = list("unknown");
+            let unknown = if unknown.is_empty() { unknown } else { format!("; there is no {unknown}") };
+            format!("escalated to {to}{unknown}")
+        }
+        // Another who was asked has answered, put it off or cancelled it.
+        Ok(Kind::Cancelled) if !data["did"].is_null() => format!("withdrawn: {} by {}", text("did"), text("by_user")),
         Ok(Kind::Cancelled) => format!("cancelled{by}"),
         Ok(Kind::Unanswered) => "unanswered".to_owned(),
         // A kind that is about no run, or that a newer server has.
@@ -102,6 +112,12 @@ mod tests {
         );
         check("reminder.changed", "ann", json!({ "did": "skip" }), Some("skip by ann"));
         check("reminder.cancelled", "ann", json!({ "runs": [1] }), Some("cancelled by ann"));
+        let withdrawn = json!({ "did": "ack", "by_user": "bob" });
+        check("reminder.cancelled", "key app", withdrawn, Some("withdrawn: ack by bob"));
+        let to = json!([{ "user": "bob", "due_at": "2026-03-02T06:05:00Z", "reminder_id": "1" }, { "user": "eve" }]);
+        check("reminder.escalated", "engine", json!({ "why": "failed", "to": to }), Some("escalated to bob, eve"));
+        let nobody = json!({ "why": "unanswered", "to": [], "unknown": ["group:oc"] });
+        check("reminder.escalated", "engine", nobody, Some("escalated to nobody; there is no group:oc"));
         check("reminder.unanswered", "engine", Value::Null, Some("unanswered"));
         check("reminder.sung", "engine", json!({ "tune": "x y" }), Some("sung: tune=\"x y\""));
         check("reminder.waiting", "engine", json!({ "why": "a\u{1b}[2J" }), Some("waits until : a�[2J"));

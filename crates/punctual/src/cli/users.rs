@@ -4,6 +4,7 @@ use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 
+use super::add::{steps, steps_words};
 use super::style::Style;
 use super::table::{Cell, Table};
 use super::{Context, Usage, found, print, print_deleted, print_json, when};
@@ -71,6 +72,10 @@ struct Set {
     /// Whether reminders that waited during quiet hours come in one message
     #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     digest: Option<bool>,
+    /// Who is asked when they do not answer, for reminders without a plan of their own, such as 5m:bob or 15m:group:on-call; may be given
+    /// several times. Empty: nobody
+    #[arg(long, value_name = "AFTER:WHO")]
+    escalate: Vec<String>,
     /// Whether they are told when a critical reminder fails
     #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     admin: Option<bool>,
@@ -127,6 +132,7 @@ async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {
         addresses: to.or(before.addresses),
         quiet_hours: quiet(set, before.quiet_hours)?,
         paused_until: before.paused_until,
+        escalate: steps(&set.escalate)?.or(before.escalate),
         admin: set.admin.or(before.admin),
     };
     let user = context.client.put_user(&set.user, &input).await?;
@@ -186,7 +192,8 @@ async fn zone_of(user: &wire::User, context: &Context) -> anyhow::Result<Zone> {
 }
 
 async fn table(users: &[wire::User], context: &Context) -> anyhow::Result<Table> {
-    let mut table = Table::new(&["USER", "ZONE", "LANGUAGE", "QUIET", "PAUSED UNTIL", "ADMIN", "ADDRESSES"]);
+    let mut table =
+        Table::new(&["USER", "ZONE", "LANGUAGE", "QUIET", "PAUSED UNTIL", "ESCALATE", "ADMIN", "ADDRESSES"]);
     let now = SystemClock::read();
     for user in users {
         let paused = match user.paused_until {
@@ -200,6 +207,7 @@ async fn table(users: &[wire::User], context: &Context) -> anyhow::Result<Table>
             Cell::plain(user.language.as_deref().unwrap_or("–")),
             Cell::plain(&user.quiet_hours.as_ref().map_or_else(|| "–".to_owned(), quiet_words)),
             Cell::plain(paused.as_deref().unwrap_or("–")),
+            Cell::plain(&steps_words(&user.escalate).unwrap_or_else(|| "–".to_owned())),
             Cell::plain(if user.admin { "yes" } else { "–" }),
             Cell::plain(&addresses.join(", ")),
         ]);

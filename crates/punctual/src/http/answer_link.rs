@@ -91,7 +91,9 @@ pub(super) async fn answer(State(app): State<Arc<App>>, InPath(token): InPath<St
     let by = By { said, ..By::new(Who::from(ACTOR).via("link"), now) };
     match app.change(occurrence.reminder, change, by).await {
         Ok(_) => {}
-        Err(ChangeError::Refused(Refused::SendBegun)) => return refuse(Said::Busy, &headers, lang),
+        Err(ChangeError::Refused(Refused::SendBegun | Refused::OtherBegun(_))) => {
+            return refuse(Said::Busy, &headers, lang);
+        }
         Err(ChangeError::Refused(_)) if !is_over => return refuse(Said::NotNow, &headers, lang),
         Err(ChangeError::Refused(_)) => return refuse(Said::Over, &headers, lang),
         Err(ChangeError::NotFound) => return refuse(Said::Unknown, &headers, lang),

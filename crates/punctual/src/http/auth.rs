@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use punctual_core::journal::Who;
+use punctual_core::step::Step;
 use punctual_core::store::By;
 use punctual_core::user::{ADMIN_ID, ApiKey};
 use sha2::{Digest, Sha256};
@@ -47,6 +48,8 @@ pub(super) struct Caller {
     actor: Arc<str>,
     /// The only user it sees, if it is bound to one or acts for one.
     user: Option<Arc<str>>,
+    /// Whether the key itself is bound to that user.
+    is_bound: bool,
     write: bool,
     /// When the key stops working.
     expires_at: Option<Timestamp>,
@@ -60,8 +63,8 @@ pub(super) struct Admin(pub(super) Caller);
 
 impl Auth {
     pub(super) fn new(admin_key: &Secret, local_key: &Secret) -> Self {
-        let admin_caller =
-            Caller { id: ADMIN_ID.into(), actor: ADMIN_ID.into(), user: None, write: true, expires_at: None };
+        let (id, actor) = (ADMIN_ID.into(), ADMIN_ID.into());
+        let admin_caller = Caller { id, actor, user: None, is_bound: false, write: true, expires_at: None };
         Self {
             admin: hash(admin_key.expose()),
             local: hash(local_key.expose()),
@@ -136,6 +139,7 @@ impl Caller {
             id: key.id.as_str().into(),
             actor: format!("key {}", key.name).into(),
             user: key.user.as_deref().map(Into::into),
+            is_bound: key.user.is_some(),
             write: key.write,
             expires_at: key.expires_at,
         }
@@ -170,6 +174,14 @@ impl Caller {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a key bound to a user that wants others to be asked: it must not disturb them, nor learn whether they are there.
+    pub(super) fn may_ask(&self, steps: &[Step]) -> Result<(), Problem> {
+        if steps.is_empty() || !self.is_bound {
+            return Ok(());
+        }
+        Err(Problem::forbidden("a key bound to a user cannot have others asked").at_field("escalate"))
     }
 
     /// The caller, who says for whom it acts (`?user=`): from here on it sees and changes that user's things only.

@@ -162,7 +162,9 @@ impl From<ChangeError> for Problem {
         match error {
             ChangeError::NotFound => Self::not_found("no such reminder"),
             ChangeError::Refused(Refused::Invalid(invalid)) => invalid.into(),
-            ChangeError::Refused(refused @ Refused::SendBegun) => Self::conflict("send_begun", refused.to_string()),
+            ChangeError::Refused(refused @ (Refused::SendBegun | Refused::OtherBegun(_))) => {
+                Self::conflict("send_begun", refused.to_string())
+            }
             ChangeError::Refused(refused) => Self::conflict("conflict", refused.to_string()),
             ChangeError::Store(error) => error.into(),
         }

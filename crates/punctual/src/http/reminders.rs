@@ -86,7 +86,10 @@ pub(super) async fn made_from(
         asked.understand(&Speaker { lang: locale.lang, zone: &unsaid.timezone, now, steps: &unsaid.steps })?;
         Ok(asked.reminder(unsaid)?)
     };
-    if is_heavy { app.aside(make).await? } else { make() }
+    let made: Result<Made, Problem> = if is_heavy { app.aside(make).await? } else { make() };
+    let made = made?;
+    caller.may_ask(&made.reminder.escalate)?;
+    Ok(made)
 }
 
 /// Lists reminders, newest first.
@@ -169,6 +172,7 @@ pub(super) async fn update(
         true => app.aside(move || asked::patch(value, &before.reminder, now, &steps)).await??,
         false => asked::patch(value, &before.reminder, now, &steps)?,
     };
+    caller.may_ask(patch.escalate.as_deref().unwrap_or_default())?;
     let changed = app.change(id, Change::Update(Box::new(patch)), caller.by(app.now())).await?;
     Ok(shown::answer(StatusCode::OK, &app.shown_new(&changed.view, None).await))
 }

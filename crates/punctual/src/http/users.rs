@@ -74,6 +74,10 @@ pub(super) async fn put(
         // An admin hears about everybody's failures.
         return Err(Problem::forbidden("a key bound to a user cannot make that user an admin").at_field("admin"));
     }
+    if before.as_ref().is_none_or(|before| before.escalate != user.escalate) {
+        caller.may_ask(&user.escalate)?;
+        app.engine.check_plan(&user.escalate).await??;
+    }
     if let Some(before) = &before {
         user.created_at = before.created_at;
     }

@@ -21,6 +21,9 @@ mod reminder;
 /// Runs of reminders.
 mod occurrence;
 
+/// Who is asked next when a person does not answer.
+mod step;
+
 /// What happened: the journal.
 mod journal;
 
@@ -76,6 +79,7 @@ pub(crate) use reminder::{
 pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
+pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
 pub(crate) use word::Word;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::journal::Entry;
+use super::step::Escalation;
 use super::word::{AttemptStatus, OccurrenceState, WaitingFor};
 
 /// One run of a reminder, with its attempts, answers and entries of the journal.
@@ -29,6 +30,9 @@ pub(crate) struct Occurrence {
     pub(crate) until: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+    /// How far asking further people has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) escalation: Option<Escalation>,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) responses: Vec<Response>,
     pub(crate) audit: Vec<Entry>,

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::either::{AddressInput, MisfireInput, Span};
 use super::schema;
+use super::step::{Step, StepInput};
 use super::understood::Understood;
 use super::word::{MisfirePolicy, OccurrenceState, OnUnknown, Priority, ReminderStatus};
 
@@ -66,6 +67,10 @@ pub(crate) struct ReminderInput {
     /// How many times to ask again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_ack_reminders: Option<u32>,
+    /// Who is asked when its person does not answer, up to 16 steps; without it as the user's own entry says. A wish for an answer. A
+    /// change replaces all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) escalate: Option<Vec<StepInput>>,
     /// Whether it may be put off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) snooze_allowed: Option<bool>,
@@ -98,6 +103,7 @@ impl ReminderInput {
     /// The fields that an answer has and a request has not.
     pub(crate) const MADE_HERE: &[&str] = &[
         "id",
+        "escalates",
         "status",
         "next_run_at",
         "snoozed_until",
@@ -150,6 +156,12 @@ pub(crate) struct Reminder<'a> {
     pub(crate) ack_timeout: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_ack_reminders: Option<u32>,
+    /// Who is asked when its person does not answer.
+    #[serde(default)]
+    pub(crate) escalate: Vec<Step>,
+    /// The run that nobody answered, if this asks somebody else about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) escalates: Option<String>,
     pub(crate) snooze_allowed: bool,
     pub(crate) max_retries: u32,
     pub(crate) misfire: Misfire,

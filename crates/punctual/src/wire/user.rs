@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::either::AddressInput;
 use super::schema;
+use super::step::{Step, StepInput};
 use super::word::QuietExcept;
 
 /// A user, described in full: what is left out is not kept.
@@ -28,6 +29,9 @@ pub(crate) struct UserInput {
     /// Until when nothing at all is sent to them: an instant, or words such as `until monday`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) paused_until: Option<String>,
+    /// Who is asked when they do not answer a reminder that has no plan of its own, up to 16 steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) escalate: Option<Vec<StepInput>>,
     /// Whether they are told when a critical reminder fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) admin: Option<bool>,
@@ -68,6 +72,9 @@ pub(crate) struct User {
     pub(crate) quiet_hours: Option<QuietHours>,
     /// Null as soon as it has passed.
     pub(crate) paused_until: Option<Timestamp>,
+    /// Who is asked when they do not answer.
+    #[serde(default)]
+    pub(crate) escalate: Vec<Step>,
     pub(crate) admin: bool,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
@@ -104,6 +111,7 @@ impl From<User> for UserInput {
             addresses: Some(user.addresses.into_iter().map(AddressInput::from).collect()),
             quiet_hours: user.quiet_hours.map(hours),
             paused_until: user.paused_until.map(|until| until.to_string()),
+            escalate: Some(user.escalate.into_iter().map(StepInput::from).collect()),
             admin: Some(user.admin),
         }
     }

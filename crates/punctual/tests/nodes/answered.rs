@@ -23,7 +23,7 @@ async fn an_answer_on_one_node_withdraws_what_another_has_claimed_within_100_ms(
     let nodes = [cluster.add(&one_by_one), cluster.add(&one_by_one)];
     cluster.until_divided().await;
     let receiver = Receiver::listen().await;
-    let ids = ask(&cluster, &receiver.hook()).await;
+    let ids = ask(&cluster, &receiver.hook(), json!({ "ack_timeout": "4s" })).await;
     soon(receiver.until_all(&ids)).await;
     cluster.until("all wait for an answer", || count(&cluster, "awaiting_ack") == N).await;
 
@@ -63,14 +63,51 @@ async fn an_answer_on_one_node_withdraws_what_another_has_claimed_within_100_ms(
     assert_eq!(asked.values().filter(|n| **n == 2).count(), nodes.len(), "those that had begun when the answer came");
 }
 
-/// Creates reminders that ask for an answer and ask again after two seconds; returns their ids.
-async fn ask(cluster: &Cluster, to: &str) -> Vec<String> {
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_withdraws_what_others_are_about_to_be_asked_within_100_ms() {
+    let Some(mut cluster) = Cluster::new() else { return };
+    let one_by_one = [("PUNCTUAL_WEBHOOK_CONCURRENCY", "1")];
+    let nodes = [cluster.add(&one_by_one), cluster.add(&one_by_one)];
+    cluster.until_divided().await;
+    let receiver = Receiver::listen().await;
+    // Bob's receiver answers nothing: his first question begins, and the others are claimed and wait behind it.
+    let bob = json!({ "addresses": [{ "channel": "webhook", "address": receiver.gate() }] });
+    let (status, body) = cluster.nodes[0].call(Method::PUT, "/v1/users/bob", Some(bob)).await;
+    assert_eq!(status, 201, "{body}");
+    let plan = json!({ "escalate": [{ "after": "2s", "to": "bob" }], "ack_timeout": "1h" });
+    let ids = ask(&cluster, &receiver.hook(), plan).await;
+    soon(receiver.until_all(&ids)).await;
+    let leased = || nodes.map(|node| cluster.leased_by(node).len());
+    cluster.until("bob is asked about all of them", || leased().iter().sum::<usize>() == N).await;
+    soon(receiver.until(|arrivals| arrivals.len() == N + 1)).await;
+
+    // Their own persons answer, at the node that has not claimed bob's.
+    let other = if leased()[0] == 0 { 0 } else { 1 };
+    for id in &ids {
+        let path = format!("/v1/reminders/{id}/ack");
+        let (status, body) = cluster.nodes[other].call(Method::POST, &path, Some(json!({}))).await;
+        assert_eq!(status, 200, "{body}");
+    }
+    cluster.clock.pause(STOPPED_WITHIN).await;
+    let n_begun = receiver.arrivals().len();
+    receiver.open_gate();
+    cluster.until_settled().await;
+    let (status, body) = send_one(&cluster, &receiver).await;
+    assert_eq!(status, 201, "{body}");
+    assert_eq!(receiver.arrivals().len(), n_begun + 1, "nobody is asked about what was answered");
+    assert_eq!((n_begun, count(&cluster, "completed"), count(&cluster, "cancelled")), (N + 1, N, N));
+}
+
+/// Creates reminders that ask for an answer, with these fields; returns their ids.
+async fn ask(cluster: &Cluster, to: &str, fields: Value) -> Vec<String> {
     let due_at = cluster.soon(Duration::from_secs(1)).to_string();
     let reminder = |index: usize| {
         let mut reminder = a_reminder(&format!("user-{index}"), &due_at, to);
         reminder["require_ack"] = json!(true);
-        reminder["ack_timeout"] = json!("4s");
         reminder["only"] = json!(true);
+        for (name, value) in fields.as_object().unwrap() {
+            reminder[name] = value.clone();
+        }
         reminder
     };
     let reminders: Vec<Value> = (0..N).map(reminder).collect();

@@ -55,6 +55,29 @@ fn the_cost_of_a_reminder_is_counted_on_both_stores() {
 }
 
 #[test]
+fn answers_and_streams_are_measured_on_both_stores() {
+    let Some(postgres) = Postgres::start() else { return };
+    let url = postgres.url(&postgres.new_database(None));
+    let home = Home::new();
+    for on in [&[][..], &["--database", &url]] {
+        let bench = |args: &[&str]| home.run_alone(&[&["bench"], args, &["--json"], on].concat()).json();
+        // It fails unless every run has exactly one answer.
+        let inbound = bench(&["inbound", "--presses", "20", "--rate", "50", "--answers", "100", "--concurrency", "8"]);
+        println!("{inbound}");
+        for way in ["press_by_poll", "press_by_webhook"] {
+            assert!(inbound[way]["p50_ms"].as_f64() > Some(0.0), "{inbound}");
+        }
+        for way in ["words", "presses"] {
+            assert_eq!(inbound[way]["answers"], 100, "{inbound}");
+            assert!(inbound[way]["rate_per_second"].as_f64() > Some(0.0), "{inbound}");
+        }
+        let stream = bench(&["stream", "--readers", "20", "--entries", "5", "--every", "10"]);
+        println!("{stream}");
+        assert!(stream["last_reader"]["max_ms"].as_f64() > Some(0.0), "{stream}");
+    }
+}
+
+#[test]
 fn a_bench_says_what_it_cannot_measure() {
     let home = Home::new();
     let bench = |args: &[&str]| home.run_alone(&[&["bench"], args].concat());

@@ -104,6 +104,8 @@ fn missed(due_at: Timestamp, url: &str) -> Reminder {
         to: vec![Address::new("webhook", url)],
         only: false,
         ack: None,
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use punctual_core::occurrence::{Attempt, Occurrence};
 use punctual_core::reminder::Reminder;
+use punctual_core::shard::shard_of;
 use punctual_core::store::{ASKED_MAX, Question, Response, Trail};
 use punctual_core::user::User;
 use tokio_postgres::types::Type;
@@ -25,25 +26,34 @@ pub(super) async fn asked(
     users: &[String],
     ended_since: Option<Timestamp>,
 ) -> Result<Vec<Question>, Fault> {
-    // Each reminder by its user and each run by its key, whatever the statistics say.
-    let select = |which: &str| {
+    let select = |found: &str| {
         format!(
-            "select {}, {}, coalesce(o.at, o.due_at) as said_at from unnest($1) as v (user_id) \
-             join punctual.reminder r on r.user_id = v.user_id \
-             cross join lateral (select * from punctual.occurrence o where o.reminder_id = r.id and o.reached > 0 and {which}) as o",
+            "select {}, {}, coalesce(o.at, o.due_at) as said_at from unnest($1, $3) as v (user_id, shard) {found}",
             rows::OCCURRENCE,
             rows::REMINDER
         )
     };
-    let mut sql = select("o.wake_at is not null");
+    // Whatever the statistics say, what waits is found by its shard, and its reminder by its key.
+    let mut sql = select(
+        "cross join lateral (select * from punctual.occurrence o where o.shard = v.shard and o.reached > 0 \
+         and o.wake_at is not null offset 0) as o \
+         cross join lateral (select * from punctual.reminder r where r.id = o.reminder_id and r.user_id = v.user_id offset 0) as r",
+    );
     if ended_since.is_some() {
         // Only the last few runs of a series: nobody talks about older ones.
-        sql = format!("{sql} union all {}", select("o.wake_at is null and o.at >= $3 and o.run > r.last_run - 8"));
+        let ended = select(
+            "join punctual.reminder r on r.user_id = v.user_id \
+             cross join lateral (select * from punctual.occurrence o where o.reminder_id = r.id and o.reached > 0 \
+             and o.wake_at is null and o.at >= $4 and o.run > r.last_run - 8) as o",
+        );
+        sql = format!("{sql} union all {ended}");
     }
     let sql = format!("{sql} order by said_at desc limit $2");
+    let shards: Vec<i16> = users.iter().map(|user| i16::from(shard_of(user))).collect();
     let users: Vec<_> = users.iter().map(|user| clean(user)).collect();
     let (limit, since) = (i64::try_from(ASKED_MAX).unwrap_or(i64::MAX), ended_since.map(micros));
-    let mut params: Vec<Param<'_>> = vec![(&users, Type::TEXT_ARRAY), (&limit, Type::INT8)];
+    let mut params: Vec<Param<'_>> =
+        vec![(&users, Type::TEXT_ARRAY), (&limit, Type::INT8), (&shards, Type::INT2_ARRAY)];
     if let Some(since) = &since {
         params.push((since, Type::TIMESTAMPTZ));
     }

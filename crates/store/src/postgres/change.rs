@@ -5,11 +5,13 @@
 //! is there now. A lock held while deciding would make claims step around the row and forget its moment.
 
 use punctual_core::change::{Change, Loaded, changed};
+use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, ChangeError, Changed};
 use punctual_core::writes::Writes;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::batch::{BEGIN_SNAPSHOT, BY_KEY};
 use super::fault::Fault;
@@ -33,7 +35,12 @@ pub(super) async fn change(
         Some(loaded) if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) => {
             Err(ChangeError::NotFound)
         }
-        Some(loaded) => changed(loaded, change, by).map_err(ChangeError::from),
+        Some(mut loaded) => {
+            if let Some(family) = family_of(&loaded, change) {
+                loaded.family = kin(db, id, &family).await?;
+            }
+            changed(loaded, change, by).map_err(ChangeError::from)
+        }
     };
     let (occurrence, writes) = match decided {
         Ok(decided) => decided,
@@ -61,12 +68,17 @@ pub(super) async fn change(
             view
         }
     };
-    Ok(Ok(Changed { view, occurrence, wakes: writes.wakes().collect(), recalled: writes.recalls }))
+    Ok(Ok(Changed::of(view, occurrence, writes)))
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
 pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, Fault> {
-    let reminder = format!("select {}, {} from punctual.reminder r where r.id = $1", rows::REMINDER, rows::PROGRESS);
+    let reminder = format!(
+        "select {}, {}, exists (select from punctual.reminder k where k.escalates_id = $1) \
+         from punctual.reminder r where r.id = $1",
+        rows::REMINDER,
+        rows::PROGRESS
+    );
     let occurrences = |which: &str| {
         format!("select {} from punctual.occurrence o where o.reminder_id = $1 and {which}", rows::OCCURRENCE)
     };
@@ -89,5 +101,47 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
         progress: rows::progress(&mut from)?,
         open: each(&open, |found| rows::occurrence(&mut Reader::new(found, 0)))?,
         last_ended: each(&ended, |found| rows::occurrence(&mut Reader::new(found, 0)))?.pop(),
+        has_kin: from.flag()?,
+        family: Vec::new(),
     }))
+}
+
+/// The family of a command about reminder `named`, without that one.
+async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
+    let which = if family.runs.is_some() { "r.escalates_run = any ($3)" } else { "r.status = 'active' and $3 is null" };
+    let sql = format!(
+        "select {}, {}, {} from punctual.reminder r left join punctual.app_user u on u.id = r.user_id \
+         where (r.id = $1 or r.escalates_id = $1 and {which}) and r.id <> $2 order by r.id",
+        rows::REMINDER,
+        rows::PROGRESS,
+        rows::PERSON
+    );
+    let (root, named) = (uuid(family.root), uuid(named));
+    let runs: Option<Vec<i32>> = family.runs.as_ref().map(|runs| runs.iter().map(|run| *run as i32).collect());
+    let found = db.rows(&sql, &[(&root, Type::UUID), (&named, Type::UUID), (&runs, Type::INT4_ARRAY)]).await?;
+    let mut found = each(&found, |row| {
+        let mut from = Reader::new(row, 0);
+        let (reminder, progress) = (rows::reminder(&mut from)?, rows::progress(&mut from)?);
+        let person = rows::person_of(&reminder.user, row, rows::N_REMINDER + rows::N_PROGRESS);
+        Ok(Kin { reminder, progress, open: Vec::new(), last_ended: None, person })
+    })?;
+    let ids: Vec<Uuid> = found.iter().map(|kin| uuid(kin.reminder.id)).collect();
+    let about: Vec<i32> = found.iter().map(|kin| family.run_of(kin.reminder.id) as i32).collect();
+    // Each by its key, as above.
+    let runs = format!(
+        "select o.* from unnest($1, $2) as v (id, run) cross join lateral ( \
+           select {} from punctual.occurrence o where o.reminder_id = v.id \
+           and (o.run = v.run or o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run) as o",
+        rows::OCCURRENCE
+    );
+    for row in &db.rows(&runs, &[(&ids, Type::UUID_ARRAY), (&about, Type::INT4_ARRAY)]).await? {
+        let run = rows::occurrence(&mut Reader::new(row, 0))?;
+        let Some(kin) = found.iter_mut().find(|kin| kin.reminder.id == run.id.reminder) else { continue };
+        if run.state.is_final() {
+            kin.last_ended = Some(run);
+        } else {
+            kin.open.push(run);
+        }
+    }
+    Ok(found)
 }

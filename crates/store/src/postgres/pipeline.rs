@@ -52,6 +52,8 @@ pipelines! {
     all4(a: A -> Ra, b: B -> Rb, c: C -> Rc, d: D -> Rd);
     /// Five of them.
     all5(a: A -> Ra, b: B -> Rb, c: C -> Rc, d: D -> Rd, e: E -> Re);
+    /// Six of them.
+    all6(a: A -> Ra, b: B -> Rb, c: C -> Rc, d: D -> Rd, e: E -> Re, f: G -> Rf);
 }
 
 /// A statement that is sent when it is first polled.

@@ -13,13 +13,13 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN_BY_KEY, BEGIN_READ, BEGIN_READ_IN_ORDER};
 use super::fault::Fault;
-use super::pipeline::{all3, all4, all5};
+use super::pipeline::{all3, all4, all6};
 use super::pool::{Connection, Param};
 use super::row::{self, get, impossible, instant, int, micros, optional_instant, uuid};
 use crate::rows::{self, Reader};
 
 /// When a reminder is due next, and until when a run of it is snoozed, for a join to `reminder r`.
-const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then o.wake_at else o.due_at end) \
+const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then coalesce(o.own_at, o.wake_at) else o.due_at end) \
     as at, min(o.due_at) filter (where o.state = 'snoozed') as snoozed_until \
     from punctual.occurrence o where o.reminder_id = r.id \
     and o.state in ('scheduled', 'snoozed', 'waiting', 'pending_retry')) as next_run on true";
@@ -149,11 +149,16 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
         "select {} from punctual.response s where s.reminder_id = $1 and s.run {these} order by s.run, s.number",
         rows::RESPONSE
     );
-    let ((), occurrences, attempts, responses, ()) = all5(
+    let others = format!(
+        "select {} where r.escalates_id = $1 and r.escalates_run {these} order by o.due_at, r.user_id",
+        rows::escalated_columns("punctual.")
+    );
+    let ((), occurrences, attempts, responses, others, ()) = all6(
         db.begin(BEGIN_READ),
         db.rows(&occurrences, params),
         db.rows(&attempts, params),
         db.rows(&responses, params),
+        db.rows(&others, params),
         db.commit(),
     )
     .await?;
@@ -162,12 +167,14 @@ async fn trails(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Resul
         Ok((from.count()?, rows::attempt(&mut from)?))
     })?;
     let responses = each(&responses, |found| rows::response(&mut Reader::new(found, 0)))?;
+    let others = each(&others, |found| rows::escalated(&mut Reader::new(found, 0)))?;
     each(&occurrences, |found| {
         let occurrence = rows::occurrence(&mut Reader::new(found, 0))?;
         let run = occurrence.id.run;
         let attempts = attempts.iter().filter(|(of, _)| *of == run).map(|(_, attempt)| attempt.clone()).collect();
         let responses = responses.iter().filter(|response| response.occurrence.run == run).cloned().collect();
-        Ok(Trail::new(occurrence, attempts, responses))
+        let others = others.iter().filter(|(of, _)| *of == run).map(|(_, other)| other.clone());
+        Ok(Trail { escalated: others.collect(), ..Trail::new(occurrence, attempts, responses) })
     })
 }
 

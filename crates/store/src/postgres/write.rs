@@ -272,7 +272,8 @@ async fn set_aside(db: &Connection<'_>, runs: &[(OccurrenceId, String)], now: Ti
     let errors: Vec<_> = runs.iter().map(|(_, error)| clean(error)).collect();
     db.execute(
         "update punctual.occurrence o set state = 'failed', wake_at = null, at = $4, error = v.error, waits_for = null, \
-         node = null, channel = null, address = null, message_id = null, readdressed = false \
+         node = null, channel = null, address = null, message_id = null, readdressed = false, own_at = null, escalation = null, \
+         escalate_at = null \
          from unnest($1, $2, $3) as v (reminder_id, run, error) where o.reminder_id = v.reminder_id and o.run = v.run",
         &[
             (&ids.reminders, Type::UUID_ARRAY),

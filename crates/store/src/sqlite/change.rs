@@ -1,6 +1,7 @@
 //! Applying a command: load, let core decide, write.
 
 use punctual_core::change::{Change, Loaded, changed};
+use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::occurrence::Occurrence;
 use punctual_core::store::{By, ChangeError, Changed, StoreError};
@@ -10,7 +11,7 @@ use super::answered;
 use super::read::{self, collect};
 use super::row;
 use super::write::write;
-use crate::rows::{self, Reader};
+use crate::rows::{self, Fields, Reader};
 
 /// The outer error is the database's; the inner one is core's refusal, or that there is nothing to change.
 pub(super) fn change(
@@ -19,11 +20,14 @@ pub(super) fn change(
     change: &Change,
     by: &By,
 ) -> Result<Result<Changed, ChangeError>, StoreError> {
-    let Some(loaded) = load(db, id, change.run())? else {
+    let Some(mut loaded) = load(db, id, change.run())? else {
         return Ok(Err(ChangeError::NotFound));
     };
     if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
         return Ok(Err(ChangeError::NotFound));
+    }
+    if let Some(family) = family_of(&loaded, change) {
+        loaded.family = kin(db, id, &family)?;
     }
     let (occurrence, writes) = match changed(loaded, change, by) {
         Ok(changed) => changed,
@@ -34,17 +38,21 @@ pub(super) fn change(
     if let Some(repeat) = &by.repeat {
         answered::insert(db, &repeat.key, &repeat.answered(&view), by.now)?;
     }
-    Ok(Ok(Changed { view, occurrence, wakes: writes.wakes().collect(), recalled: writes.recalls }))
+    Ok(Ok(Changed::of(view, occurrence, writes)))
 }
 
 /// The reminder with its open runs, and the last that has ended: of all, or `run` if the command names one.
 pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<Option<Loaded>, StoreError> {
-    let sql = format!("SELECT {}, {} FROM reminder r WHERE r.id = ?", rows::REMINDER, rows::PROGRESS);
+    let sql = format!(
+        "SELECT {}, {}, EXISTS (SELECT 1 FROM reminder k WHERE k.escalates_id = ?1) FROM reminder r WHERE r.id = ?1",
+        rows::REMINDER,
+        rows::PROGRESS
+    );
     let found = collect(db, &sql, [id.as_bytes()], |found| {
         let mut from = Reader::new(found, 0);
-        Ok((rows::reminder(&mut from)?, rows::progress(&mut from)?))
+        Ok((rows::reminder(&mut from)?, rows::progress(&mut from)?, from.flag()?))
     })?;
-    let Some((reminder, progress)) = found.into_iter().next() else { return Ok(None) };
+    let Some((reminder, progress, has_kin)) = found.into_iter().next() else { return Ok(None) };
     let open = occurrences(db, "(o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.run", params![id.as_bytes()])?;
     let ended = |meant: &str| format!("o.wake_at IS NULL AND o.state <> 'paused'{meant} ORDER BY o.run DESC LIMIT 1");
     let last_ended = match run {
@@ -52,7 +60,25 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
         None => occurrences(db, &ended(""), params![id.as_bytes()])?,
     };
     let last_ended = last_ended.into_iter().next();
-    Ok(Some(Loaded { reminder, progress, open, last_ended }))
+    Ok(Some(Loaded { reminder, progress, open, last_ended, has_kin, family: Vec::new() }))
+}
+
+/// The family of a command about reminder `named`, without that one.
+fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
+    let runs = family.runs.as_ref().map(|runs| runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
+    let which = runs.map_or("r.status = 'active'".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));
+    let sql = format!("SELECT id FROM reminder r WHERE r.id = ?1 OR r.escalates_id = ?1 AND {which} ORDER BY id");
+    let ids = collect(db, &sql, [family.root.as_bytes()], |found| Fields::id(found, 0))?;
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids.into_iter().filter(|id| *id != named) {
+        let Some(loaded) = load(db, id, Some(family.run_of(id)))? else { continue };
+        let Loaded { reminder, progress, open, last_ended, .. } = loaded;
+        let person = format!("SELECT {} FROM user u WHERE u.id = ?", rows::PERSON);
+        let person = collect(db, &person, [&reminder.user], |found| Ok(rows::person_of(&reminder.user, found, 0)))?;
+        let person = person.into_iter().next().unwrap_or_default();
+        found.push(Kin { reminder, progress, open, last_ended, person });
+    }
+    Ok(found)
 }
 
 fn occurrences(db: &Connection, which: &str, params: impl Params) -> Result<Vec<Occurrence>, StoreError> {

@@ -16,6 +16,7 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/4.sql"),
     include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
+    include_str!("migrations/7.sql"),
 ];
 /// "pnct" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x706e_6374;

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::commits::{self, Commits};
@@ -132,6 +133,9 @@ pub(super) fn connect(path: &Path, options: &Options) -> Result<Connection, Open
     let connection = Connection::open_with_flags(path, flags).map_err(|e| failed(path, &e))?;
     connection.busy_timeout(Duration::from_secs(2)).map_err(|e| failed(path, &e))?;
     connection.set_prepared_statement_cache_capacity(128);
+    // Else SQLite plans a statement anew whenever other values are bound to it, in case they show that a partial index has all the rows. That
+    // costs more than the statement. Which index is used must not depend on values here.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|e| failed(path, &e))?;
     let pragmas = [
         ("journal_mode", "WAL"),
         ("synchronous", if options.durable { "FULL" } else { "OFF" }),
@@ -159,5 +163,26 @@ pub(super) fn failed(path: &Path, error: &rusqlite::Error) -> OpenError {
         Some(DatabaseBusy | DatabaseLocked) => OpenError::Locked { path },
         Some(NotADatabase) => OpenError::NotOurs { path, why: "it is not an SQLite file".into() },
         _ => OpenError::Io { path, why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{StatementStatus, params};
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_planned_once_whatever_is_bound_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = connect(&dir.path().join("punctual.db"), &Options::default()).unwrap();
+        connection.execute_batch(&crate::sqlite::all_versions()).unwrap();
+        // The runs of a reminder have partial indexes.
+        let sql = "SELECT 1 FROM occurrence o WHERE o.reminder_id = ? AND o.run = ?";
+        let mut statement = connection.prepare(sql).unwrap();
+        for run in 1..5_u8 {
+            assert!(!statement.exists(params![[run; 16].as_slice(), run]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Attempt, Occurrence};
+use punctual_core::occurrence::{Attempt, Escalation, Occurrence};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
@@ -15,7 +15,7 @@ use super::values::for_rows;
 use crate::rows::{self, Reader};
 
 /// When a reminder is due next, for SELECTs over `reminder r`.
-const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN o.wake_at ELSE o.due_at END) FROM occurrence o \
+const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN coalesce(o.own_at, o.wake_at) ELSE o.due_at END) FROM occurrence o \
     WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL \
     AND o.state IN ('scheduled', 'snoozed', 'waiting', 'pending_retry'))";
 
@@ -50,6 +50,12 @@ fn view(found: &Row<'_>) -> Result<ReminderView, StoreError> {
 pub(super) fn reminder(db: &Connection, id: ReminderId) -> Result<Option<ReminderView>, StoreError> {
     let sql = format!("SELECT {} FROM reminder r WHERE r.id = ?", view_columns());
     Ok(collect(db, &sql, [id.as_bytes()], view)?.pop())
+}
+
+/// The users who have an open reminder about a run that nobody has answered.
+pub(super) fn asked_about(db: &Connection, run: OccurrenceId) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT user_id FROM reminder WHERE escalates_id = ? AND escalates_run = ? AND status = 'active'";
+    collect(db, sql, params![run.reminder.as_bytes(), run.run], |found| get(found, 0))
 }
 
 pub(super) fn existing(db: &Connection, ids: &[ReminderId]) -> Result<Vec<ReminderView>, StoreError> {
@@ -153,7 +159,16 @@ pub(super) fn trail(db: &Connection, occurrence: Occurrence) -> Result<Trail, St
     let sql =
         format!("SELECT {} FROM response s WHERE s.reminder_id = ? AND s.run = ? ORDER BY s.number", rows::RESPONSE);
     let responses = collect(db, &sql, id, |found| rows::response(&mut Reader::new(found, 0)))?;
-    Ok(Trail::new(occurrence, attempts, responses))
+    let mut trail = Trail::new(occurrence, attempts, responses);
+    if let Some(Escalation::Asked { .. }) = trail.occurrence.escalation {
+        let sql = format!(
+            "SELECT {} WHERE r.escalates_id = ? AND r.escalates_run = ? ORDER BY o.due_at, r.user_id",
+            rows::escalated_columns("")
+        );
+        let others = collect(db, &sql, id, |found| rows::escalated(&mut Reader::new(found, 0)))?;
+        trail.escalated = others.into_iter().map(|(_, other)| other).collect();
+    }
+    Ok(trail)
 }
 
 pub(super) fn upcoming(db: &Connection, window: &UpcomingQuery) -> Result<Upcoming, StoreError> {

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use punctual_core::alarm::NextRun;
-use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::store::{NewReminder, StoreError};
+use punctual_core::user::User;
 use punctual_core::writes::{Planned, Writes, completed};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, params};
@@ -13,7 +14,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, inbound, journal, read};
+use super::{answered, group, inbound, journal, read};
 use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
     Value,
@@ -50,7 +51,8 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     for (id, error) in &writes.set_aside {
         db.prepare_cached(
             "UPDATE occurrence SET state = 'failed', wake_at = NULL, node = NULL, at = ?, error = ?, waits_for = NULL, \
-             channel = NULL, address = NULL, message_id = NULL, readdressed = 0 WHERE reminder_id = ? AND run = ?",
+             channel = NULL, address = NULL, message_id = NULL, readdressed = 0, own_at = NULL, escalation = NULL, \
+             escalate_at = NULL WHERE reminder_id = ? AND run = ?",
         )
         .map_err(broken)?
         .execute(params![micros(writes.now), error, id.reminder.as_bytes(), id.run])
@@ -84,7 +86,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     tell(db, writes)
 }
 
-/// Tells the admins what there is to tell.
+/// Tells the admins what there is to tell, and asks further people where nobody has answered.
 fn tell(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, StoreError> {
     if writes.news.is_empty() && writes.unreadable.is_empty() {
         return Ok(Vec::new());
@@ -94,15 +96,29 @@ fn tell(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, StoreError> {
     for (id, news) in &writes.news {
         let Some(view) = read::reminder(db, id.reminder)? else { continue };
         let Some(trail) = read::occurrence(db, *id)? else { continue };
-        let (occurrence, attempts) = (trail.occurrence, trail.attempts);
-        runs.push(Newsworthy { news: *news, reminder: view.reminder, occurrence, attempts });
+        let (occurrence, attempts, reminder) = (trail.occurrence, trail.attempts, view.reminder);
+        // An owner who cannot be read has no plan.
+        let escalate = known(read::user(db, &reminder.user))?.map(|user| user.escalate).unwrap_or_default();
+        let waiting = read::asked_about(db, *id)?;
+        runs.push(Newsworthy { news: *news, reminder, occurrence, attempts, escalate, waiting });
     }
-    let alerts = alerts_about(&runs, &writes.unreadable, &admins, writes.now);
+    let groups = group::of_names(db, &groups_of(&runs))?;
+    let users = people_of(&runs, &groups).iter().map(|id| known(read::user(db, id))).collect::<Result<Vec<_>, _>>()?;
+    let people = People { admins, groups, users: users.into_iter().flatten().collect() };
+    let alerts = alerts_about(&runs, &writes.unreadable, &people, writes.now);
     let there = read::existing(db, &alerts.looked_for())?;
     let there: Vec<_> = there.iter().map(|view| view.reminder.id).collect();
     let (writes, planned) = told(alerts, &there, writes.now);
     write(db, &writes)?;
     Ok(planned)
+}
+
+/// A user who can be read.
+fn known(user: Result<Option<User>, StoreError>) -> Result<Option<User>, StoreError> {
+    match user {
+        Err(StoreError::Broken(_)) => Ok(None),
+        user => user,
+    }
 }
 
 /// Statements, made once: by table, number of columns and kind.

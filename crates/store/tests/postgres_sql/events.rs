@@ -225,6 +225,7 @@ async fn one_of_each(desk: &Desk) {
         addresses: vec![],
         quiet_hours: None,
         paused_until: Some(desk.due_at(-600)),
+        escalate: Vec::new(),
         admin: false,
         created_at: desk.due_at(600),
         updated_at: desk.due_at(600),

@@ -16,6 +16,7 @@ use punctual_core::store::{
     By, Came, ChangeError, Changed, Claim, Claims, Create, Released, Settled, Settlement, Store, StoreError,
 };
 use punctual_core::user::User;
+use punctual_core::writes::Writes;
 use punctual_engine::Runtime;
 
 use crate::sim::Sabotage;
@@ -125,6 +126,11 @@ pub(super) fn move_series(settlement: &mut Settlement) {
     }
 }
 
+/// Forgets who is asked when nobody answers.
+pub(super) fn ask_nobody_else(settlement: &mut Settlement) {
+    settlement.occurrence.escalation = None;
+}
+
 /// Keeps from the admins what became of critical reminders.
 pub(super) fn tell_nobody(settlement: &mut Settlement) {
     settlement.news = None;
@@ -146,7 +152,7 @@ impl Tap for IgnoredCancel {
             return store.change(id, change, by).await;
         }
         let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
-        Ok(Changed { view, occurrence: None, wakes: Vec::new(), recalled: Vec::new() })
+        Ok(Changed::of(view, None, Writes::new(by.now)))
     }
 }
 
@@ -168,7 +174,7 @@ impl Tap for IgnoredAnswer {
             return store.change(id, change, by).await;
         }
         let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
-        Ok(Changed { view, occurrence: asked, wakes: Vec::new(), recalled: Vec::new() })
+        Ok(Changed::of(view, asked, Writes::new(by.now)))
     }
 }
 
@@ -237,12 +243,12 @@ impl Tap for AnswerLater {
         let (Some(trail), Some(view)) = (awaits, store.reminder(id).await?) else {
             return store.change(id, change, by).await;
         };
-        let (store, clock) = (store.clone(), self.clock.clone());
+        let (store, clock, now) = (store.clone(), self.clock.clone(), by.now);
         self.runtime.spawn(Box::pin(async move {
             clock.pause(Duration::from_secs(5)).await;
             drop(store.change(id, change, by).await);
         }));
-        Ok(Changed { view, occurrence: Some(trail.occurrence), wakes: Vec::new(), recalled: Vec::new() })
+        Ok(Changed::of(view, Some(trail.occurrence), Writes::new(now)))
     }
 }
 

@@ -157,6 +157,7 @@ async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
         addresses: phones(names),
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -35,6 +35,7 @@ fn admin(id: &str, language: &str) -> User {
         addresses: vec![Address::new("mail", id)],
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: true,
         created_at: at(0),
         updated_at: at(0),

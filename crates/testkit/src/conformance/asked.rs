@@ -18,6 +18,7 @@ fn user(id: &str) -> User {
         addresses: vec![Address::new("phone", id)],
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -141,6 +141,7 @@ async fn a_claim_knows_the_person(desk: Desk) {
         addresses: vec![],
         quiet_hours: Some(quiet),
         paused_until: Some(at(5)),
+        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),
@@ -153,7 +154,7 @@ async fn a_claim_knows_the_person(desk: Desk) {
     desk.create(&[&of(1, "ann"), &of(2, "bob"), &of(3, "stranger")]).await;
     let people: Vec<_> = desk.claim(30).await.to_send.iter().map(|claimed| (*claimed.person).clone()).collect();
     let (paused_until, language) = (Some(at(5)), Some(Lang::De));
-    let known = Person { language, timezone: Some(zone), quiet: Some(quiet), paused_until };
+    let known = Person { language, timezone: Some(zone), quiet: Some(quiet), paused_until, escalate: Vec::new() };
     assert_eq!(people, [known, Person { paused_until, ..Person::default() }, Person::default()]);
 }
 
@@ -165,6 +166,7 @@ async fn a_reminder_without_addresses_goes_to_its_user_and_else_to_the_fallback(
         addresses: vec![Address::new("mail", "bob"), Address::new("phone", "bob")],
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),
@@ -186,6 +188,7 @@ fn bob(addresses: Vec<Address>) -> User {
         addresses,
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

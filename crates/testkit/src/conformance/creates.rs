@@ -28,6 +28,8 @@ async fn a_created_reminder_reads_back_whole(desk: Desk) {
         to: vec![Address::new("phone", "ann"), Address::new("mail", "ann@example.org")],
         only: true,
         ack: Some(AckPolicy { prompt: Some("done?".into()), ..AckPolicy::default() }),
+        escalate: Vec::new(),
+        escalates: None,
         snooze_allowed: false,
         retries_max: 7,
         misfire: Misfire { policy: MisfirePolicy::All, within: std::time::Duration::from_secs(90) },

@@ -292,6 +292,7 @@ async fn users_keys_and_tests_are_in_it(desk: Desk) {
         addresses: Vec::new(),
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: at(1),
         updated_at: at(1),

@@ -31,6 +31,7 @@ fn user(id: &str) -> User {
             digest: true,
         }),
         paused_until: Some(at(77)),
+        escalate: Vec::new(),
         admin: true,
         created_at: at(0),
         updated_at: at(0),
@@ -51,6 +52,7 @@ async fn users_are_kept_and_replaced(desk: Desk) {
         language: None,
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         updated_at: at(9),
         ..user("ann")

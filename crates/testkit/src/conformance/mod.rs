@@ -72,8 +72,24 @@ macro_rules! files {
     };
 }
 files!(
-    creates, reads, claims, leases, settles, misfires, answers, commands, keeping, groups, silences, asked, addresses,
-    quiet, alerts, journal, inbound
+    creates,
+    reads,
+    claims,
+    leases,
+    settles,
+    misfires,
+    answers,
+    commands,
+    keeping,
+    groups,
+    silences,
+    asked,
+    addresses,
+    quiet,
+    alerts,
+    journal,
+    inbound,
+    escalations
 );
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.

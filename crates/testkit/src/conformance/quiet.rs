@@ -46,6 +46,7 @@ fn ann() -> User {
         addresses: vec![],
         quiet_hours: None,
         paused_until: None,
+        escalate: Vec::new(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -39,6 +39,7 @@ fn user(id: &str) -> User {
         quiet_hours: None,
         paused_until: None,
         admin: id == "root",
+        escalate: Vec::new(),
         created_at: at(0),
         updated_at: at(0),
     }

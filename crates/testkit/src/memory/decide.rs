@@ -38,6 +38,7 @@ impl Tables {
             timezone: user.timezone.clone(),
             quiet: user.quiet_hours,
             paused_until: user.paused_until,
+            escalate: user.escalate.clone(),
         });
         let addresses = user.map(|user| user.addresses.clone()).unwrap_or_default();
         Known { reminder: Arc::new(reminder), progress, addresses: Ok(addresses), person: Arc::new(person) }
@@ -68,20 +69,40 @@ impl Tables {
     }
 
     pub(super) fn change(&mut self, id: ReminderId, change: &Change, by: &By) -> Result<Changed, ChangeError> {
-        let loaded = self.loaded(id, change.run()).ok_or(ChangeError::NotFound)?;
+        let mut loaded = self.loaded(id, change.run()).ok_or(ChangeError::NotFound)?;
         if by.user.as_ref().is_some_and(|user| *user != loaded.reminder.user) {
             return Err(ChangeError::NotFound);
         }
+        loaded.family = self.family(&loaded, change);
         let (occurrence, mut writes) = changed(loaded, change, by)?;
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
         writes.answered.extend(by.repeat.as_ref().map(begun));
-        let (wakes, recalled) = (writes.wakes().collect(), writes.recalls.clone());
-        self.write(writes)?;
+        self.write(writes.clone())?;
         let view = self.view(id).ok_or(ChangeError::NotFound)?;
         let answered = by.repeat.as_ref().map(|repeat| (repeat.key.clone(), (by.now, repeat.answered(&view))));
         self.answered.extend(answered);
-        Ok(Changed { view, occurrence, wakes, recalled })
+        Ok(Changed::of(view, occurrence, writes))
+    }
+
+    /// The other reminders about the same run that a command concerns.
+    fn family(&self, named: &change::Loaded, change: &Change) -> Vec<Kin> {
+        let Some(family) = family_of(named, change) else { return Vec::new() };
+        let is_kin = |other: &Reminder| match (&family.runs, other.escalates) {
+            _ if other.id == family.root => true,
+            (Some(runs), Some(about)) => about.reminder == family.root && runs.contains(&about.run),
+            (None, Some(about)) => about.reminder == family.root && other.status == ReminderStatus::Active,
+            (_, None) => false,
+        };
+        let kin = self.reminders.values().filter(|(other, _)| other.id != named.reminder.id && is_kin(other));
+        let load = |(reminder, progress): &(Reminder, Progress)| {
+            let run = OccurrenceId { reminder: reminder.id, run: family.run_of(reminder.id) };
+            let last_ended = self.runs.get(&run).map(|run| run.occurrence.clone()).filter(|run| run.state.is_final());
+            let open = self.open(reminder.id).cloned().collect();
+            let person = (*self.known(reminder.id).person).clone();
+            Kin { reminder: reminder.clone(), progress: *progress, open, last_ended, person }
+        };
+        kin.map(load).collect()
     }
 
     /// A reminder for a command, which may name a run.
@@ -91,7 +112,8 @@ impl Tables {
         let is_last = |run: &&Occurrence| run.state.is_final() && is_meant(run);
         let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
         let open = self.open(id).cloned().collect();
-        Some(change::Loaded { reminder, progress, open, last_ended })
+        let has_kin = self.reminders.values().any(|(other, _)| other.escalates.is_some_and(|run| run.reminder == id));
+        Some(change::Loaded { reminder, progress, open, last_ended, has_kin, family: Vec::new() })
     }
 
     pub(super) fn report(&mut self, report: &Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> {

@@ -22,13 +22,14 @@ use punctual_core::change::{self, Change, changed};
 use punctual_core::channel::{Rate, receive};
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
+use punctual_core::decide::family::{Kin, family_of};
 use punctual_core::decide::group::group_changed;
 use punctual_core::decide::key::{key_created, key_deleted};
 use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
 use punctual_core::decide::report::reported;
 use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::silence::{SilencedRun, released, silenced};
-use punctual_core::decide::tell::{Newsworthy, alerts_about, told};
+use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Placed, Who};
@@ -115,9 +116,9 @@ store! {
     fn reminders(query: ReminderQuery) -> Done<Vec<ReminderView>> { |t| t.views(&query) }
     fn occurrences(id: ReminderId, before: Option<u32>, limit: usize) -> Done<Vec<Trail>> { |t| {
         let older = t.runs_of(id).rev().filter(|run| before.is_none_or(|before| run.occurrence.id.run < before));
-        older.take(limit).map(Run::trail).collect()
+        older.take(limit).map(|run| t.trail(run)).collect()
     } }
-    fn occurrence(id: OccurrenceId) -> Done<Option<Trail>> { |t| t.runs.get(&id).map(Run::trail) }
+    fn occurrence(id: OccurrenceId) -> Done<Option<Trail>> { |t| t.runs.get(&id).map(|run| t.trail(run)) }
     fn place() -> Done<i64> { |t| t.place() }
     fn journal(query: JournalQuery) -> Done<JournalPage> { |t| t.read_journal(&query) }
     fn record(entry: Entry) -> Done<()> { |t| {

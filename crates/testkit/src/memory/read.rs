@@ -15,7 +15,7 @@ impl Tables {
     pub(super) fn view(&self, id: ReminderId) -> Option<ReminderView> {
         let (reminder, progress) = self.reminders.get(&id)?.clone();
         let next = |run: &Run| match run.occurrence.state.kind() {
-            StateKind::PendingRetry => run.moment().map(|(at, _)| at),
+            StateKind::PendingRetry => run.occurrence.state.wake_at(run.occurrence.due_at),
             StateKind::Scheduled | StateKind::Snoozed | StateKind::Waiting => Some(run.occurrence.due_at),
             _ => None,
         };
@@ -23,6 +23,22 @@ impl Tables {
         let snoozed_until = snoozed.map(|run| run.occurrence.due_at).min();
         let next_run_at = self.runs_of(id).filter_map(next).min();
         Some(progress.tally.view(reminder, next_run_at, snoozed_until))
+    }
+
+    /// A run with all that is kept beside it, and with those who were asked in its person's place.
+    pub(super) fn trail(&self, run: &Run) -> Trail {
+        let about = self.reminders.values().map(|(other, _)| other);
+        let about = about.filter(|other| other.escalates == Some(run.occurrence.id));
+        let escalated = |other: &Reminder| {
+            let run = self.runs_of(other.id).next()?;
+            let sent = run.attempts.values().filter(|attempt| attempt.status == AttemptStatus::Sent);
+            let reached_at = sent.filter_map(|attempt| attempt.ended_at).min();
+            let (due_at, state) = (run.occurrence.due_at, run.occurrence.state.kind());
+            Some(Escalated { user: other.user.clone(), reminder: other.id, due_at, state, reached_at })
+        };
+        let mut escalated: Vec<Escalated> = about.filter_map(escalated).collect();
+        escalated.sort_by_key(|other| (other.due_at, other.user.clone()));
+        Trail { escalated, ..run.trail() }
     }
 
     pub(super) fn views(&self, query: &ReminderQuery) -> Vec<ReminderView> {

@@ -54,8 +54,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn moment(&self) -> Option<(Timestamp, OccurrenceId)> {
-        let Occurrence { id, due_at, state, .. } = &self.occurrence;
-        state.wake_at(*due_at).map(|at| (at, *id))
+        self.occurrence.wake_at().map(|at| (at, self.occurrence.id))
     }
 
     /// Whether nothing happens to it before its moment.
@@ -168,11 +167,18 @@ impl Tables {
         }
         let news = |(id, news): (OccurrenceId, _)| {
             let Trail { occurrence, attempts, .. } = self.runs.get(&id)?.trail();
-            Some(Newsworthy { news, reminder: self.reminders.get(&id.reminder)?.0.clone(), occurrence, attempts })
+            let reminder = self.reminders.get(&id.reminder)?.0.clone();
+            let escalate = self.users.get(&reminder.user).map(|user| user.escalate.clone()).unwrap_or_default();
+            let about = self.reminders.values().map(|(other, _)| other).filter(|other| other.escalates == Some(id));
+            let waiting = about.filter(|other| other.status == ReminderStatus::Active).map(|other| other.user.clone());
+            let waiting = waiting.collect();
+            Some(Newsworthy { news, reminder, occurrence, attempts, escalate, waiting })
         };
         let runs: Vec<Newsworthy> = writes.news.into_iter().filter_map(news).collect();
         let admins: Vec<User> = self.users.values().filter(|user| user.admin).cloned().collect();
-        let alerts = alerts_about(&runs, &[], &admins, writes.now);
+        let groups = groups_of(&runs).iter().filter_map(|name| self.groups.get(name).cloned()).collect::<Vec<_>>();
+        let users = people_of(&runs, &groups).iter().filter_map(|id| self.users.get(id).cloned()).collect();
+        let alerts = alerts_about(&runs, &[], &People { admins, groups, users }, writes.now);
         let there = alerts.looked_for().into_iter().filter(|id| self.reminders.contains_key(id));
         let (writes, planned) = told(alerts, &there.collect::<Vec<_>>(), writes.now);
         self.write(writes)?;

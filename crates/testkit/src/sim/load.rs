@@ -14,6 +14,7 @@ use punctual_core::reminder::{
     AckPolicy, Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority, Reminder, ReminderStatus,
 };
 use punctual_core::schedule::{Anchor, CronExpr, Rule, Schedule, Weekdays};
+use punctual_core::step::{Step, Target};
 use punctual_core::store::By;
 use punctual_core::user::{Except, QuietHours, User};
 use punctual_core::zone::Zone;
@@ -23,6 +24,11 @@ use super::ledger::{Answer, Ledger, Sent};
 use super::silences::{self, Quieten};
 use crate::clock::ManualClock;
 use crate::random::SeededRandom;
+
+/// The users of the only group, who are asked all at once.
+pub(super) const GROUP: [&str; 2] = ["user-1", "user-2"];
+/// Its name.
+pub(super) const GROUP_NAME: &str = "oc";
 
 /// What the users do next.
 pub(super) struct Load {
@@ -156,6 +162,7 @@ impl Load {
             addresses: self.addresses(),
             quiet_hours: quiet,
             paused_until: self.random.one_in(3).then(|| self.soon(500)),
+            escalate: Vec::new(),
             admin: false,
             created_at: now,
             updated_at: now,
@@ -199,6 +206,7 @@ impl Load {
             true => Some(self.question(20, 60, 6)),
             false => self.random.one_in(3).then(|| self.question(20, 600, 3)),
         };
+        let escalate = if ack.is_some() && self.random.one_in(3) { self.plan() } else { Vec::new() };
         let policy = *self.random.pick(&[MisfirePolicy::Latest, MisfirePolicy::All, MisfirePolicy::Skip]);
         let to = self.addresses();
         Reminder {
@@ -212,6 +220,8 @@ impl Load {
             only: !to.is_empty() && self.random.one_in(4),
             to,
             ack,
+            escalate,
+            escalates: None,
             snooze_allowed: true,
             retries_max: self.random.below(4) as u32,
             misfire: Misfire { policy, within: Duration::from_secs(self.random.between(60, 7200).unsigned_abs()) },
@@ -230,6 +240,15 @@ impl Load {
     fn question(&self, from: i64, to: i64, n: u64) -> AckPolicy {
         let timeout = Duration::from_secs(self.random.between(from, to).unsigned_abs());
         AckPolicy { prompt: None, timeout, reminders_max: self.random.below(n) as u32 }
+    }
+
+    /// Who is asked when nobody answers: somebody, or somebody and the group.
+    fn plan(&self) -> Vec<Step> {
+        let after = Duration::from_secs(self.random.between(10, 200).unsigned_abs());
+        let first = Step { after, to: Target::User(format!("user-{}", self.random.below(3))) };
+        let later = after + Duration::from_secs(self.random.between(0, 100).unsigned_abs());
+        let group = Step { after: later, to: Target::Group(GROUP_NAME.to_owned()) };
+        if self.random.one_in(2) { vec![first, group] } else { vec![first] }
     }
 
     fn tags(&self) -> Vec<String> {

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::clock::Clock;
-use punctual_core::journal::Placed;
+use punctual_core::group::{self, Mode};
+use punctual_core::journal::{Placed, Who};
 use punctual_core::store::{JournalQuery, ReminderQuery, Start, Store, StoreError};
 use punctual_store::sqlite::{Options as StoreOptions, SqliteStore};
 
 use super::check::{Evidence, Row};
 use super::ledger::{FaultKind, Ledger};
-use super::load::Load;
+use super::load::{GROUP, GROUP_NAME, Load};
 use super::options::Options;
 use super::presses::Presses;
 use super::process::{Process, Surroundings};
@@ -166,6 +167,16 @@ impl World {
             begin,
         };
         (0..world.places.len()).try_for_each(|index| world.start(index))?;
+        let group = group::Group {
+            name: GROUP_NAME.to_owned(),
+            mode: Mode::All,
+            users: GROUP.map(str::to_owned).to_vec(),
+            created_at: begin,
+            updated_at: begin,
+        };
+        let store = world.places[0].store.as_ref().ok_or("there is no store")?;
+        let put = store.put_group(group, Who::ENGINE).now_or_never().ok_or("a simulated store answers at once")?;
+        put.map_err(|error| error.to_string())?;
         Ok(world)
     }
 

@@ -12,6 +12,8 @@ use punctual_core::channel::Channel;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
+use punctual_core::span;
+use punctual_core::step::Step;
 use punctual_core::zone::Zone;
 
 pub(super) use patch::patch;
@@ -20,7 +22,7 @@ pub(super) use sentence::Speaker;
 pub(super) use user::user;
 
 use crate::config::keys::nearest;
-use crate::wire::AddressInput;
+use crate::wire::{self, AddressInput};
 
 /// The zone that `field` names.
 pub(super) fn zone(name: Option<String>, field: &str) -> Result<Option<Zone>, Invalid> {
@@ -30,6 +32,17 @@ pub(super) fn zone(name: Option<String>, field: &str) -> Result<Option<Zone>, In
 /// The language that `field` names.
 pub(super) fn lang(tag: Option<String>, field: &str) -> Result<Option<Lang>, Invalid> {
     tag.map(|tag| tag.parse()).transpose().map_err(|problem: String| Invalid::new(field, problem))
+}
+
+/// A plan of who is asked next.
+fn steps(given: Vec<wire::StepInput>, name: &str) -> Result<Vec<Step>, Invalid> {
+    let read = |(index, wire::StepInput { after, to }): (usize, wire::StepInput)| {
+        let wrong = |field: &str, problem: String| Invalid::new(format!("{name}[{index}].{field}"), problem);
+        let after = span::parse(&after.0).map_err(|problem| wrong("after", problem))?;
+        let to = to.parse().map_err(|invalid: Invalid| wrong("to", invalid.problem))?;
+        Ok(Step { after, to })
+    };
+    given.into_iter().enumerate().map(read).collect()
 }
 
 /// Addresses, each with the name of a channel.

@@ -8,7 +8,7 @@ use punctual_core::steps::Steps;
 use serde_json::Value;
 
 use super::reminder::{Ack, misfire, schedule, tags};
-use super::{addresses, zone};
+use super::{addresses, steps as steps_of, zone};
 use crate::wire::ReminderInput;
 use crate::wire::read::{self, WHOLE};
 
@@ -42,6 +42,7 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, st
         prompt: input.ack_prompt,
         timeout: input.ack_timeout,
         reminders_max: input.max_ack_reminders,
+        escalates: input.escalate.as_ref().is_some_and(|steps| !steps.is_empty()),
     };
     Ok(Patch {
         name: input.name,
@@ -52,6 +53,7 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, st
         to: input.to.map(|to| addresses(to, "to")).transpose()?,
         only: input.only,
         ack: if ack.is_unsaid() { None } else { Some(ack.policy(before.ack.as_ref())?) },
+        escalate: input.escalate.map(|given| steps_of(given, "escalate")).transpose()?,
         snooze_allowed: input.snooze_allowed,
         retries_max: input.max_retries,
         misfire: input.misfire.map(misfire).transpose()?,

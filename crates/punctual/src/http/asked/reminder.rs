@@ -15,7 +15,7 @@ use punctual_core::zone::Zone;
 use serde_json::Value;
 
 use super::sentence::{self, Said, Speaker};
-use super::{addresses, lang, zone};
+use super::{addresses, lang, steps as steps_of, zone};
 use crate::http::problem::Problem;
 use crate::wire::{self, MisfireInput, ReminderInput, Understood, read};
 
@@ -97,6 +97,7 @@ impl Asked {
             prompt: input.ack_prompt,
             timeout: input.ack_timeout,
             reminders_max: input.max_ack_reminders,
+            escalates: input.escalate.as_ref().is_some_and(|steps| !steps.is_empty()),
         };
         let reminder = Reminder {
             id,
@@ -108,6 +109,8 @@ impl Asked {
             to: addresses(input.to.unwrap_or_default(), "to")?,
             only: input.only.unwrap_or(false),
             ack: ack.policy(None)?,
+            escalate: steps_of(input.escalate.unwrap_or_default(), "escalate")?,
+            escalates: None,
             snooze_allowed: input.snooze_allowed.unwrap_or(true),
             retries_max: input.max_retries.unwrap_or(retries_max),
             misfire: input.misfire.map(misfire).transpose()?.unwrap_or_default(),
@@ -158,18 +161,23 @@ pub(super) struct Ack {
     pub(super) prompt: Option<Option<String>>,
     pub(super) timeout: Option<wire::Span>,
     pub(super) reminders_max: Option<u32>,
+    /// Others are to be asked if there is no answer.
+    pub(super) escalates: bool,
 }
 
 impl Ack {
     /// Whether nothing is said of it.
     pub(super) fn is_unsaid(&self) -> bool {
-        self.required.is_none() && self.prompt.is_none() && self.timeout.is_none() && self.reminders_max.is_none()
+        let is_asked = self.required.is_some() || self.prompt.is_some() || self.escalates;
+        !is_asked && self.timeout.is_none() && self.reminders_max.is_none()
     }
 
-    /// How an answer is asked for, beginning from `before`. A prompt is a wish for an answer, unless `require_ack` says otherwise.
+    /// How an answer is asked for, beginning from `before`. A prompt is a wish for an answer, and so is a plan of who is asked next, unless
+    /// `require_ack` says otherwise.
     pub(super) fn policy(self, before: Option<&AckPolicy>) -> Result<Option<AckPolicy>, Invalid> {
         let mut ack = before.cloned().unwrap_or_default();
-        let wanted = self.required.unwrap_or(before.is_some() || matches!(self.prompt, Some(Some(_))));
+        let wanted =
+            self.required.unwrap_or(before.is_some() || self.escalates || matches!(self.prompt, Some(Some(_))));
         if let Some(prompt) = self.prompt {
             ack.prompt = prompt;
         }

@@ -8,7 +8,7 @@ use punctual_core::schedule::parse_until;
 use punctual_core::user::{QuietHours, User};
 use punctual_core::zone::Zone;
 
-use super::addresses;
+use super::{addresses, steps};
 use crate::wire::{QuietHoursInput, UserInput};
 
 /// The longest pause: nobody means more, and an instant at the end of time would be no end.
@@ -28,6 +28,7 @@ pub(in crate::http) fn user(input: UserInput, id: String, zone: &Zone, now: Time
         quiet_hours: quiet_hours.map_err(|invalid| invalid.within("quiet_hours"))?,
         paused_until: input.paused_until.map(pause).transpose()?,
         timezone,
+        escalate: steps(input.escalate.unwrap_or_default(), "escalate")?,
         admin: input.admin.unwrap_or(false),
         created_at: now,
         updated_at: now,

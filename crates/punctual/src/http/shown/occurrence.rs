@@ -7,11 +7,11 @@ use punctual_core::reminder::Address;
 use punctual_core::store::{self, Trail};
 
 use super::entry;
-use crate::wire::{Attempt, Occurrence, Response};
+use crate::wire::{Attempt, Escalated, Escalation, Occurrence, Response};
 
 /// The trail with those of the reminder's entries that concern this run.
 pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence {
-    let Trail { occurrence, attempts, responses } = trail;
+    let Trail { occurrence, attempts, responses, escalated } = trail;
     let id = occurrence.id;
     let (retry_at, ask_again_at) = match occurrence.state {
         State::PendingRetry { retry_at, .. } => (Some(retry_at), None),
@@ -32,10 +32,27 @@ pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence 
         why: why.map(Into::into),
         until,
         error: occurrence.state.error().map(str::to_owned),
+        escalation: occurrence.escalation.map(|escalation| shown_escalation(escalation, escalated)),
         attempts: shown_attempts(id, attempts),
         responses: responses.into_iter().map(response).collect(),
         audit: audit.iter().filter(|entry| entry.run == Some(id.run)).map(entry).collect(),
     }
+}
+
+fn shown_escalation(escalation: punctual_core::occurrence::Escalation, to: Vec<store::Escalated>) -> Escalation {
+    use punctual_core::occurrence::Escalation::{Asked, Planned};
+    let (at, until) = match escalation {
+        Planned { at } => (Some(at), None),
+        Asked { until } => (None, Some(until)),
+    };
+    let show = |other: store::Escalated| Escalated {
+        user: other.user,
+        reminder_id: other.reminder.to_string(),
+        due_at: other.due_at,
+        state: other.state.into(),
+        reached_at: other.reached_at,
+    };
+    Escalation { state: escalation.kind().as_str().to_owned(), at, until, to: to.into_iter().map(show).collect() }
 }
 
 /// Attempts with the keys they were sent under.

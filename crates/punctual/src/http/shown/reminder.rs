@@ -8,7 +8,7 @@ use punctual_core::span;
 use punctual_core::store::ReminderView;
 use serde_json::value::RawValue;
 
-use crate::wire::{Misfire, Reminder, Schedule, Warning};
+use crate::wire::{Misfire, Reminder, Schedule, Step, Warning};
 
 /// A reminder and what its runs have led to, said in the language of its user. `warnings` are problems that did not keep it from
 /// being made.
@@ -29,6 +29,8 @@ pub(in crate::http) fn reminder(view: &ReminderView, lang: Lang, warnings: Vec<I
         ack_prompt: ack.and_then(|ack| ack.prompt.as_deref()).map(Cow::Borrowed),
         ack_timeout: ack.map(|ack| span::format(ack.timeout)),
         max_ack_reminders: ack.map(|ack| ack.reminders_max),
+        escalate: reminder.escalate.iter().map(Step::from).collect(),
+        escalates: reminder.escalates.map(|run| run.to_string()),
         snooze_allowed: reminder.snooze_allowed,
         max_retries: reminder.retries_max,
         misfire: Misfire { policy: reminder.misfire.policy.into(), within: span::format(reminder.misfire.within) },

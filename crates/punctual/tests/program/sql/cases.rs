@@ -165,6 +165,26 @@ fn structures(cases: &mut Vec<Case>) {
             tags.as_array().unwrap().iter().map(|tag| text(tag.as_str().unwrap())).collect::<Vec<_>>().join(", ");
         cases.push(Case::new(json!({ "tags": tags }), &[("tags", format!("array[{words}]::text[]"))]));
     }
+    for escalate in [
+        json!([{ "after": "5m", "to": "ann" }, { "after": "1h 30 min", "to": "ann" }]),
+        json!([]),
+        json!([{ "after": "5m", "to": "nobody-at-all" }]),
+        json!([{ "after": "5m", "to": "group:none" }]),
+        json!([{ "after": "5m", "to": "" }]),
+        json!([{ "after": "5", "to": "ann" }]),
+        json!([{ "after": "0s", "to": "ann" }]),
+        json!([{ "after": "367d", "to": "ann" }]),
+        json!([{ "after": "5m", "to": "ann" }, { "after": "4m", "to": "ann" }]),
+        json!([{ "after": "5m" }]),
+        json!([{ "after": "5m", "to": "ann", "at": 1 }]),
+        json!((0..17).map(|_| json!({ "after": "5m", "to": "ann" })).collect::<Vec<_>>()),
+        json!({ "after": "5m", "to": "ann" }),
+    ] {
+        cases.push(Case::new(json!({ "escalate": escalate }), &[("escalate", text(&escalate.to_string()))]));
+    }
+    let plan = json!([{ "after": "5m", "to": "ann" }]);
+    let sql = [("require_ack", "false".into()), ("escalate", text(&plan.to_string()))];
+    cases.push(Case::new(json!({ "require_ack": false, "escalate": plan }), &sql));
     let mut add = |field: &str, value: Value| {
         cases.push(Case::new(json!({ field: value }), &[(field, text(&value.to_string()))]));
     };

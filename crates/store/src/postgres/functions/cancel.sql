@@ -10,6 +10,7 @@ declare
   held integer[];
   runs integer[];
   begun boolean;
+  others uuid[];
   state text;
 begin
   for try in 1..20 loop
@@ -22,6 +23,10 @@ begin
         select o.run from punctual.occurrence o where o.reminder_id = cancel.id and (o.wake_at is not null or o.state = 'paused')
         order by o.run for update
       ) select coalesce(array_agg(open.run), '{}') into held from open;
+      -- Those who were asked in its person's place are asked no more.
+      others := array(select k.id from punctual.reminder k where k.escalates_id = cancel.id and k.status = 'active' order by k.id);
+      perform from punctual.occurrence o where o.reminder_id = any (others) and o.wake_at is not null
+        order by o.reminder_id, o.run for update;
       select r.status into state from punctual.reminder r where r.id = cancel.id for update;
       select coalesce(array_agg(o.run), '{}'), coalesce(bool_or(o.state = 'processing'), false) into runs, begun
         from punctual.occurrence o where o.reminder_id = cancel.id and (o.wake_at is not null or o.state = 'paused');
@@ -29,13 +34,14 @@ begin
         -- A run was planned before the reminder was ours. Both are let go and looked at once more.
         raise exception using errcode = 'PN001', message = 'another run has been planned';
       end if;
-      if state is null or state = 'cancelled' or state = 'completed' and runs = '{}' then
+      begun := begun or exists (select from punctual.occurrence o where o.reminder_id = any (others) and o.state = 'processing');
+      if state is null or state = 'cancelled' or state = 'completed' and runs = '{}' and others = '{}' then
         return false;
       elsif begun then
         raise exception using errcode = '55000', message = 'the send has begun; try again when it has ended',
           detail = format('Reminder %s is being sent.', cancel.id);
       end if;
-      perform punctual.end_open(array[cancel.id]);
+      perform punctual.end_open(array[cancel.id] || others);
       return true;
     exception when sqlstate 'PN001' then
       null;

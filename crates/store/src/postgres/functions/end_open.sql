@@ -11,7 +11,7 @@ begin
   with ended as (
     -- One that reached the person was not cancelled: it will just not be asked about any more.
     update punctual.occurrence o set state = case o.state when 'awaiting_ack' then 'dismissed' else 'cancelled' end,
-      wake_at = null, node = null, at = now, error = null, waits_for = null
+      wake_at = null, own_at = null, escalation = null, escalate_at = null, node = null, at = now, error = null, waits_for = null
     where o.reminder_id = any (ids) and (o.wake_at is not null or o.state = 'paused')
     returning o.reminder_id, o.run, o.state, o.reached
   ), by_reminder as (

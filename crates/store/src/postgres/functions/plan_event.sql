@@ -71,6 +71,7 @@ begin
   r.only_to := e.only_to;
   r.metadata := e.metadata;
   r.tags := e.tags;
+  r.escalate := e.escalate;
   select coalesce(array_agg(b), '{}'), coalesce(array_agg(u), '{}') into befores, people
     from unnest(offsets) as b cross join unnest(e.users) as u where e.starts_at - b * interval '1 second' > now;
   for w in
@@ -120,13 +121,14 @@ begin
         priority = v.priority, route = v.route, ack_timeout = v.ack_timeout, ack_prompt = v.ack_prompt,
         ack_reminders_max = v.ack_reminders_max, snooze_allowed = v.snooze_allowed, retries_max = v.retries_max,
         misfire = v.misfire, misfire_within = v.misfire_within, on_unknown = v.on_unknown, only_to = v.only_to,
-        metadata = v.metadata, tags = v.tags, updated_at = now
+        metadata = v.metadata, tags = v.tags, escalate = v.escalate, updated_at = now
       from unnest(changed) as v
       where t.id = v.id and (t.name, t.message, t.schedule, t.timezone, t.priority, t.route, t.ack_timeout, t.ack_prompt,
-          t.ack_reminders_max, t.snooze_allowed, t.retries_max, t.misfire, t.misfire_within, t.on_unknown, t.only_to, t.metadata, t.tags)
+          t.ack_reminders_max, t.snooze_allowed, t.retries_max, t.misfire, t.misfire_within, t.on_unknown, t.only_to, t.metadata, t.tags,
+          t.escalate)
         is distinct from (v.name, v.message, v.schedule, v.timezone, v.priority, v.route, v.ack_timeout, v.ack_prompt,
           v.ack_reminders_max, v.snooze_allowed, v.retries_max, v.misfire, v.misfire_within, v.on_unknown, v.only_to, v.metadata,
-          v.tags)
+          v.tags, v.escalate)
       returning t.id, t.user_id
     ), header as (insert into punctual.journal_write (n) select count(*) from differing having count(*) > 0 returning write)
     insert into punctual.journal (write, item, at, kind, reminder_id, run, user_id, actor, via, data)

@@ -7,7 +7,7 @@ create or replace function punctual.put_event(
   priority text default null, require_ack boolean default null, ack_prompt text default null, ack_timeout interval default null,
   max_ack_reminders integer default null, snooze_allowed boolean default null, max_retries integer default null,
   misfire text default null, on_unknown text default null, metadata jsonb default null,
-  "only" boolean default null, tags text[] default null
+  "only" boolean default null, tags text[] default null, escalate jsonb default null
 ) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set jit = off set enable_seqscan = off set enable_indexscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -37,21 +37,24 @@ begin
     end if;
     perform punctual.check_text(format('users[%s]', place - 1), users[place], 1, 256);
   end loop;
-  r := punctual.draft(users[1], message, name, timezone, priority, "to", require_ack, ack_prompt, ack_timeout, max_ack_reminders,
+  -- A plan of who is asked next is a wish for an answer.
+  r := punctual.draft(users[1], message, name, timezone, priority, "to",
+    coalesce(require_ack, nullif(jsonb_typeof(escalate) = 'array' and escalate <> '[]', false)), ack_prompt, ack_timeout, max_ack_reminders,
     snooze_allowed, max_retries, misfire, on_unknown, metadata, null, null);
   r.tags := punctual.check_tags('tags', tags);
   r.only_to := coalesce("only", false);
   perform punctual.check_reach(case when r.route is null then 'users' else 'to' end, users, r.route, r.only_to);
+  r.escalate := punctual.check_escalate('escalate', escalate, r.ack_timeout is not null);
   if scope is not null then
     perform punctual.lock_scope(scope, false);
   end if;
   insert into punctual.event as was (key, starts_at, offsets, scope, users, message, name, timezone, priority, route, only_to,
       ack_timeout, ack_prompt, ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, metadata,
-      tags, created_at, updated_at)
+      tags, escalate, created_at, updated_at)
     values (put_event.key, put_event.starts_at, punctual.offset_seconds(put_event.offsets), put_event.scope,
       array(select distinct u from unnest(put_event.users) as u), r.message, r.name,
       case when put_event.timezone is not null then r.timezone end, r.priority, r.route, r.only_to, r.ack_timeout, r.ack_prompt,
-      r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, r.on_unknown, r.metadata, r.tags,
+      r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, r.on_unknown, r.metadata, r.tags, r.escalate,
       r.created_at, r.created_at)
     on conflict on constraint event_pkey do update set starts_at = excluded.starts_at, offsets = excluded.offsets,
       scope = excluded.scope, users = excluded.users, message = excluded.message, name = excluded.name,
@@ -59,7 +62,7 @@ begin
       ack_timeout = excluded.ack_timeout, ack_prompt = excluded.ack_prompt, ack_reminders_max = excluded.ack_reminders_max,
       snooze_allowed = excluded.snooze_allowed, retries_max = excluded.retries_max, misfire = excluded.misfire,
       misfire_within = excluded.misfire_within, on_unknown = excluded.on_unknown, metadata = excluded.metadata,
-      tags = excluded.tags,
+      tags = excluded.tags, escalate = excluded.escalate,
       updated_at = excluded.updated_at
     returning was.* into e;
   return punctual.plan_event(e);

@@ -12,11 +12,13 @@ create or replace function punctual.remind(
   every interval default null, anchor text default null, daily time default null, weekly text[] default null,
   at_time time default null, starts_at timestamptz default null, ends_at timestamptz default null, count integer default null,
   "only" boolean default null, cron text default null, rrule text default null, phrase text default null,
-  tags text[] default null
+  tags text[] default null, escalate jsonb default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  r punctual.reminder := punctual.draft(user_id, message, name, timezone, priority, "to", require_ack, ack_prompt, ack_timeout,
+  -- A plan of who is asked next is a wish for an answer.
+  r punctual.reminder := punctual.draft(user_id, message, name, timezone, priority, "to",
+    coalesce(require_ack, nullif(jsonb_typeof(escalate) = 'array' and escalate <> '[]', false)), ack_prompt, ack_timeout,
     max_ack_reminders, snooze_allowed, max_retries, misfire, on_unknown, metadata, original_text, created_via);
   now constant timestamptz := r.created_at;
   -- What a transaction says with `now()` is not late because the transaction takes long; else a minute is forgiven, which a
@@ -74,6 +76,7 @@ begin
   r.tags := punctual.check_tags('tags', tags);
   r.only_to := coalesce("only", false);
   perform punctual.check_reach('to', array[user_id], r.route, r.only_to);
+  r.escalate := punctual.check_escalate('escalate', escalate, r.ack_timeout is not null);
   r.id := punctual.new_id(now);
   r.schedule := '{"at":"' || punctual.instant_text(coalesce(at, now)) || '","type":"once"}';
   perform punctual.write_reminders(array[r], array[coalesce(at, now)], asked::text);

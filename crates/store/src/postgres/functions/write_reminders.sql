@@ -5,10 +5,10 @@ language plpgsql as $$
 begin
   insert into punctual.reminder (id, user_id, name, message, schedule, timezone, priority, route, ack_timeout, ack_prompt,
       ack_reminders_max, snooze_allowed, retries_max, misfire, misfire_within, on_unknown, only_to, created_via, original_text,
-      metadata, tags, status, created_at, updated_at, last_run, carried_by, planned)
+      metadata, tags, escalate, status, created_at, updated_at, last_run, carried_by, planned)
     select r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.ack_timeout, r.ack_prompt,
       r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, r.on_unknown, coalesce(r.only_to, false),
-      r.created_via, r.original_text, r.metadata, r.tags, r.status, r.created_at, r.updated_at, r.last_run, r.carried_by, r.planned
+      r.created_via, r.original_text, r.metadata, r.tags, r.escalate, r.status, r.created_at, r.updated_at, r.last_run, r.carried_by, r.planned
     from unnest(reminders) as r;
   insert into punctual.occurrence (reminder_id, run, due_at, state, wake_at, priority, shard, asked)
     select r.id, 1, due_at[r.ordinality], case when asked is null then 'scheduled' else 'unplanned' end, due_at[r.ordinality],

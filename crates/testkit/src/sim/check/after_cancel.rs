@@ -23,10 +23,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             found.push(format!("{} could not be cancelled although no send of it had begun", command.reminder));
         }
         let Some(acknowledged) = command.acknowledged else { continue };
-        let later = book
-            .sends
-            .iter()
-            .filter(|sent| sent.message.occurrence.reminder == command.reminder && sent.begun > acknowledged);
+        let later = book.sends.iter().filter(|sent| is_of(sent, command) && sent.begun > acknowledged);
         for sent in later {
             found.push(format!(
                 "{} was sent at {} although a cancel was acknowledged at {}",
@@ -37,11 +34,17 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     found
 }
 
+/// Whether a message is of the reminder that a command names, or of somebody who was asked in its person's place.
+fn is_of(sent: &Sent, command: &Command) -> bool {
+    let about = sent.message.reminder.escalates.map(|run| run.reminder);
+    sent.message.occurrence.reminder == command.reminder || about == Some(command.reminder)
+}
+
 /// Whether a cancel was refused because of a send that had not begun when there was still time to take it back.
 fn is_wrongly_refused(book: &Book, command: &Command, given_back_within: SignedDuration) -> bool {
     let Some((refused, why)) = &command.refused else { return false };
     let asked = command.begun.elapsed;
-    let sends = || book.sends.iter().filter(|sent| sent.message.occurrence.reminder == command.reminder);
+    let sends = || book.sends.iter().filter(|sent| is_of(sent, command));
     let was_in_time = |sent: &Sent| sent.begun.elapsed > asked + given_back_within;
     let is_over = |sent: &Sent| sent.answered.is_some_and(|(moment, _)| moment.elapsed + SETTLED_WITHIN < asked);
     let is_under_way = sends().any(|sent| !was_in_time(sent) && !is_over(sent));

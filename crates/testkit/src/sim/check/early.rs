@@ -1,5 +1,8 @@
 //! No send begins before its instant, by the world's clock.
 
+use punctual_core::alert;
+use punctual_core::decide::family;
+use punctual_core::rules::escalate;
 use punctual_core::schedule::Rule;
 
 use super::Evidence;
@@ -15,8 +18,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         // The reminder as its user asked for it is the judge, not the message, where no command has changed it since.
         let Some(created) = book.creates.get(&id.reminder) else {
-            if sent.message.reminder.created_via == punctual_core::alert::VIA {
-                // The engine made it; another checker asks why.
+            if [alert::VIA, escalate::VIA, family::VIA].contains(&sent.message.reminder.created_via.as_str()) {
+                // The engine made it; other checkers ask why.
                 continue;
             }
             found.push(format!("{id} was sent although nobody created it"));

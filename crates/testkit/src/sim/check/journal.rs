@@ -1,6 +1,8 @@
 //! Everything that happened is in the journal once, in an order in which it can have happened; and a reader who was cut off and resumed has
 //! read it all, once.
 
+use std::collections::BTreeMap;
+
 use punctual_core::id::ReminderId;
 use punctual_core::journal::{Kind, Placed};
 use punctual_core::occurrence::{AttemptStatus, State};
@@ -75,8 +77,11 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
     let cancelled = || {
         let ended = |entry: &Placed| {
             let data = entry.data.as_deref().and_then(|data| serde_json::from_str::<serde_json::Value>(data).ok());
-            let runs = data.and_then(|data| data["runs"].as_array().cloned()).unwrap_or_default();
-            runs.contains(&id.run.into())
+            let data = data.unwrap_or_default();
+            let runs = data["runs"].as_array().cloned().unwrap_or_default();
+            // It was withdrawn because another of its family was answered, put off or cancelled.
+            let is_withdrawn = entry.run == Some(id.run) && data["did"].is_string();
+            is_withdrawn || runs.contains(&id.run.into())
         };
         of(row, Kind::Cancelled).filter(|entry| ended(entry)).count()
     };
@@ -102,14 +107,36 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
 
 /// Each acknowledged command has one entry, and no entry is nobody's.
 fn commands(evidence: &Evidence, found: &mut Vec<String>) {
-    for (id, given) in evidence.commands() {
+    let root_of: BTreeMap<ReminderId, ReminderId> = evidence
+        .rows
+        .iter()
+        .map(|row| {
+            let reminder = &row.view.reminder;
+            (reminder.id, reminder.escalates.map_or(reminder.id, |run| run.reminder))
+        })
+        .collect();
+    let all = evidence.commands();
+    for (id, given) in &all {
+        // Where several were asked about one run, what one of them did is entered for each.
+        let root = root_of.get(id);
+        let family = || all.iter().filter(|(other, _)| root_of.get(other) == root).flat_map(|(_, given)| given);
+        let is_alone = !root_of.iter().any(|(other, of)| other != id && Some(of) == root);
         for verb in ["cancel", "pause", "resume", "skip", "ack", "snooze", "dismiss", "fire", "update"] {
             let given = || given.iter().filter(|command| command.change.verb() == verb);
             let n_done = given().filter(|command| command.acknowledged.is_some()).count();
             // A caller who got no answer may have been obeyed, and so may one whose store failed.
             let n_perhaps = given().filter(|command| command.acknowledged.is_none()).count();
-            let n_told = n_entries(evidence, id, verb);
-            if n_told < n_done || n_told > n_done + n_perhaps {
+            let n_told = n_entries(evidence, *id, verb);
+            let is_too_many = match verb {
+                "ack" | "snooze" | "dismiss" if !is_alone => {
+                    let n_given = family().filter(|command| command.change.verb() == verb).count();
+                    most_of_a_run(evidence, *id, verb) > n_given
+                }
+                // One that was withdrawn is entered as cancelled.
+                "cancel" if !is_alone => false,
+                _ => n_told > n_done + n_perhaps,
+            };
+            if n_told < n_done || is_too_many {
                 found.push(format!("{id}: {n_done} {verb} were done, {n_perhaps} perhaps, and {n_told} are entered"));
             }
         }
@@ -117,13 +144,26 @@ fn commands(evidence: &Evidence, found: &mut Vec<String>) {
 }
 
 fn n_entries(evidence: &Evidence, id: ReminderId, verb: &str) -> usize {
-    let rows = evidence.rows.iter().filter(|row| row.view.reminder.id == id);
-    let n = |row: &Row| match verb {
-        "cancel" => of(row, Kind::Cancelled).count(),
-        "ack" => of(row, Kind::Acknowledged).count(),
-        "snooze" => of(row, Kind::Snoozed).count(),
-        "dismiss" => of(row, Kind::Dismissed).count(),
-        other => row.did(other).count(),
-    };
-    rows.map(n).sum()
+    entries(evidence, id, verb).len()
+}
+
+/// How many entries of a command there are of the run that has most.
+fn most_of_a_run(evidence: &Evidence, id: ReminderId, verb: &str) -> usize {
+    let mut by_run: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    for entry in entries(evidence, id, verb) {
+        *by_run.entry(entry.run).or_default() += 1;
+    }
+    by_run.into_values().max().unwrap_or_default()
+}
+
+/// The entries of a command about a reminder.
+fn entries<'a>(evidence: &'a Evidence, id: ReminderId, verb: &str) -> Vec<&'a Placed> {
+    let row = evidence.rows.iter().find(|row| row.view.reminder.id == id);
+    row.map_or(Vec::new(), |row| match verb {
+        "cancel" => of(row, Kind::Cancelled).collect(),
+        "ack" => of(row, Kind::Acknowledged).collect(),
+        "snooze" => of(row, Kind::Snoozed).collect(),
+        "dismiss" => of(row, Kind::Dismissed).collect(),
+        other => row.did(other).collect(),
+    })
 }

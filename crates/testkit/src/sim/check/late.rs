@@ -43,10 +43,11 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let told = commands.get(&id.reminder).into_iter().flatten().flat_map(|command| {
             [Some(command.begun), command.acknowledged, command.refused.as_ref().map(|(moment, _)| *moment)]
         });
-        // The run after a call is planned when somebody knows what became of the call.
+        // The run after a call is planned when somebody knows what became of the call, and so is a question to another about it.
         let calls = book.sends.iter().filter(|call| {
             let other = call.message.occurrence;
-            call.message.to.channel == "call" && other.reminder == id.reminder && other != id
+            let is_before = other.reminder == id.reminder && other != id || message.reminder.escalates == Some(other);
+            call.message.to.channel == "call" && is_before
         });
         let ended = calls.map(|call| call.answered.map(|(moment, _)| moment));
         let words = asked.chain(told).chain(ended).flatten().filter(|moment| *moment < sent.begun);

@@ -22,7 +22,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     for trail in evidence.rows.iter().flat_map(|row| &row.trails) {
         let occurrence = &trail.occurrence;
         let id = occurrence.id;
-        if let Some(moment) = occurrence.state.wake_at(occurrence.due_at) {
+        if let Some(moment) = occurrence.wake_at() {
             let overdue = evidence.now.duration_since(moment);
             if overdue > OVERDUE_AFTER {
                 found.push(format!("{id} is {} and overdue by {overdue:#}", occurrence.state.kind()));

@@ -32,7 +32,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             found.push(format!("{key} stands for two occurrences"));
         }
     }
-    found.extend(keys(&commands, &book));
+    found.extend(keys(evidence, &commands, &book));
     found
 }
 
@@ -60,8 +60,9 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
     (!excused && !timed_out).then(|| format!("{what}: at {} and {}", first.begun.at, second.begun.at))
 }
 
-/// A new key means a new message, so there are only as many as there were reasons to speak.
-fn keys(commands: &BTreeMap<ReminderId, Vec<Command>>, book: &Book) -> Vec<String> {
+/// A new key means a new message, so there are only as many as there were reasons to speak. Somebody who was asked in another's place puts it
+/// off for both of them.
+fn keys(evidence: &Evidence, commands: &BTreeMap<ReminderId, Vec<Command>>, book: &Book) -> Vec<String> {
     let mut keys: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
     for sent in &book.sends {
         let message = &sent.message;
@@ -69,10 +70,13 @@ fn keys(commands: &BTreeMap<ReminderId, Vec<Command>>, book: &Book) -> Vec<Strin
     }
     let mut found = Vec::new();
     for ((occurrence, to), keys) in keys {
-        let Some(created) = book.creates.get(&occurrence.reminder) else { continue };
-        let asks = created.reminder.ack.as_ref().map_or(1, |ack| ack.reminders_max as usize + 1);
-        let of_reminder = commands.get(&occurrence.reminder).into_iter().flatten();
-        let n_snoozes = of_reminder.filter(|command| matches!(command.change.plain(), Change::Snooze { .. })).count();
+        let Some(row) = evidence.rows.iter().find(|row| row.view.reminder.id == occurrence.reminder) else { continue };
+        let asks = row.view.reminder.ack.as_ref().map_or(1, |ack| ack.reminders_max as usize + 1);
+        let kin =
+            evidence.rows.iter().map(|row| &row.view.reminder).filter(|other| other.escalates == Some(occurrence));
+        let family = kin.map(|other| other.id).chain([occurrence.reminder]);
+        let given = family.filter_map(|id| commands.get(&id)).flatten();
+        let n_snoozes = given.filter(|command| matches!(command.change.plain(), Change::Snooze { .. })).count();
         if keys.len() > asks * (n_snoozes + 1) {
             found.push(format!("{occurrence} to {to} has {} keys for {asks} messages", keys.len()));
         }

@@ -40,7 +40,8 @@ fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
     let is_cancelled = row.has(&[Kind::Cancelled]);
     match &trail.occurrence.state {
         State::Delivered { .. } | State::Unanswered { .. } => (!reached).then_some("and no attempt was sent"),
-        State::Completed { .. } if !reached => Some("and no attempt was sent"),
+        // Somebody who was asked in their place may have answered.
+        State::Completed { .. } if !reached && !row.has(&[Kind::Escalated]) => Some("and no attempt was sent"),
         State::Completed { .. } => (!answered("ack")).then_some("and nobody said so"),
         State::Dismissed { .. } => (!answered("dismiss") && !is_cancelled).then_some("and nobody said so"),
         State::Cancelled { .. } => (!is_cancelled && row.did("skip").next().is_none()).then_some("and nobody said so"),
