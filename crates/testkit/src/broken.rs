@@ -101,6 +101,12 @@ pub fn all() -> Vec<Break> {
         ),
         of("quiet hours are not written", tap(|| alone::NoQuiet), Options { people: true, ..calm() }, LEFT_IN_PEACE),
         of("silences are not written", tap(|| alone::NoSilence), Options { people: true, ..calm() }, LEFT_IN_PEACE),
+        of(
+            "the end of a silence is not written",
+            tap(|| alone::EndlessSilence),
+            Options { people: true, ..calm() },
+            ON_TIME,
+        ),
         of("nobody is told", settling(alone::tell_nobody), Options { receivers_fail: true, ..calm() }, TOLD),
         of("a page of the journal leaves out an entry", tap(together::HoledPage::default), two(), JOURNAL),
         of("a claim takes what another node has leased", tap(|| together::ClaimsLeased), two(), SENT_ONCE),

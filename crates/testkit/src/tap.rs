@@ -111,6 +111,18 @@ pub trait Tap: Send + Sync + 'static {
         store.put_silence(silence, who).await
     }
 
+    /// As [`Store::end_silence`].
+    async fn end_silence(
+        &self,
+        store: &Arc<dyn Store>,
+        id: SilenceId,
+        after: Option<OccurrenceId>,
+        who: Who,
+        now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        store.end_silence(id, after, who, now).await
+    }
+
     /// As [`Store::take_duty`].
     async fn take_duty(
         &self,
@@ -348,7 +360,7 @@ impl<T: Tap> Store for Tapped<T> {
         who: Who,
         now: Timestamp,
     ) -> Result<Option<Released>, StoreError> {
-        pass!(self, "end_silence", self.store.end_silence(id, after, who, now))
+        pass!(self, "end_silence", self.tap.end_silence(&self.store, id, after, who, now))
     }
 
     async fn users_at(&self, channel: &str, addresses: Vec<String>) -> Result<Vec<User>, StoreError> {

@@ -11,6 +11,7 @@ use punctual_testkit::sim::{self, Options};
 const RUNS: u64 = 200;
 const RUNS_MANY: u64 = 300;
 const RUNS_PRESSED: u64 = 60;
+const RUNS_ASKED: u64 = 40;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
@@ -57,6 +58,15 @@ fn every_promise_holds_where_people_press_buttons() {
     let pressed =
         |seed| Options { presses: true, ..if seed % 2 == 0 { Options::of(seed) } else { Options::many(seed) } };
     check_all(pressed, RUNS_PRESSED);
+}
+
+#[test]
+fn every_promise_holds_where_questions_wait_in_lanes() {
+    let asked = |seed: u64| {
+        let calm = Options::calm_for(2 + (seed % 3) as u32);
+        Options { questions: true, subscribed: seed % 2 == 0, ..calm }
+    };
+    check_all(asked, RUNS_ASKED);
 }
 
 #[test]

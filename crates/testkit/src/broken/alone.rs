@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::change::Change;
 use punctual_core::clock::{BoxFuture, Clock};
-use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Who;
 use punctual_core::occurrence::State;
 use punctual_core::reminder::OnUnknown;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
-    By, Came, ChangeError, Changed, Claim, Claims, Create, Settled, Settlement, Store, StoreError,
+    By, Came, ChangeError, Changed, Claim, Claims, Create, Released, Settled, Settlement, Store, StoreError,
 };
 use punctual_core::user::User;
 use punctual_core::writes::Writes;
@@ -71,6 +71,23 @@ impl Tap for WriteLater {
             }
         }));
         Ok(())
+    }
+}
+
+/// Takes the end of a silence, and does not write it.
+pub(super) struct EndlessSilence;
+
+#[async_trait]
+impl Tap for EndlessSilence {
+    async fn end_silence(
+        &self,
+        _store: &Arc<dyn Store>,
+        _id: SilenceId,
+        _after: Option<OccurrenceId>,
+        _who: Who,
+        _now: Timestamp,
+    ) -> Result<Option<Released>, StoreError> {
+        Ok(Some(Released { wakes: Vec::new(), more_after: None }))
     }
 }
 

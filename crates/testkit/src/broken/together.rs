@@ -108,7 +108,7 @@ impl Tap for ForgottenNote {
     }
 }
 
-/// Lets a node that has lost a duty write how far it had come: its write takes two seconds and is taken whoever has the duty then.
+/// Lets a node that has lost a duty write how far it had come: its write takes a second and is taken whoever has the duty then.
 pub(super) struct LateWrite {
     /// The lease of the world's one duty.
     pub(super) last_lease: Arc<Mutex<u64>>,
@@ -138,7 +138,7 @@ impl Tap for LateWrite {
     }
 
     async fn keep_duty(&self, store: &Arc<dyn Store>, kept: KeptDuty) -> Result<bool, StoreError> {
-        self.clock.pause(Duration::from_secs(2)).await;
+        self.clock.pause(Duration::from_secs(1)).await;
         let lease = *self.last_lease();
         store.keep_duty(KeptDuty { lease, ..kept }).await
     }

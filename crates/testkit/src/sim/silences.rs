@@ -42,6 +42,8 @@ pub struct Silenced {
     pub acknowledged: Option<Moment>,
     /// When somebody first asked for its end.
     pub end_begun: Option<Moment>,
+    /// When that was acknowledged.
+    pub ended: Option<Moment>,
 }
 
 /// A group that was changed.
@@ -104,7 +106,7 @@ impl Quieten {
         match self {
             Self::Begin(silence) => {
                 let begun = ledger.moment(("silence", silence.id.to_string()));
-                let kept = Silenced { silence: silence.clone(), begun, acknowledged: None, end_begun: None };
+                let kept = Silenced { silence: silence.clone(), begun, acknowledged: None, end_begun: None, ended: None };
                 let index = ledger.write(|book| push(&mut book.silences.silences, kept));
                 if matches!(engine.put_silence(silence, "ann").await, Ok(true)) {
                     let moment = ledger.moment(("silenced", index));
@@ -113,12 +115,17 @@ impl Quieten {
             }
             Self::End(id) => {
                 let moment = ledger.moment(("end of silence", id.to_string()));
-                ledger.write(|book| {
-                    let ended = book.silences.silences.iter_mut().filter(|kept| kept.silence.id == id);
-                    ended.for_each(|kept| kept.end_begun = Some(moment));
-                });
-                let is_ended = engine.end_silence(id, "ann").await.is_ok();
-                ledger.moment(("silence ended", is_ended));
+                let kept = |change: &dyn Fn(&mut Silenced)| {
+                    ledger.write(|book| {
+                        let meant = book.silences.silences.iter_mut().filter(|kept| kept.silence.id == id);
+                        meant.for_each(change);
+                    });
+                };
+                kept(&|kept| kept.end_begun = Some(moment));
+                if engine.end_silence(id, "ann").await.is_ok() {
+                    let moment = ledger.moment(("silence ended", id.to_string()));
+                    kept(&|kept| kept.ended = Some(moment));
+                }
             }
             Self::Group(group) => {
                 let begun = ledger.moment(("group", group.users.len()));

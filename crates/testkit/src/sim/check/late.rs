@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use punctual_core::reminder::Address;
 
-use super::Evidence;
+use super::{Evidence, silenced};
 
 /// A simulated commit takes up to a tenth of a second, and a busy phone takes messages one by one.
 const LATE_AFTER: SignedDuration = SignedDuration::from_secs(1);
@@ -66,6 +66,9 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
                 let due = sent.begun.elapsed - sent.begun.at.duration_since(message.due_at);
                 *from < sent.begun.elapsed && *until > due
             });
+        if let Some(silence) = silenced::outstayed(&book.silences, sent).filter(|_| always) {
+            found.push(format!("{id} waited until the end of the silence {}, which was over before", silence.id));
+        }
         let excused = waited || (!always && sent.begun.elapsed - late < excuse_ends);
         if late > late_after && !excused {
             found.push(format!("{id} is due at {} and was sent {late:#} late", sent.message.due_at));

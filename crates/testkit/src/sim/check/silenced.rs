@@ -1,5 +1,6 @@
-//! Whether a message was sent in a silence that was about it.
+//! Whether a message was sent in a silence that was about it, or waited for one that was over.
 
+use jiff::Timestamp;
 use punctual_core::silence::Silence;
 
 use super::disturbed::ON_ITS_WAY;
@@ -20,6 +21,17 @@ pub(super) fn by<'s>(silences: &'s Silences, sent: &Sent) -> Option<&'s Silence>
         is_known && is_within && is_about
     };
     silences.silences.iter().find(holds).map(|kept| &kept.silence)
+}
+
+/// The silence until whose end `sent` waited, although it was ended before that.
+pub(super) fn outstayed<'s>(silences: &'s Silences, sent: &Sent) -> Option<&'s Silence> {
+    // A store keeps whole microseconds, rounded up.
+    let is_end = |until: Timestamp| sent.message.due_at.duration_since(until).as_nanos().unsigned_abs() < 1_000;
+    let outstays = |kept: &&Silenced| {
+        let was_ended = kept.ended.is_some_and(|ended| kept.silence.until.duration_since(ended.at) > ON_ITS_WAY);
+        was_ended && is_end(kept.silence.until)
+    };
+    silences.silences.iter().find(outstays).map(|kept| &kept.silence)
 }
 
 fn is_known_to(acknowledged: Option<Moment>, sent: &Sent) -> bool {
