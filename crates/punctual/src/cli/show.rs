@@ -166,7 +166,7 @@ fn story(run: &Occurrence, whose: &str, zone: &Zone, paint: Paint, now: Timestam
 fn answer(response: &Response, whose: &str, zone: &Zone, now: Timestamp) -> String {
     // A person is named who wrote in a chat, or who was asked in the person's place, through whatever key. Else it is who made the request.
     let is_named = |user: &&String| response.channel.is_some() || user.as_str() != whose;
-    let who = response.name.as_ref().or(response.user_id.as_ref().filter(is_named)).unwrap_or(&response.by);
+    let who = response.user_id.as_ref().filter(is_named).or(response.name.as_ref()).unwrap_or(&response.by);
     let until = response.until.map(|until| format!(" until {}", when::local(until, zone, now))).unwrap_or_default();
     let place = response.channel.as_ref().map(|channel| format!(" on {channel}")).unwrap_or_default();
     let words = response.response_text.as_ref().map(|text| format!(": “{text}”")).unwrap_or_default();

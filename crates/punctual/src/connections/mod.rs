@@ -409,9 +409,10 @@ mod tests {
         let [stuck, dripping, comes_back] = [(); 3].map(|()| connections.join());
         let all = [&stuck, &dripping, &comes_back];
         let _requests = all.map(|connection| {
+            let request = connection.begin();
             connection.is_endless();
             connection.cannot_write();
-            connection.begin()
+            request
         });
         let is_given_up = |connection: &Connection| connection.lock().given_up;
         for _ in 0..20 {

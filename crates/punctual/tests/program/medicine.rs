@@ -202,12 +202,12 @@ run 2  scheduled  due Tue 3 Mar 08:00 Europe/Zagreb
 run 1  completed  due Mon 2 Mar 08:11 Europe/Zagreb
   Mon 2 Mar 08:00  sent to family:5, as 5/1
   Mon 2 Mar 08:05  sent to family:5, as 5/2
-  Mon 2 Mar 08:06  snooze by alice in family until Mon 2 Mar 08:11: \"5 more minutes\"
+  Mon 2 Mar 08:06  snooze until Mon 2 Mar 08:11 by alice on family: “5 more minutes”
   Mon 2 Mar 08:11  sent to family:5, as 5/5
   Mon 2 Mar 08:16  sent to family:5, as 5/6
   Mon 2 Mar 08:18  asked bob: completed
   Mon 2 Mar 08:18  escalated to bob
-  Mon 2 Mar 08:19  ack by alice in family: \"popio sam\"
+  Mon 2 Mar 08:19  ack by alice on family: “popio sam”
 ";
 
 const ENTRIES: &str = "\
