@@ -134,7 +134,7 @@ async fn what_became_of_a_reminder_stands_in_the_journal_and_in_show() {
     assert!(!all.to_string().contains(&receiver.url), "an address may be a secret");
     assert_eq!(all["entries"][2]["data"]["text"], "popio sam");
     let shown = home.run(&["show", &id]).ok();
-    assert!(shown.contains("sent to webhook:") && shown.contains("ack by admin"), "{shown}");
+    assert!(shown.contains("sent to webhook:") && shown.contains("ack by ann on webhook: “popio sam”"), "{shown}");
     assert!(!shown.contains("reminder.sent"), "the attempt tells it: {shown}");
 }
 

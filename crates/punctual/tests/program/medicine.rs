@@ -213,14 +213,14 @@ run 1  completed  due Mon 2 Mar 08:11 Europe/Zagreb
 const ENTRIES: &str = "\
 Mon 2 Mar 07:00  reminder.sent  alice  # run 1  attempt=1 channel=family
 Mon 2 Mar 07:05  reminder.sent  alice  # run 1  attempt=2 channel=family
-Mon 2 Mar 07:06  reminder.snoozed  alice  # run 1  by channel:family via inbound  by_user=alice channel=family minutes=5 \
+Mon 2 Mar 07:06  reminder.snoozed  alice  # run 1  by channel:family via inbound  by_user=alice channel=family minutes=5 name=Alice \
 text=\"5 more minutes\" until=2026-03-02T07:11Z
 Mon 2 Mar 07:11  reminder.sent  alice  # run 1  attempt=3 channel=family
 Mon 2 Mar 07:16  reminder.sent  alice  # run 1  attempt=4 channel=family
 Mon 2 Mar 07:18  reminder.escalated  alice  # run 1  \
 to=[{\"due_at\":\"2026-03-02T07:18Z\",\"reminder_id\":\"#\",\"user\":\"bob\"}] why=unanswered
 Mon 2 Mar 07:18  reminder.sent  bob  # run 1  attempt=1 channel=family
-Mon 2 Mar 07:19  reminder.acknowledged  alice  # run 1  by channel:family via inbound  by_user=alice channel=family \
+Mon 2 Mar 07:19  reminder.acknowledged  alice  # run 1  by channel:family via inbound  by_user=alice channel=family name=Alice \
 text=\"popio sam\"
 Mon 2 Mar 07:19  reminder.acknowledged  bob  # run 1  by channel:family via inbound  by_user=alice
 Mon 2 Mar 07:19  reminder.sent  bob  # run 1  attempt=1 channel=family

@@ -473,6 +473,7 @@ async fn answers_are_what_the_description_says() {
     call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
     call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
     call!(GET "/v1/stats"; "", None);
+    call!(GET "/v1/subscriptions"; "", None);
     call!(GET "/v1/settings"; "", None);
     call!(GET "/healthz"; "", None);
     call!(GET "/readyz"; "", None);

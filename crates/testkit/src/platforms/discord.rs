@@ -14,7 +14,7 @@ use axum::routing::any;
 use serde_json::{Value, json};
 
 use super::socket::{Out, Sockets, ToClient, serve};
-use super::{Asked, Local};
+use super::{Asked, Local, moment};
 
 /// How long a person's client waits for an answer.
 const PRESS_WAITS: Duration = Duration::from_secs(3);
@@ -195,7 +195,7 @@ impl Discord {
             "id": id.to_string(), "channel_id": channel.to_string(),
             "author": {"id": who.id.to_string(), "username": who.name, "global_name": who.name},
             "content": if is_dm || calls_bot { text } else { "" },
-            "mentions": [], "timestamp": "2026-03-02T07:00:00.000000+00:00",
+            "mentions": [], "timestamp": moment().to_string(),
         });
         if calls_bot {
             message["mentions"] = json!([{"id": BOT.to_string(), "username": "punctual", "bot": true}]);

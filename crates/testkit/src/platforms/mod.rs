@@ -35,10 +35,15 @@ pub struct Asked {
     pub body: Value,
 }
 
-/// When a person does something, in whole seconds.
+/// When a person does something.
 #[expect(clippy::disallowed_methods, reason = "the program that hears of it is real, and so is its time")]
+pub(crate) fn moment() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+/// The same in whole seconds.
 pub(crate) fn second() -> i64 {
-    jiff::Timestamp::now().as_second()
+    moment().as_second()
 }
 
 /// A server on a thread of its own. Dropping it closes every connection.
