@@ -64,7 +64,7 @@ fn every_promise_holds_where_people_press_buttons() {
 fn every_promise_holds_where_questions_wait_in_lanes() {
     let asked = |seed: u64| {
         let calm = Options::calm_for(2 + (seed % 3) as u32);
-        Options { questions: true, subscribed: seed % 2 == 0, ..calm }
+        Options { questions: true, subscribed: seed.is_multiple_of(2), ..calm }
     };
     check_all(asked, RUNS_ASKED);
 }

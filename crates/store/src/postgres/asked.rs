@@ -33,7 +33,8 @@ pub(super) async fn asked(
             rows::REMINDER
         )
     };
-    // Whatever the statistics say, what waits is found by its shard, and its reminder by its key.
+    // Whatever the statistics say, what waits is found by its shard, and its reminder by its key. What has ended is found by its user: as many
+    // runs may have ended since then as there are.
     let mut sql = select(
         "cross join lateral (select * from punctual.occurrence o where o.shard = v.shard and o.reached > 0 \
          and o.wake_at is not null offset 0) as o \
@@ -42,9 +43,9 @@ pub(super) async fn asked(
     if ended_since.is_some() {
         // Only the last few runs of a series: nobody talks about older ones.
         let ended = select(
-            "join punctual.reminder r on r.user_id = v.user_id \
+            "cross join lateral (select * from punctual.reminder r where r.user_id = v.user_id offset 0) as r \
              cross join lateral (select * from punctual.occurrence o where o.reminder_id = r.id and o.reached > 0 \
-             and o.wake_at is null and o.at >= $4 and o.run > r.last_run - 8) as o",
+             and o.wake_at is null and o.at >= $4 and o.run > r.last_run - 8 offset 0) as o",
         );
         sql = format!("{sql} union all {ended}");
     }
