@@ -20,8 +20,8 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             _ => {}
         }
         let untouched = !commands.contains_key(&id);
-        // A run that was put off is due at its new instant, and in a pause runs are left out.
-        let put_off = row.has(&[Kind::Waiting]);
+        // A run that was put off, also by somebody else who was asked, is due at its new instant, and in a pause runs are left out.
+        let put_off = row.has(&[Kind::Waiting, Kind::Snoozed]);
         if untouched
             && !put_off
             && let Some(what) = wrong(evidence, row)
