@@ -8,7 +8,7 @@ mod alone;
 /// Breaks that take two nodes.
 mod together;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use punctual_core::clock::Clock;
@@ -60,7 +60,6 @@ pub fn all() -> Vec<Break> {
         Arc::new(Before(make))
     }
     let settling = |change| -> Arc<dyn Sabotage> { Arc::new(Before(move || alone::Settling(change))) };
-    let last_lease: Arc<Mutex<u64>> = Arc::default();
     let two = || Options { busy_for: SignedDuration::from_mins(12), ..Options::calm_for(2) };
     vec![
         of(
@@ -130,9 +129,9 @@ pub fn all() -> Vec<Break> {
             ANSWERED,
         ),
         of(
-            "an old duty moves the cursor",
-            Arc::new(Beside(move |clock, _| together::LateWrite { last_lease: last_lease.clone(), clock })),
-            Options { stalls: Some(15), subscribed: true, ..two() },
+            "an application is told of a page with a hole",
+            tap(together::HoledPage::default),
+            Options { subscribed: true, ..two() },
             TOLD_OUTSIDE,
         ),
         of("nobody follows who does not answer", settling(alone::ask_nobody_else), calm(), ESCALATED),

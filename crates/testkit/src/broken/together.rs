@@ -1,18 +1,14 @@
 //! Breaks that take two nodes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use punctual_core::clock::Clock;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::State;
 use punctual_core::shard::Shards;
-use punctual_core::store::{
-    Claim, Claims, Duty, JournalPage, JournalQuery, KeptDuty, Settled, Settlement, Store, StoreError,
-};
+use punctual_core::store::{Claim, Claims, JournalPage, JournalQuery, Settled, Settlement, Store, StoreError};
 
 use crate::tap::Tap;
 
@@ -105,42 +101,6 @@ impl Tap for ForgottenNote {
         let mut claims = store.claim(claim).await?;
         claims.to_send.iter_mut().for_each(|claimed| claimed.noted = None);
         Ok(claims)
-    }
-}
-
-/// Lets a node that has lost a duty write how far it had come: its write takes a second and is taken whoever has the duty then.
-pub(super) struct LateWrite {
-    /// The lease of the world's one duty.
-    pub(super) last_lease: Arc<Mutex<u64>>,
-    pub(super) clock: Arc<dyn Clock>,
-}
-
-impl LateWrite {
-    fn last_lease(&self) -> MutexGuard<'_, u64> {
-        self.last_lease.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[async_trait]
-impl Tap for LateWrite {
-    async fn take_duty(
-        &self,
-        store: &Arc<dyn Store>,
-        name: &str,
-        node: &str,
-        now: Timestamp,
-    ) -> Result<Option<Duty>, StoreError> {
-        let duty = store.take_duty(name, node, now).await?;
-        if let Some(duty) = &duty {
-            *self.last_lease() = duty.lease;
-        }
-        Ok(duty)
-    }
-
-    async fn keep_duty(&self, store: &Arc<dyn Store>, kept: KeptDuty) -> Result<bool, StoreError> {
-        self.clock.pause(Duration::from_secs(1)).await;
-        let lease = *self.last_lease();
-        store.keep_duty(KeptDuty { lease, ..kept }).await
     }
 }
 

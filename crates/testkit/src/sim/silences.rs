@@ -106,7 +106,8 @@ impl Quieten {
         match self {
             Self::Begin(silence) => {
                 let begun = ledger.moment(("silence", silence.id.to_string()));
-                let kept = Silenced { silence: silence.clone(), begun, acknowledged: None, end_begun: None, ended: None };
+                let kept =
+                    Silenced { silence: silence.clone(), begun, acknowledged: None, end_begun: None, ended: None };
                 let index = ledger.write(|book| push(&mut book.silences.silences, kept));
                 if matches!(engine.put_silence(silence, "ann").await, Ok(true)) {
                     let moment = ledger.moment(("silenced", index));
@@ -122,7 +123,8 @@ impl Quieten {
                     });
                 };
                 kept(&|kept| kept.end_begun = Some(moment));
-                if engine.end_silence(id, "ann").await.is_ok() {
+                // Asked for before the silence was there, its end is none.
+                if matches!(engine.end_silence(id, "ann").await, Ok(true)) {
                     let moment = ledger.moment(("silence ended", id.to_string()));
                     kept(&|kept| kept.ended = Some(moment));
                 }
