@@ -108,7 +108,11 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
 
 /// The family of a command about reminder `named`, without that one.
 async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
-    let which = if family.runs.is_some() { "r.escalates_run = any ($3)" } else { "r.status = 'active' and $3 is null" };
+    let which = if family.runs.is_some() {
+        "r.escalates_run = any ($3)"
+    } else {
+        "r.status in ('active', 'paused') and $3 is null"
+    };
     let sql = format!(
         "select {}, {}, {} from punctual.reminder r left join punctual.app_user u on u.id = r.user_id \
          where (r.id = $1 or r.escalates_id = $1 and {which}) and r.id <> $2 order by r.id",

@@ -66,7 +66,8 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
 /// The family of a command about reminder `named`, without that one.
 fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
     let runs = family.runs.as_ref().map(|runs| runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
-    let which = runs.map_or("r.status = 'active'".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));
+    let which =
+        runs.map_or("r.status IN ('active', 'paused')".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));
     let sql = format!("SELECT id FROM reminder r WHERE r.id = ?1 OR r.escalates_id = ?1 AND {which} ORDER BY id");
     let ids = collect(db, &sql, [family.root.as_bytes()], |found| Fields::id(found, 0))?;
     let mut found = Vec::with_capacity(ids.len());

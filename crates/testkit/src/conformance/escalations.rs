@@ -34,6 +34,7 @@ rules!(
     others_are_asked_again_after_a_pause,
     a_snooze_of_an_escalation_whose_run_failed_leaves_the_others,
     a_cancel_is_refused_while_an_escalation_is_being_sent,
+    a_cancel_ends_also_a_question_that_was_paused,
     it_is_unanswered_only_after_the_last_was_asked,
     the_admins_come_last_and_once,
     a_series_counted_from_the_answer_goes_on_with_anyones,
@@ -385,6 +386,14 @@ async fn a_cancel_is_refused_while_an_escalation_is_being_sent(desk: Desk) {
     assert_eq!(family_of(&desk, ann.id).await, [StateKind::Dismissed; 3]);
     let told = made(&desk, family::VIA).await;
     assert_eq!(told.iter().map(|relay| relay.user.as_str()).collect::<Vec<_>>(), ["bob", "eve"]);
+}
+
+async fn a_cancel_ends_also_a_question_that_was_paused(desk: Desk) {
+    let (ann, bob, _) = family(&desk, 3).await;
+    desk.change(bob.id, Change::Pause, 50).await;
+    desk.change(ann.id, Change::Cancel, 51).await;
+    let ended = [StateKind::Dismissed, StateKind::Dismissed, StateKind::Cancelled];
+    assert_eq!(family_of(&desk, ann.id).await, ended);
 }
 
 async fn it_is_unanswered_only_after_the_last_was_asked(desk: Desk) {

@@ -91,7 +91,10 @@ impl Tables {
         let is_kin = |other: &Reminder| match (&family.runs, other.escalates) {
             _ if other.id == family.root => true,
             (Some(runs), Some(about)) => about.reminder == family.root && runs.contains(&about.run),
-            (None, Some(about)) => about.reminder == family.root && other.status == ReminderStatus::Active,
+            (None, Some(about)) => {
+                let may_be_asked = matches!(other.status, ReminderStatus::Active | ReminderStatus::Paused);
+                about.reminder == family.root && may_be_asked
+            }
             (_, None) => false,
         };
         let kin = self.reminders.values().filter(|(other, _)| other.id != named.reminder.id && is_kin(other));

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use punctual_core::id::OccurrenceId;
-use punctual_core::occurrence::{Occurrence, State};
+use punctual_core::occurrence::State;
 use punctual_core::reminder::Reminder;
 use punctual_core::step::Target;
+use punctual_core::store::Trail;
 
 use super::{Evidence, Row};
 use crate::sim::load::GROUP;
@@ -38,7 +39,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
                 continue;
             }
             let is_answered = !trail.responses.is_empty();
-            let wrong = wrong(evidence, &row.view.reminder, &trail.occurrence, others, is_answered);
+            let wrong = wrong(evidence, &row.view.reminder, trail, others, is_answered);
             found.extend(wrong.into_iter().map(|what| format!("{} {what}", trail.occurrence.id)));
         }
     }
@@ -46,19 +47,16 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 }
 
 /// Compares the people who were asked about a run with its plan.
-fn wrong(
-    evidence: &Evidence,
-    reminder: &Reminder,
-    run: &Occurrence,
-    others: &[&Row],
-    is_answered: bool,
-) -> Vec<String> {
+fn wrong(evidence: &Evidence, reminder: &Reminder, trail: &Trail, others: &[&Row], is_answered: bool) -> Vec<String> {
     let mut wrong = Vec::new();
+    let run = &trail.occurrence;
     let is_failed = matches!(run.state, State::Failed { .. });
     let plan = plan(reminder);
     let first = plan.first().map_or(Duration::ZERO, |(after, _)| *after);
     // A reminder that was made too late is told at once, and its plan counts from then.
     let told_at = run.due_at.max(reminder.created_at);
+    // One that waits until another call has ended is told when it is sent.
+    let begun_at = trail.attempts.first().map_or(told_at, |attempt| attempt.started_at.max(told_at));
     for (after, user) in &plan {
         let theirs: Vec<_> = others.iter().filter(|other| other.view.reminder.user == *user).collect();
         let due_at = told_at + if is_failed { *after - first } else { *after };
@@ -78,8 +76,8 @@ fn wrong(
             matches!(run.state, State::AwaitingAck { .. } | State::Unanswered { .. }) && run.tries.reached > 0;
         let is_on_time = evidence.options.is_punctual() && !evidence.options.receivers_hang;
         if is_silent && is_on_time && !evidence.options.receivers_fail {
-            let is_due = evidence.now > due_at + late_after;
-            let in_time = |at| at <= due_at + late_after;
+            let is_due = evidence.now > due_at + late_after + begun_at.duration_since(told_at);
+            let in_time = |at| at <= due_at + late_after + begun_at.duration_since(told_at);
             if is_due && !theirs.iter().filter_map(|other| asked_at(other)).any(in_time) {
                 wrong.push(format!("is {} and {user} was not asked at {due_at}", run.state.kind()));
             }
