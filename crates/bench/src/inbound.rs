@@ -280,7 +280,7 @@ fn is_handled(answer: &Answer) -> bool {
     answer.status == 200 && said["handled"] == true && said["refused"].is_null()
 }
 
-/// Whether a press was taken. What is said back is the same, had it been taken before: the runs tell.
+/// Whether the server took a press. Its answer is the same for a press that it took before; the runs tell these apart.
 fn is_taken(answer: &Answer) -> bool {
     answer.status == 200 && !answer.body.is_empty()
 }

@@ -45,7 +45,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
-    // Nobody's reminders are mixed with those of a bench.
+    // A bench must not mix its reminders with somebody's own.
     drop(place.open().await?);
     let server = Server::start(&place, &*clock).await?;
     let mut writer = Connection::open(server.address).await?;

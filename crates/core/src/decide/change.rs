@@ -153,7 +153,7 @@ pub struct Loaded {
     pub open: Vec<Occurrence>,
     /// The last occurrence that has ended; for a command that names a run ([`Change::run`]), that run if it has ended.
     pub last_ended: Option<Occurrence>,
-    /// Somebody was asked in its person's place, about whichever run.
+    /// Another person was asked in the place of this reminder's person, about whichever run.
     pub has_kin: bool,
     /// The other reminders about the same run ([`family::family_of`]).
     pub family: Vec<Kin>,

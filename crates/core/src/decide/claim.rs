@@ -414,7 +414,7 @@ impl<'a> Work<'a> {
         let now = self.claim.now;
         let reminder = &locked.known.reminder;
         let kind = state.kind();
-        // One that fails before its first send has others asked, too.
+        // A run that fails before its first send is taken to the next people as well.
         let escalation = escalate::planned(&run, reminder, &locked.known.person, now);
         run.state = state;
         let id = run.id;

@@ -76,7 +76,7 @@ pub fn family_of(loaded: &Loaded, change: &Change) -> Option<Family> {
             Some(Family { root: reminder.id, runs: Some(runs) })
         }
         (Change::Cancel | Change::Pause, None) => Some(Family { root: reminder.id, runs: None }),
-        // Who cancels a question that they were asked in another's place ends that alone.
+        // A person who cancels a question that they were asked in another's place ends that question alone.
         _ => None,
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn spread(
     if matches!(did, Did::Snoozed(_)) && named.escalates.is_some() && root.is_none() {
         return writes;
     }
-    // Those who were asked read what it was about, and not how they were asked.
+    // A relay quotes the message that the question was about, and not the question.
     let quoted = root.map_or(&named.message, |root| &root.reminder.message).clone();
     // The words were the answerer's.
     let by = &By { user: who.clone(), said: Said::default(), repeat: None, came: Came::default(), ..by.clone() };
@@ -166,7 +166,7 @@ impl Kin {
         work.only_run = about.filter(|_| is_root).map(|run| run.run);
         match did {
             Did::Answered(kind, state, _) => work.answer_as(kind, state, is_root, by),
-            // It may be refused: then this person is asked on.
+            // The run may refuse the snooze: then its person is asked on.
             Did::Snoozed(until) if is_root => drop(work.snooze(*until, by)),
             Did::Snoozed(_) | Did::Cancelled => work.withdraw(true),
             Did::Paused => work.withdraw(false),

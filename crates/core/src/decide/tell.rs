@@ -151,7 +151,7 @@ impl Newsworthy {
             })
             .collect();
         let asking_for = self.reminder.ack.as_ref().map(escalate::asking_for).unwrap_or_default();
-        // Who has put it off is waited for as well.
+        // The run also waits for a person who has put the question off.
         let waits = asked.iter().any(|(_, user)| self.waiting.contains(user));
         let last = new.iter().map(|new| new.first_due_at).chain(waits.then_some(at)).max();
         let escalation = last.map(|last| Escalation::Asked { until: later(last, asking_for) });

@@ -108,7 +108,7 @@ mod tests {
             (Some("2026-03-02T10:05:00Z"), at("2026-03-02T10:05:00Z")),
             (Some("2026-03-02T10:05:00.000001Z"), at("2026-03-02T10:05:01Z")),
             (Some("2026-03-03T09:00:00Z"), at("2026-03-03T09:00:00Z")),
-            // It was pressed too late for that.
+            // The person pressed the button after the instant that it names.
             (Some("2026-03-02T10:00:20Z"), usual),
             (Some("2026-03-02T09:00:00Z"), usual),
         ] {

@@ -101,7 +101,7 @@ pub fn alerts(
     let is_told = match news {
         News::Trouble | News::Recovered => is_told_of(reminder),
         News::Ended => is_alarming(reminder, occurrence.state.kind()),
-        // This is told to others.
+        // The next people hear of an escalation, and not the admins.
         News::Escalated { .. } => false,
     };
     if !is_told {
