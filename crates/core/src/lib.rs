@@ -37,7 +37,7 @@ pub mod terminal;
 // What other crates name often is found without its room.
 pub use decide::change;
 pub use model::{answer, group, id, journal, occurrence, reminder, shard, silence, step, tag, user};
-pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
+pub use punctual_time::{fold, invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 
 // A table of tests beside private rules uses what the tests outside use.

@@ -40,6 +40,9 @@ mod inbound;
 /// Telling applications what happened.
 mod subscriptions;
 
+/// Keeping the index by which reminders are found.
+mod search;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -70,7 +73,7 @@ mod instant;
 /// The system's clock, randomness and tasks.
 pub mod system;
 
-pub use commands::{CreateError, Trial};
+pub use commands::{CreateError, FoundPage, RESEND_MAX, Resent, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};

@@ -32,6 +32,7 @@ use crate::outage::StoreHealth;
 use crate::peers::beat::Heartbeat;
 use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
+use crate::search::Indexer;
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
 use crate::subscriptions::Teller;
@@ -232,6 +233,9 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        if node.settings.search {
+            tasks.push(Box::pin(Indexer { node: node.clone(), peers: peers.clone() }.run()));
+        }
         for subscription in node.settings.subscriptions.clone() {
             let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
                 let (name, channel) = (&subscription.name, &subscription.to.channel);

@@ -40,6 +40,8 @@ pub struct Settings {
     pub keep_history_for: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub keep_journal_for: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub search: bool,
     /// Which applications are told what.
     pub subscriptions: Vec<Subscription>,
     /// Retry delays by priority.
@@ -74,6 +76,7 @@ impl Default for Settings {
             backlog_batch: 256,
             keep_history_for: None,
             keep_journal_for: None,
+            search: false,
             subscriptions: Vec::new(),
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),

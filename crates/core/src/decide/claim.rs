@@ -443,15 +443,11 @@ impl<'a> Work<'a> {
         let entry = Entry::of_engine(now, kind, id, Some(&reminder.user), data);
         let mut planned = None;
         if is_missed && course.is_carried_by(id.run) {
-            for missed_at in also_missed {
-                let also = Occurrence::scheduled(course.next_run(reminder), missed_at);
-                course.progress.series.planned = course.progress.series.planned.saturating_add(1);
-                self.writes.plan(Occurrence { state: State::Missed { at: now }, ..also }, reminder);
+            let missed;
+            (missed, planned) = course.miss(reminder, also_missed, n_more_missed, next, now);
+            for run in missed {
+                self.writes.plan(run, reminder);
             }
-            let n_more = u32::try_from(n_more_missed).unwrap_or(u32::MAX);
-            course.progress.series.planned = course.progress.series.planned.saturating_add(n_more);
-            let next = next.filter(|_| !course.is_counted_out(reminder));
-            planned = course.plan(reminder, next);
         } else if course.is_carried_by(id.run) {
             // An interval that is counted from the answer goes on when no answer came, too.
             let next = course.next_after(reminder, id.run, run.due_at, &run.state, now).flatten();

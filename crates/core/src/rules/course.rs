@@ -125,6 +125,27 @@ impl Course {
         Some(run)
     }
 
+    /// Writes down that a series missed these runs, and `n_more` too many to write down one by one; then it goes on with `next`. Returns the
+    /// missed runs, and the planned one.
+    pub(crate) fn miss(
+        &mut self,
+        reminder: &Reminder,
+        missed: Vec<Timestamp>,
+        n_more: usize,
+        next: Option<Timestamp>,
+        now: Timestamp,
+    ) -> (Vec<Occurrence>, Option<Occurrence>) {
+        let n_planned = u32::try_from(missed.len() + n_more).unwrap_or(u32::MAX);
+        let miss = |missed_at| {
+            let run = Occurrence::scheduled(self.next_run(reminder), missed_at);
+            Occurrence { state: State::Missed { at: now }, ..run }
+        };
+        let missed = missed.into_iter().map(miss).collect();
+        self.progress.series.planned = self.progress.series.planned.saturating_add(n_planned);
+        let next = next.filter(|_| !self.is_counted_out(reminder));
+        (missed, self.plan(reminder, next))
+    }
+
     /// Plans the next run if `occurrence`, which was due at `due_at` and is now in its new state, carries the series and does not
     /// wait for an answer first.
     pub(crate) fn go_on(

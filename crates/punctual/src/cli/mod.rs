@@ -38,10 +38,12 @@ mod list;
 mod migrate;
 mod next;
 mod parse;
+mod resend;
 mod serve;
 mod show;
 mod silence;
 mod subscriptions;
+mod undo;
 mod update;
 mod users;
 
@@ -116,6 +118,8 @@ enum Command {
     /// Cancel reminders: nothing of them is sent any more
     #[command(visible_alias = "rm")]
     Cancel(change::Args),
+    /// Undo the last cancel, within 10 minutes
+    Undo(undo::Args),
     /// Send nothing until resumed
     Pause(change::Args),
     /// Go on after a pause
@@ -130,6 +134,8 @@ enum Command {
     Dismiss(change::AnswerArgs),
     /// Send now, whatever the schedule says
     Fire(change::Args),
+    /// Send again what has failed
+    Resend(resend::Args),
     /// The people reminders are for
     Users(users::Args),
     /// People who belong together
@@ -225,6 +231,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Show(args) => show::run(&args, &context).await,
         Command::Update(args) => update::run(&args, &context).await,
         Command::Cancel(args) => change::run(&args, change::Verb::Cancel, &context).await,
+        Command::Undo(args) => undo::run(&args, &context).await,
         Command::Pause(args) => change::run(&args, change::Verb::Pause, &context).await,
         Command::Resume(args) => change::run(&args, change::Verb::Resume, &context).await,
         Command::Skip(args) => change::run(&args, change::Verb::Skip, &context).await,
@@ -232,6 +239,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Dismiss(args) => change::answer(&args, change::Verb::Dismiss, &context).await,
         Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
         Command::Snooze(args) => change::snooze(&args, &context).await,
+        Command::Resend(args) => resend::run(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
         Command::Silence(args) => silence::run(&args, &context).await,

@@ -19,9 +19,9 @@ pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
     Answer, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput,
-    Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive,
-    Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test,
-    Tested, User, UserInput, UserQuery, Users,
+    Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, ResendInput,
+    Resent, Revive, Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats,
+    Subscriptions, Test, Tested, User, UserInput, UserQuery, Users,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -74,6 +74,11 @@ impl Client {
         answer: &Answer,
     ) -> Answered<Reminder<'static>> {
         self.call(Method::POST, &format!("{}/{verb}", reminder(id)), Some(user), Some(answer)).await
+    }
+
+    /// Sends again what has failed, or counts it.
+    pub(crate) async fn resend(&self, input: &ResendInput) -> Answered<Resent> {
+        self.call(Method::POST, "/v1/resend", NONE, Some(input)).await
     }
 
     /// The last runs of a reminder.

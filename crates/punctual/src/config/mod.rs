@@ -85,6 +85,8 @@ pub(crate) struct Config {
     pub(crate) history_keep: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub(crate) journal_keep: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub(crate) search: bool,
     /// Which applications are told what.
     pub(crate) subscriptions: Vec<Subscription>,
     /// Whether everything is done but the send.
@@ -192,6 +194,7 @@ impl Config {
             default_channel: read::default_channel(&layers)?,
             history_keep: read::kept_for(&layers, "history_keep", 90)?,
             journal_keep: read::kept_for(&layers, "journal_keep", 365)?,
+            search: layers.boolean("search")?.unwrap_or(true),
             subscriptions: layers.subscriptions()?,
             shadow: layers.boolean("shadow")?.unwrap_or(false),
             metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),

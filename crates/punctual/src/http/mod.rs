@@ -49,6 +49,7 @@ mod occurrences;
 mod parse;
 mod platforms;
 mod reminders;
+mod resend;
 mod sends;
 mod settings;
 mod silences;
@@ -317,6 +318,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reminders::show, reminders::update, reminders::cancel))
         .routes(routes!(occurrences::of_reminder))
         .routes(routes!(reminders::command))
+        .routes(routes!(resend::resend))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
         .routes(routes!(sends::list))

@@ -39,6 +39,9 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Sending again what has failed.
+mod resend;
+
 /// Stretches of time in which some reminders are not sent.
 mod silence;
 
@@ -76,6 +79,7 @@ pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use resend::{ResendInput, Resent};
 pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};

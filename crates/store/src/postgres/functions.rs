@@ -24,7 +24,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     actor admit blanks cancel check_address check_days check_escalate check_instant check_path check_reach check_tags check_text check_url check_word compact
     draft end_open instant_text local_of lock_scope made_anew micros new_id occurrence_deleted
     occurrence_inserted occurrence_updated offset_of offset_seconds place_writes plan_event plan_scope put_event put_scope refuse remind
-    reminder_tagged remove_event remove_scope route_of scope_offsets span_millis take_turns tell unplaced write_reminders zone_name
+    reminder_tagged reminder_unsearched remove_event remove_scope route_of scope_offsets span_millis take_turns tell unplaced write_reminders zone_name
 };
 
 /// The version of a program: major, minor, patch.

@@ -40,6 +40,9 @@ pub(super) struct Tables {
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
+    /// The texts of the index, by place, and how far it is filled.
+    pub(super) texts: BTreeMap<i64, IndexText>,
+    pub(super) filled: Filled,
 }
 
 /// A run, with all that is kept beside it.
