@@ -54,16 +54,16 @@ impl Engine {
         seen: &mut BTreeSet<ReminderId>,
     ) -> Result<(), StoreError> {
         let store = self.store();
-        let head = store.place().await?;
+        store.place().await?;
         let known = store.duties().await?.into_iter().find(|duty| duty.name == DUTY);
         let is_whole = store.filled().await? == Filled::Whole;
-        let Some(position) = known.map(|duty| duty.position) else {
-            page.indexing = Some(head.unsigned_abs());
-            return Ok(());
-        };
-        let start = Start::After(position);
+        // Before the index is begun, the newest entries are looked at.
+        let start = known.map_or(Start::NEWEST, |duty| Start::After(duty.position));
         let tail = store.journal(JournalQuery { kinds: KINDS.to_vec(), ..JournalQuery::new(start, TAIL_MAX) }).await?;
-        let left = (tail.head - tail.reached).max(0).unsigned_abs();
+        let left = match start {
+            Start::After(_) => (tail.head - tail.reached).max(0).unsigned_abs(),
+            Start::Before(_) => tail.reached.unsigned_abs(),
+        };
         page.indexing = (!is_whole || !tail.is_last).then_some(left.max(1));
         let ids: BTreeSet<ReminderId> = tail.entries.iter().filter_map(retold).collect();
         let mut views = existing(store, ids.into_iter().collect()).await?;

@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::pipeline::all3;
 use super::pool::{Connection, Param};
 use super::read::{self, each};
-use super::row::{clean, get, int, micros, uuid};
+use super::row::{clean, int, micros, uuid};
 use super::{PostgresStore, duty};
 use crate::rows::{self, Reader};
 
@@ -154,16 +154,24 @@ async fn find(db: &Connection<'_>, query: &FindQuery) -> Result<Hits, Fault> {
     let last = format!(
         "select s.number from punctual.search s where s.number < $2 {of_user} order by s.number desc limit 1 offset $3 - 1"
     );
-    let ready = db.rows("select to_regclass('punctual.search_trigrams') is not null", &[]);
+    let ready = "select to_regclass('punctual.search_trigrams') is not null, \
+        exists (select from pg_extension e where e.extname = 'pg_trgm')";
+    let ready = db.rows(ready, &[]);
     let (((), ready, newest), last, ()) = all3(
         all3(db.begin(BEGIN_READ_IN_ORDER), ready, db.rows(&newest, &with_words)),
         db.rows(&last, &of),
         db.commit(),
     )
     .await?;
-    if !ready.first().map_or(Ok(false), |found| get::<bool>(found, 0))? {
-        return Err(StoreError::Missing(NO_EXTENSION.to_owned()).into());
-    }
+    let ready = each(&ready, |found| {
+        let mut from = Reader::new(found, 0);
+        Ok((from.flag()?, from.flag()?))
+    })?;
+    // Where only the index is missing, it is about to be made.
+    let has_index = match ready.first() {
+        Some((has_index, true)) => *has_index,
+        _ => return Err(StoreError::Missing(NO_EXTENSION.to_owned()).into()),
+    };
     let mut list = each(&newest, hit)?;
     // Where fewer were there, that was all.
     let looked_to = each(&last, |found| Reader::new(found, 0).number())?.pop();
@@ -172,7 +180,7 @@ async fn find(db: &Connection<'_>, query: &FindQuery) -> Result<Hits, Fault> {
         let more_before = list.last().map(|(place, _)| *place);
         return Ok(Hits { list, more_before });
     }
-    let Some(looked_to) = looked_to.filter(|_| !query.words.is_short()) else {
+    let Some(looked_to) = looked_to.filter(|_| has_index && !query.words.is_short()) else {
         return Ok(Hits { list, more_before: looked_to });
     };
     let by_groups = format!(
