@@ -53,6 +53,7 @@ mod tls;
 mod turn;
 mod url;
 mod watch;
+mod watched;
 mod way;
 mod whole;
 mod write;
@@ -90,6 +91,7 @@ pub use open::OpenError;
 pub use publish::{Published, PublishedChannel};
 pub use session::Session;
 pub use url::Url;
+pub(crate) use watched::Watched;
 
 use batch::BEGIN;
 use fault::Fault;
@@ -118,6 +120,8 @@ macro_rules! on {
         }
     }};
 }
+
+use on;
 
 macro_rules! read {
     ($self:ident, $urgency:ident, $db:ident => $work:expr) => {

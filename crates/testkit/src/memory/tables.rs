@@ -40,6 +40,7 @@ pub(super) struct Tables {
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
+    pub(super) watch: watch::WatchTables,
 }
 
 /// A run, with all that is kept beside it.
