@@ -157,7 +157,7 @@ impl Watch {
             "sent": self.sent, "user": self.user, "channel": self.to.as_ref().map(|to| &to.channel),
             "message": self.message.written, "schedule": self.schedule.to_json(), "timezone": self.zone.name(),
             "window": span::format(self.window), "again_after": span::format(self.again_after), "batch": self.batch,
-            "where": self.only, "name": name, "priority": priority.as_str(), "tags": tags, "ack": ack,
+            "where": self.only, "reminder_name": name, "priority": priority.as_str(), "tags": tags, "ack": ack,
             "escalate": escalate, "max_retries": retries_max, "on_unknown": on_unknown.as_str(),
         });
         if let Value::Object(fields) = &mut definition {

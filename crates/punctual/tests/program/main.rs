@@ -47,5 +47,6 @@ mod sql;
 mod stream;
 mod subscriptions;
 mod timers;
+mod watches;
 mod words;
 mod zones;
