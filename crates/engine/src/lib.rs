@@ -40,6 +40,9 @@ mod inbound;
 /// Telling applications what happened.
 mod subscriptions;
 
+/// Looking into applications' own tables for what is due soon.
+mod watches;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -80,3 +83,4 @@ pub use run::Running;
 pub use settings::Settings;
 pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};
+pub use watches::{DefinedWatch, Ran, Rehearsal, RehearsedRow, WatchError, WatchHere};

@@ -110,6 +110,7 @@ macro_rules! columns {
     (@set) => { None };
     (@set $set:literal) => { Some($set) };
 }
+pub(crate) use columns;
 
 impl From<i64> for Value<'_> {
     fn from(number: i64) -> Self {

@@ -43,3 +43,6 @@ pub mod key;
 pub mod tell;
 
 pub use self::attempt::{decide, not_tried, postpone, postpone_in_trouble, sent_under, withdraw};
+
+/// Who has a run of a watch, and what its rows become.
+pub mod watch;

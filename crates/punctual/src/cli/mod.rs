@@ -44,6 +44,7 @@ mod silence;
 mod subscriptions;
 mod update;
 mod users;
+mod watches;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -142,6 +143,8 @@ enum Command {
     Audit(audit::Args),
     /// The applications that are told what happens
     Subscriptions,
+    /// Standing queries over applications' own tables
+    Watches(watches::Args),
     /// Keys that may use the API
     Keys(keys::Args),
     /// Take over what another system was asked for
@@ -205,6 +208,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Next(args) => next::run(&args, &global),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
+        Command::Watches(args) if args.serves() => watches::serve(&args, &global),
         Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
@@ -238,6 +242,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Subscriptions => subscriptions::run(&context).await,
+        Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,

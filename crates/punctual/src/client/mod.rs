@@ -18,10 +18,7 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, CalendarAddress, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal,
-    JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput,
-    ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery,
-    Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users,
+    Answer, CalendarAddress, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, RunQuery, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -206,6 +203,36 @@ impl Client {
         self.get("/v1/subscriptions", &()).await
     }
 
+    /// The watches.
+    pub(crate) async fn watches(&self) -> Answered<Watches> {
+        self.get("/v1/watches", &()).await
+    }
+
+    /// One watch with its last runs.
+    pub(crate) async fn watch(&self, name: &str) -> Answered<Watch> {
+        self.get(&watch(name), &()).await
+    }
+
+    /// Runs a watch now, or joins the run that is going. A run that takes long is answered before its end.
+    pub(crate) async fn run_watch(&self, name: &str) -> Answered<WatchRun> {
+        self.call(Method::POST, &format!("{}/run", watch(name)), Some(&RunQuery { wait: Some(20) }), NONE).await
+    }
+
+    /// One run of a watch.
+    pub(crate) async fn watch_run(&self, name: &str, run: &str) -> Answered<WatchRun> {
+        self.get(&format!("{}/runs/{}", watch(name), escaped(run)), &()).await
+    }
+
+    /// What a run of a watch would do.
+    pub(crate) async fn test_watch(&self, name: &str) -> Answered<WatchTest> {
+        self.call(Method::POST, &format!("{}/test", watch(name)), NONE, NONE).await
+    }
+
+    /// Forgets a watch.
+    pub(crate) async fn forget_watch(&self, name: &str) -> Answered<()> {
+        self.delete(&watch(name)).await
+    }
+
     /// Counts.
     pub(crate) async fn stats(&self) -> Answered<Stats> {
         self.get("/v1/stats", &()).await
@@ -232,6 +259,10 @@ fn reminder(id: &str) -> String {
 
 fn user(id: &str) -> String {
     format!("/v1/users/{}", escaped(id))
+}
+
+fn watch(name: &str) -> String {
+    format!("/v1/watches/{}", escaped(name))
 }
 
 fn group(name: &str) -> String {

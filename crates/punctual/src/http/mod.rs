@@ -59,6 +59,7 @@ mod stats;
 mod stream;
 mod subscriptions;
 mod users;
+mod watches;
 mod words;
 
 use std::path::PathBuf;
@@ -345,6 +346,11 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
         .routes(routes!(subscriptions::list))
+        .routes(routes!(watches::list))
+        .routes(routes!(watches::show, watches::forget))
+        .routes(routes!(watches::show_run))
+        .routes(routes!(watches::run))
+        .routes(routes!(watches::test))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

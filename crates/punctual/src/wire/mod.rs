@@ -60,6 +60,9 @@ mod said;
 /// What narrows a call down.
 mod query;
 
+/// Watches: standing queries over applications' own tables.
+mod watch;
+
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
@@ -82,4 +85,5 @@ pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{CalendarAddress, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchDefinition, WatchRun, WatchTest, Watches};
 pub(crate) use word::Word;

@@ -48,5 +48,6 @@ mod sql;
 mod stream;
 mod subscriptions;
 mod timers;
+mod watches;
 mod words;
 mod zones;

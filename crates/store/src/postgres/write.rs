@@ -137,12 +137,12 @@ static INSERT_ENTRY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-fn insert<T>(table: &Table<T>) -> String {
+pub(super) fn insert<T>(table: &Table<T>) -> String {
     format!("insert into punctual.{} ({}) select * from unnest({})", table.name, table.names(""), params(table))
 }
 
 /// Leaves a row that is there as it is.
-fn insert_new<T>(table: &Table<T>) -> String {
+pub(super) fn insert_new<T>(table: &Table<T>) -> String {
     format!("{} on conflict do nothing", insert(table))
 }
 
@@ -171,10 +171,10 @@ async fn write_entries(db: &Connection<'_>, entries: &[Entry]) -> Result<(), Fau
 }
 
 /// Adds a statement over `rows` to a pipeline, unless there are none.
-fn put<'a, T: Sync>(
+pub(super) fn put<'a, T: Sync>(
     pipeline: &mut Vec<Statement<'a>>,
     db: &'a Connection<'_>,
-    sql: &'static str,
+    sql: &'a str,
     table: &'static Table<T>,
     rows: Vec<&'a T>,
 ) {

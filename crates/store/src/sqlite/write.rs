@@ -153,11 +153,11 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
     })
 }
 
-fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
+pub(super) fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
     run(db, table, Kind::Insert, rows, of)
 }
 
-fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+pub(super) fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::InsertNew, rows, |row| row)
 }
 

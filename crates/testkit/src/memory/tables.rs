@@ -42,6 +42,7 @@ pub(super) struct Tables {
     pub(super) calendar_keys: BTreeMap<String, u64>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
+    pub(super) watch: watch::WatchTables,
 }
 
 /// A run, with all that is kept beside it.
