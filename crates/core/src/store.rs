@@ -9,6 +9,10 @@ mod answer;
 mod change;
 /// What a claim asks for, and what was leased.
 mod claim;
+/// Events of applications, scopes and the reminders that follow them.
+mod event;
+/// Foreign calendars that are read every so often.
+mod feed;
 /// Reminders that came from another system.
 mod imported;
 /// What answers from the platforms need.
@@ -19,10 +23,16 @@ mod journal;
 mod nodes;
 /// Reminders as people see them, what is to come, and counts.
 mod read;
+/// Finding reminders by words in their text.
+mod search;
 /// How leases end, and what that led to.
 mod settle;
 /// Silences as they are listed and ended.
 mod silence;
+/// Standing queries over an application's own table, their runs and what they have reminded of.
+mod watch;
+/// Everything there is, out and in; and one person, out for ever.
+mod whole;
 
 use std::time::Duration;
 
@@ -32,13 +42,18 @@ use jiff::Timestamp;
 pub use self::answer::{Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
+pub use self::event::Events;
+pub use self::feed::Feeds;
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
 pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
+pub use self::search::Search;
 pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
+pub use self::watch::Watches;
+pub use self::whole::Wholes;
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Escalated, Response, Said, Trail};
@@ -53,9 +68,9 @@ use crate::reminder::Address;
 use crate::silence::Silence;
 use crate::user::{ApiKey, User};
 
-/// Where reminders live.
+/// Where reminders live, and what belongs to them: each noun's promises stand in a file of their own.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: Events + Feeds + Search + Watches + Wholes + Send + Sync + 'static {
     /// Writes all of `new` or nothing. When it has returned, they survive power loss.
     async fn create(&self, new: Create) -> Result<(), StoreError>;
 

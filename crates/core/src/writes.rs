@@ -3,9 +3,14 @@
 //! A decision ([`crate::decide`], [`crate::change`]) is a pure function of what a store has loaded. It returns what to tell the caller
 //! and a [`Writes`]. A store writes that in the transaction in which it loaded, and decides nothing.
 
+/// What planning events asks a store to write.
+mod event;
+
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+
+pub use self::event::EventWrites;
 
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
@@ -63,6 +68,8 @@ pub struct Writes {
     /// Reminders with a lease that ends here, on whichever node. A store tells all nodes with its commit: they withdraw what they have
     /// of these and have not begun to send.
     pub recalls: Vec<ReminderId>,
+    /// Events and scopes.
+    pub event: EventWrites,
 }
 
 /// How far a reminder has come.
@@ -123,6 +130,7 @@ impl Writes {
             unreadable: Vec::new(),
             moments: Vec::new(),
             recalls: Vec::new(),
+            event: EventWrites::default(),
         }
     }
 
@@ -155,6 +163,7 @@ impl Writes {
             recalls,
             seen,
             place,
+            event,
         } = other;
         self.answered.extend(answered);
         self.created.extend(created);
@@ -176,6 +185,7 @@ impl Writes {
         self.recalls.extend(recalls);
         self.seen.extend(seen);
         self.place = self.place.take().or(place);
+        self.event.add(event);
     }
 
     /// Creates reminders, as `who` asked.

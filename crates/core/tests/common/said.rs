@@ -8,7 +8,7 @@ use punctual_core::occurrence::{Attempt, Escalation, Occurrence, State, Tries};
 use punctual_core::reminder::{Address, Priority};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::store::{Claimed, Claims, Settled};
-use punctual_core::writes::{Moved, Planned, Writes};
+use punctual_core::writes::{EventWrites, Moved, Planned, Writes};
 
 use super::at;
 
@@ -58,6 +58,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     let Writes {
         now: _,
         recalls,
+        event: EventWrites {},
         answered,
         seen,
         place,

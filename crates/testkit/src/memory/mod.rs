@@ -4,10 +4,15 @@
 //! one plans for another is told. Delays, failures and lost answers come from a [`crate::tap::Tap`] before it.
 
 mod decide;
+mod event;
+mod feed;
 mod journal;
 mod nodes;
 mod read;
+mod search;
 mod tables;
+mod watch;
+mod whole;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -3,6 +3,22 @@
 //! A `Tap` sees every call before and after it reaches the store behind, and may answer the writing ones itself. The
 //! simulator taps stores to delay and fail them; the broken guarantees tap them to lie.
 
+/// Passes a call on, with the tap before and after it.
+macro_rules! pass {
+    ($self:ident, $call:literal, $work:expr) => {{
+        $self.tap.before($call).await?;
+        let answer = $work.await?;
+        $self.tap.after($call).await?;
+        Ok(answer)
+    }};
+}
+
+mod event;
+mod feed;
+mod search;
+mod watch;
+mod whole;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,16 +179,6 @@ impl<T: Tap> Tapped<T> {
     pub fn before(store: Arc<dyn Store>, tap: T) -> Arc<dyn Store> {
         Arc::new(Self { tap, store })
     }
-}
-
-/// Passes a call on, with the tap before and after it.
-macro_rules! pass {
-    ($self:ident, $call:literal, $work:expr) => {{
-        $self.tap.before($call).await?;
-        let answer = $work.await?;
-        $self.tap.after($call).await?;
-        Ok(answer)
-    }};
 }
 
 #[async_trait]

@@ -1,0 +1,9 @@
+//! Finding reminders by words in their text.
+
+use async_trait::async_trait;
+use punctual_core::store::Search;
+
+use super::PostgresStore;
+
+#[async_trait]
+impl Search for PostgresStore {}

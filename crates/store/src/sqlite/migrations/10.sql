@@ -1,0 +1,1 @@
+-- Calendars: tokens of those we give, and foreign ones that we read.

@@ -1,0 +1,1 @@
+-- Lists: search, failed runs, erasures.

@@ -1,0 +1,1 @@
+-- Watches: their definitions, runs, intents and ledgers.

@@ -1,0 +1,9 @@
+//! Everything there is, out and in; and one person, out for ever.
+
+use async_trait::async_trait;
+use punctual_core::store::Wholes;
+
+use super::SqliteStore;
+
+#[async_trait]
+impl Wholes for SqliteStore {}

@@ -1,0 +1,9 @@
+//! Events of applications, scopes and the reminders that follow them.
+
+use async_trait::async_trait;
+use punctual_core::store::Events;
+
+use super::MemoryStore;
+
+#[async_trait]
+impl Events for MemoryStore {}
