@@ -119,6 +119,8 @@ macro_rules! on {
     }};
 }
 
+use on;
+
 macro_rules! read {
     ($self:ident, $urgency:ident, $db:ident => $work:expr) => {
         on!($self, $urgency, reads: true, $db => $work)
