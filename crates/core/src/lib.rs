@@ -16,6 +16,9 @@ pub mod decide;
 /// Everything that a decision can ask a store to write.
 pub mod writes;
 
+/// Everything that a store keeps, as lines that stand alone.
+pub mod whole;
+
 /// The promise a store makes.
 pub mod store;
 

@@ -73,7 +73,8 @@ mod instant;
 /// The system's clock, randomness and tasks.
 pub mod system;
 
-pub use commands::{CreateError, Trial};
+pub use commands::export;
+pub use commands::{CreateError, Here, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};

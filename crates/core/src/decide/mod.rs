@@ -36,6 +36,9 @@ pub mod silence;
 /// Which run a person means who answers in words.
 pub mod inbound;
 
+/// What is written of lines that come from another store.
+pub mod adopt;
+
 /// What is written when keys are made and removed.
 pub mod key;
 

@@ -31,6 +31,7 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod export;
 mod groups;
 mod import;
 mod keys;
@@ -147,7 +148,9 @@ enum Command {
     Watches(watches::Args),
     /// Keys that may use the API
     Keys(keys::Args),
-    /// Take over what another system was asked for
+    /// Write everything to a file, or all that is one person's
+    Export(export::Args),
+    /// Take over what another system was asked for, or an export of another server
     Import(import::Args),
     /// Compare what a server in shadow would have sent with what the other system did
     ShadowReport(import::report::Args),
@@ -244,6 +247,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Subscriptions => subscriptions::run(&context).await,
         Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,
         _ => unreachable!("the other commands need no server"),

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, CalendarAddress, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, RunQuery, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
+    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, RunQuery, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -186,6 +186,16 @@ impl Client {
     /// Takes over what another system was asked for.
     pub(crate) async fn import(&self, import: &Import) -> Answered<Imported> {
         self.call(Method::POST, "/v1/import", NONE, Some(import)).await
+    }
+
+    /// Takes over lines of another store, or compares them with what is here.
+    pub(crate) async fn adopt(&self, lines: &Adopt) -> Answered<Adopted> {
+        self.call(Method::POST, "/v1/import/lines", NONE, Some(lines)).await
+    }
+
+    /// A page of everything.
+    pub(crate) async fn export(&self, query: &ExportQuery) -> Answered<ExportPage> {
+        self.get("/v1/export", query).await
     }
 
     /// A page of imported reminders, with their sends.

@@ -43,10 +43,12 @@ mod answer_link;
 mod audit;
 mod batch;
 mod channels;
+mod export;
 mod groups;
 mod health;
 mod import;
 mod keys;
+mod lines;
 mod metrics;
 mod occurrences;
 mod parse;
@@ -326,7 +328,9 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reminders::command))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
+        .routes(routes!(lines::take))
         .routes(routes!(sends::list))
+        .routes(routes!(export::show))
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))

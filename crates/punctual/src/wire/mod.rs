@@ -51,6 +51,9 @@ mod channel;
 /// What another system was asked for.
 mod import;
 
+/// Lines that stand alone: everything out and in.
+mod lines;
+
 /// The server itself.
 mod server;
 
@@ -73,6 +76,7 @@ pub(crate) use import::{
 };
 pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
 pub(crate) use key::{Key, KeyInput, Keys};
+pub(crate) use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
 pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};

@@ -459,6 +459,12 @@ async fn answers_are_what_the_description_says() {
     }
     call!(GET "/v1/import/sends"; "?source=old@bot", None);
     call!(GET "/v1/import/sends"; "", None);
+    let (_, page) = call!(GET "/v1/export"; "", None);
+    call!(GET "/v1/export"; "?after=pages", None);
+    for check in [true, false] {
+        call!(POST "/v1/import/lines"; "", Some(json!({ "lines": page["lines"], "check": check })));
+    }
+    call!(POST "/v1/import/lines"; "", Some(json!({ "lines": [{ "line": "user" }] })));
     call!(GET "/v1/dead-addresses"; "", None);
     let gone = Receiver::answering(axum::http::StatusCode::GONE).await;
     let to = json!([{ "channel": "webhook", "address": gone.url }]);

@@ -91,7 +91,8 @@ files!(
     journal,
     inbound,
     escalations,
-    watches
+    watches,
+    wholes
 );
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.

@@ -52,7 +52,7 @@ pub(super) struct Run {
     pub(super) lease: u64,
     pub(super) shard: u8,
     pub(super) attempts: BTreeMap<u32, Attempt>,
-    responses: Vec<Response>,
+    pub(super) responses: Vec<Response>,
 }
 
 impl Run {
