@@ -52,7 +52,10 @@ pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upco
 pub use self::search::Search;
 pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
-pub use self::watch::{BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, INTENTS_MAX, KnownWatch, RUN_FOR, RunLease, TakenRun, Watches};
+pub use self::watch::{
+    BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, INTENTS_MAX, KnownWatch, RUN_FOR, RunLease, TakenRun,
+    Watches,
+};
 pub use self::whole::{Which, WholeQuery, Wholes, Wholly};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
