@@ -17,6 +17,7 @@ mod command_line;
 mod connections;
 mod embed;
 mod escalation;
+mod event;
 mod first_reminder;
 mod groups;
 mod headers;
