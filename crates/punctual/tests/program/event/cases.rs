@@ -233,7 +233,7 @@ fn inherited(cases: &mut Vec<Case>) {
     ann(cases, json!({ "offsets": null }), &[]);
     ann(cases, json!({ "offsets": [], "scope": "guild:1" }), &[]);
     ann(cases, json!({ "offsets": [15], "scope": "guild:1" }), &[900]);
-    let long = vec!["x"; 8].join("/");
+    let long = ["x"; 8].join("/");
     ann(cases, json!({ "scope": long }), &[3600]);
     for wrong in ["", "/a", "a/", "a//b", "50%", "a%20b", "a%2", "1/2/3/4/5/6/7/8/9", &"x".repeat(257)] {
         refused(cases, json!({ "scope": wrong }), "scope");

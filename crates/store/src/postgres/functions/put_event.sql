@@ -96,7 +96,7 @@ begin
   e.offsets := own_offsets;
   e.scope := scope;
   e.users := to_json(users)::text;
-  e.groups := to_json(groups)::text;
+  e.groups := nullif(to_json(groups)::text, '[]');
   e.message := r.message;
   e.name := r.name;
   e.timezone := case when timezone is not null then r.timezone end;
@@ -136,10 +136,6 @@ begin
         tags = e.tags, escalate = e.escalate, removed = e.removed, planned = e.planned, plan_at = e.plan_at,
         asked_at = e.asked_at, planned_until = e.planned_until, error = e.error, updated_at = e.updated_at
       where v.key = e.key;
-  end if;
-  if e.groups <> '[]' or before.groups <> '[]' then
-    delete from punctual.event_group g where g.event_key = e.key;
-    insert into punctual.event_group (group_name, event_key) select g, e.key from unnest(groups) as g;
   end if;
   is_new := before.key is null or before.removed;
   perform punctual.event_changed(e.key, json_build_object('event', e.key, 'starts_at', punctual.instant_text(e.starts_at),
