@@ -18,6 +18,9 @@ mod event;
 /// Silencing reminders for a while.
 mod silence;
 
+/// The address of a user's calendar.
+mod calendar;
+
 /// Making and removing keys.
 mod key;
 
