@@ -91,6 +91,7 @@ files!(
     journal,
     inbound,
     escalations,
+    events,
     watches,
     wholes
 );
