@@ -193,11 +193,17 @@ fn view(number: u64, schedule: Schedule, zone: &Zone) -> ReminderView {
         original_text: None,
         metadata: Metadata::default(),
         tags: vec!["health".into()],
+        event: None,
         status: ReminderStatus::Active,
         created_at,
         updated_at: created_at,
     };
     ReminderView::fresh(reminder, next_at)
+}
+
+/// The reminder of an entry: several rules are several entries.
+fn of(uid: &str) -> String {
+    uid[..36].to_owned()
 }
 
 /// Every run of a year that our engine will make is in the calendar as another reader expands it, no other, and each rings.
@@ -215,7 +221,11 @@ fn others_see_the_runs_that_we_make() {
             let schedule = Schedule::from_input(input, &zone, at(CREATED)).unwrap();
             let view = view(number, schedule.clone(), &zone);
             let made = of_reminder(&view);
-            assert_eq!(made.len(), if number.is_multiple_of(5) { 2 } else { 1 }, "{input} in {zone}: {made:#?}");
+            assert_eq!(
+                made.iter().any(|entry| entry.kind == Kind::Todo),
+                number.is_multiple_of(5),
+                "{input} in {zone}"
+            );
             // What a calendar cannot say is listed for a while; it is compared elsewhere.
             if matches!(made[0].when, When::Dates(_)) {
                 continue;
@@ -228,7 +238,7 @@ fn others_see_the_runs_that_we_make() {
                 if due_at >= from {
                     // An instant between two seconds is written as the later one.
                     let whole = due_at.as_second() + i64::from(due_at.subsec_nanosecond() > 0);
-                    want.insert((made[0].uid.clone(), Timestamp::from_second(whole).unwrap().to_string()));
+                    want.insert((of(&made[0].uid), Timestamp::from_second(whole).unwrap().to_string()));
                 }
                 left -= 1;
                 run = next(&due_at);
@@ -242,7 +252,7 @@ fn others_see_the_runs_that_we_make() {
         let answer = rows(&judges::ask(&programs, &[question, from, until], &text));
         let (from, until) = (at(from), at(until));
         let want: BTreeSet<_> = want.iter().filter(|(_, due)| from <= at(due) && at(due) < until).cloned().collect();
-        let said = |row: &Value| (row["uid"].as_str().unwrap().to_owned(), row["at"].as_str().unwrap().to_owned());
+        let said = |row: &Value| (of(row["uid"].as_str().unwrap()), row["at"].as_str().unwrap().to_owned());
         // A run that began before the year goes on for a quarter of an hour.
         let got: BTreeSet<(String, String)> = answer.iter().map(said).filter(|(_, due)| at(due) >= from).collect();
         let missing: Vec<_> = want.difference(&got).take(10).collect();

@@ -45,7 +45,7 @@ fn cancelled(loaded: Loaded) -> Loaded {
     let runs = writes.occurrences;
     let moved = writes.moved[0];
     let reminder = Reminder { status: moved.status, updated_at: now, ..loaded.reminder };
-    let besides = Besides::Cancelled(Some(Cancelled { at: now, ended, runs }));
+    let besides = Besides::Cancelled(Some(Cancelled { at: now, ended, runs, is_unlinked: false }));
     Loaded { reminder, progress: moved.progress, open: vec![], besides, ..loaded }
 }
 
@@ -244,6 +244,11 @@ fn an_undo_is_refused_when_it_is_too_late_or_means_something_else() {
     let mut asked = loaded();
     asked.reminder.escalates = Some(first(&single).id);
     check(asked, 50, "in another's place");
+    let mut unlinked = loaded();
+    if let Besides::Cancelled(Some(cancelled)) = &mut unlinked.besides {
+        cancelled.is_unlinked = true;
+    }
+    check(unlinked, 50, "its event has withdrawn it");
     let unplanned = Occurrence { state: State::Unplanned { asked: "{}".into() }, ..first(&single) };
     check(cancelled(open(single.clone(), unplanned)), 50, "before its first run was planned");
 }

@@ -30,14 +30,23 @@ pub mod report;
 /// What changes for a person's open runs when the person changes.
 pub mod person;
 
+/// What is written when something about calendars changes.
+pub mod calendar;
+
 /// What is written when groups are changed.
 pub mod group;
+
+/// What becomes of an event's reminders when the event changes.
+pub mod event;
 
 /// What changes for runs that wait when a silence is ended.
 pub mod silence;
 
 /// Which run a person means who answers in words.
 pub mod inbound;
+
+/// What is written of lines that come from another store.
+pub mod adopt;
 
 /// What is written when keys are made and removed.
 pub mod key;
@@ -46,3 +55,6 @@ pub mod key;
 pub mod tell;
 
 pub use self::attempt::{decide, not_tried, postpone, postpone_in_trouble, sent_under, withdraw};
+
+/// Who has a run of a watch, and what its rows become.
+pub mod watch;

@@ -10,7 +10,8 @@ use crate::clock::{kept_micros, later};
 use crate::journal::Ended;
 use crate::occurrence::{Occurrence, State, StateKind};
 use crate::reminder::ReminderStatus;
-use crate::rules::misfire::{Gap, gap};
+use crate::rules::misfire::left_out;
+use crate::rules::wake::Wake;
 
 /// How long a cancel can be undone.
 pub const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(10);
@@ -26,6 +27,8 @@ pub struct Cancelled {
     pub ended: Ended,
     /// The runs that it ended, as they are now, by number.
     pub runs: Vec<Occurrence>,
+    /// The reminder belongs to an event that does not have it any more: it has moved since, or was removed.
+    pub is_unlinked: bool,
 }
 
 impl Work {
@@ -47,7 +50,10 @@ impl Work {
         if !is_last(&cancelled) {
             return Err(not_now("it was changed after it was cancelled; make a new one"));
         }
-        let Cancelled { at, ended, runs } = cancelled;
+        let Cancelled { at, ended, runs, is_unlinked } = cancelled;
+        if is_unlinked {
+            return Err(not_now("its event has withdrawn it, or has moved since"));
+        }
         if ended.unplanned {
             return Err(not_now("it was cancelled before its first run was planned; make a new one"));
         }
@@ -95,9 +101,13 @@ impl Work {
         if !self.course.is_carried_by(run.id.run) {
             return;
         }
-        let Gap { missed, n_more, next } = gap(&self.reminder, &self.course.progress.series, run.due_at, self.now);
-        self.missed_with = (run.id.run, (missed.len() + n_more) as u64);
-        let (missed, next) = self.course.miss(&self.reminder, missed, n_more, next, self.now);
-        self.insert.extend(missed.into_iter().chain(next));
+        let Wake::End { also_missed, n_more_missed, next, .. } =
+            left_out(&self.reminder, &self.course.progress.series, run, self.now)
+        else {
+            return;
+        };
+        self.missed_with = (run.id.run, (also_missed.len() + n_more_missed) as u64);
+        let runs = self.course.pass(&self.reminder, also_missed, n_more_missed, next, self.now);
+        self.insert.extend(runs);
     }
 }

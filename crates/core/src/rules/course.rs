@@ -125,27 +125,6 @@ impl Course {
         Some(run)
     }
 
-    /// Writes down that a series missed these runs, and `n_more` too many to write down one by one; then it goes on with `next`. Returns the
-    /// missed runs, and the planned one.
-    pub(crate) fn miss(
-        &mut self,
-        reminder: &Reminder,
-        missed: Vec<Timestamp>,
-        n_more: usize,
-        next: Option<Timestamp>,
-        now: Timestamp,
-    ) -> (Vec<Occurrence>, Option<Occurrence>) {
-        let n_planned = u32::try_from(missed.len() + n_more).unwrap_or(u32::MAX);
-        let miss = |missed_at| {
-            let run = Occurrence::scheduled(self.next_run(reminder), missed_at);
-            Occurrence { state: State::Missed { at: now }, ..run }
-        };
-        let missed = missed.into_iter().map(miss).collect();
-        self.progress.series.planned = self.progress.series.planned.saturating_add(n_planned);
-        let next = next.filter(|_| !self.is_counted_out(reminder));
-        (missed, self.plan(reminder, next))
-    }
-
     /// Plans the next run if `occurrence`, which was due at `due_at` and is now in its new state, carries the series and does not
     /// wait for an answer first.
     pub(crate) fn go_on(
@@ -184,6 +163,29 @@ impl Course {
             }
             _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
         }
+    }
+
+    /// Goes on after the run that carries the series was missed, and with it the runs at `also` and `n_more` others: returns those at `also`,
+    /// and last the run that is due at `next`.
+    pub(crate) fn pass(
+        &mut self,
+        reminder: &Reminder,
+        also: Vec<Timestamp>,
+        n_more: usize,
+        next: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Vec<Occurrence> {
+        let mut runs = Vec::with_capacity(also.len() + 1);
+        for missed_at in also {
+            let run = Occurrence::scheduled(self.next_run(reminder), missed_at);
+            self.progress.series.planned = self.progress.series.planned.saturating_add(1);
+            runs.push(Occurrence { state: State::Missed { at: now }, ..run });
+        }
+        let n_more = u32::try_from(n_more).unwrap_or(u32::MAX);
+        self.progress.series.planned = self.progress.series.planned.saturating_add(n_more);
+        let next = next.filter(|_| !self.is_counted_out(reminder));
+        runs.extend(self.plan(reminder, next));
+        runs
     }
 
     /// Counts a run whose attempt ended at `now` with its occurrence in `state`.

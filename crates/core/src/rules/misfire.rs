@@ -1,12 +1,14 @@
 //! Which runs were missed while nothing ran, and which of them are delivered late.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::wake::{Wake, end};
 use crate::occurrence::{Occurrence, State};
 use crate::reminder::{MisfirePolicy, Reminder};
 use crate::rules::course::Series;
-use crate::schedule::{Anchor, Missed, Rule};
+use crate::schedule::{Anchor, Rule};
 
 /// The most missed runs that are written down one by one; more are counted in the journal's entry.
 pub const MISSED_ROWS_MAX: usize = 1000;
@@ -20,12 +22,8 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
     if late <= SignedDuration::ZERO {
         return None;
     }
-    // No later run can stand for one that somebody asked for by hand, or that is counted from an answer to come.
-    let from_answer = is_counted_from_answers(reminder);
-    let carries = series.carried_by == Some(occurrence.id.run);
-    // A run that waited through quiet hours is one of the schedule, too, though the series has gone on without it.
-    let waited = matches!(occurrence.state, State::Waiting { .. }) && reminder.schedule.is_recurring();
-    let recurring = (carries || waited) && !from_answer;
+    let is_of_series = carries(series, occurrence) || waited(reminder, occurrence);
+    let recurring = is_of_series && from_answer(reminder).is_none();
     let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
     match reminder.misfire.policy {
         MisfirePolicy::Skip if late <= SKIP_AFTER => return None,
@@ -35,22 +33,53 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
         MisfirePolicy::All if late <= within => return None,
         MisfirePolicy::All | MisfirePolicy::Latest => {}
     }
+    late_run(reminder, reminder.misfire.policy, series, occurrence, now)
+}
+
+/// Leaves a run out, and with it all of its series until `now`, whatever the policy says.
+pub(crate) fn left_out(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Timestamp) -> Wake {
+    late_run(reminder, MisfirePolicy::Skip, series, occurrence, now).unwrap_or_else(|| end(State::Missed { at: now }))
+}
+
+/// What `policy` says about a run that is too late to be sent as it is.
+fn late_run(
+    reminder: &Reminder,
+    policy: MisfirePolicy,
+    series: &Series,
+    occurrence: &Occurrence,
+    now: Timestamp,
+) -> Option<Wake> {
+    let due_at = occurrence.due_at;
+    let late = now.duration_since(due_at);
+    let from_answer = from_answer(reminder);
+    let (carries, waited) = (carries(series, occurrence), waited(reminder, occurrence));
+    let recurring = (carries || waited) && from_answer.is_none();
+    let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
 
     if waited && !carries {
         // The run that carries the series stands for all later ones. Whether one of them is due is all that matters here.
         let later = series.carried_by.and_then(|_| reminder.schedule.next_after(&reminder.timezone, due_at));
-        let is_replaced = reminder.misfire.policy == MisfirePolicy::Latest && later.is_some_and(|at| at <= now);
-        let is_missed = is_replaced || late > within || reminder.misfire.policy == MisfirePolicy::Skip;
+        let is_replaced = policy == MisfirePolicy::Latest && later.is_some_and(|at| at <= now);
+        let is_missed = is_replaced || late > within || policy == MisfirePolicy::Skip;
         return is_missed.then(|| end(State::Missed { at: now }));
     }
 
-    let Missed { instants: mut also_missed, total, .. } = later_runs(reminder, series, due_at, recurring, now);
-    if reminder.misfire.policy == MisfirePolicy::Latest && also_missed.is_empty() && late <= within {
+    // Only so many runs are left to be missed.
+    let n_left = reminder.schedule.count.map(|count| count.saturating_sub(series.planned));
+    let until = match n_left {
+        Some(n_left) if recurring => reminder.schedule.nth_after(&reminder.timezone, due_at, n_left).min(now),
+        _ if recurring => now,
+        _ => due_at,
+    };
+    let later_runs = reminder.schedule.latest_between(&reminder.timezone, due_at, until, MISSED_ROWS_MAX);
+    let mut also_missed = later_runs.instants;
+    let total = later_runs.total;
+    if policy == MisfirePolicy::Latest && also_missed.is_empty() && late <= within {
         return None;
     }
     let is_recent = |at: &Timestamp| now.duration_since(*at) <= within;
     let n_listed = also_missed.len();
-    let delivered_late = match reminder.misfire.policy {
+    let delivered_late = match policy {
         MisfirePolicy::Latest => also_missed.pop_if(|at| is_recent(at)),
         MisfirePolicy::All => also_missed.iter().position(is_recent).map(|first| {
             let at = also_missed[first];
@@ -59,7 +88,10 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
         }),
         MisfirePolicy::Skip => None,
     };
-    let next = delivered_late.or_else(|| next_after(reminder, now));
+    let next = delivered_late.or_else(|| match from_answer {
+        Some(every) => reminder.schedule.after_answer(&reminder.timezone, every, now),
+        None => reminder.schedule.next_after(&reminder.timezone, now),
+    });
     Some(Wake::End {
         state: State::Missed { at: now },
         also_missed,
@@ -68,46 +100,20 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
     })
 }
 
-/// The runs that a series missed because nothing was to be sent until `now`, and with which it goes on.
-#[derive(Debug)]
-pub(crate) struct Gap {
-    /// The runs after the first, oldest first.
-    pub(crate) missed: Vec<Timestamp>,
-    /// Runs too many to write down one by one.
-    pub(crate) n_more: usize,
-    /// The run with which it goes on.
-    pub(crate) next: Option<Timestamp>,
-}
-
-/// What a series missed until `now` when its run due at `due_at` is the first that it missed, and none is delivered late.
-pub(crate) fn gap(reminder: &Reminder, series: &Series, due_at: Timestamp, now: Timestamp) -> Gap {
-    let recurring = !is_counted_from_answers(reminder);
-    let Missed { instants: missed, total, .. } = later_runs(reminder, series, due_at, recurring, now);
-    Gap { n_more: total.saturating_sub(missed.len()), missed, next: next_after(reminder, now) }
-}
-
-/// The runs of the schedule after the one due at `due_at`, until `now`; none of one that does not recur by itself.
-fn later_runs(reminder: &Reminder, series: &Series, due_at: Timestamp, recurring: bool, now: Timestamp) -> Missed {
-    // Only so many runs are left to be missed.
-    let n_left = reminder.schedule.count.map(|count| count.saturating_sub(series.planned));
-    let until = match n_left {
-        Some(n_left) if recurring => reminder.schedule.nth_after(&reminder.timezone, due_at, n_left).min(now),
-        _ if recurring => now,
-        _ => due_at,
-    };
-    reminder.schedule.latest_between(&reminder.timezone, due_at, until, MISSED_ROWS_MAX)
-}
-
-/// When a series that missed its run goes on after `now`.
-fn next_after(reminder: &Reminder, now: Timestamp) -> Option<Timestamp> {
+/// How long after an answer the next run comes, where it is counted from there: no later run can stand for one that is still to be answered.
+fn from_answer(reminder: &Reminder) -> Option<Duration> {
     match &reminder.schedule.rule {
-        Rule::Interval { every, anchor: Anchor::Ack, .. } => {
-            reminder.schedule.after_answer(&reminder.timezone, *every, now)
-        }
-        _ => reminder.schedule.next_after(&reminder.timezone, now),
+        Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
+        _ => None,
     }
 }
 
-fn is_counted_from_answers(reminder: &Reminder) -> bool {
-    matches!(reminder.schedule.rule, Rule::Interval { anchor: Anchor::Ack, .. })
+/// Whether the series goes on from this run. No later run can stand for one that somebody asked for by hand.
+fn carries(series: &Series, occurrence: &Occurrence) -> bool {
+    series.carried_by == Some(occurrence.id.run)
+}
+
+/// A run that waited through quiet hours is one of the schedule, too, though the series has gone on without it.
+fn waited(reminder: &Reminder, occurrence: &Occurrence) -> bool {
+    matches!(occurrence.state, State::Waiting { .. }) && reminder.schedule.is_recurring()
 }

@@ -33,6 +33,9 @@ mod problem;
 /// The same request answered the same.
 mod idempotency;
 
+/// A user's coming reminders as a calendar.
+mod calendar;
+
 /// A cache of what was looked up a moment ago.
 mod recent;
 
@@ -40,16 +43,20 @@ mod answer_link;
 mod audit;
 mod batch;
 mod channels;
+mod events;
+mod export;
 mod groups;
 mod health;
 mod import;
 mod keys;
+mod lines;
 mod metrics;
 mod occurrences;
 mod parse;
 mod platforms;
 mod reminders;
 mod resend;
+mod scopes;
 mod sends;
 mod settings;
 mod silences;
@@ -57,6 +64,7 @@ mod stats;
 mod stream;
 mod subscriptions;
 mod users;
+mod watches;
 mod words;
 
 use std::path::PathBuf;
@@ -66,6 +74,7 @@ use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -86,6 +95,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use self::asked::{AskedEvent, UnsaidOfEvent, event as event_of};
 pub(crate) use self::auth::hash as hash_of_key;
 pub(crate) use self::keys::new_key;
 
@@ -115,6 +125,8 @@ pub(crate) struct App {
     auth: Auth,
     /// Users' zones and languages, because most creates ask for them.
     locales: Recent<String, Locale>,
+    /// Calendars that were written within this second: a program that asks again and again costs no more than that.
+    calendars: Recent<String, Arc<calendar::Written>>,
     /// Permits for understanding batches, in kilobytes.
     batches: Semaphore,
     /// Permits for work that takes long: half of the processors.
@@ -179,6 +191,7 @@ impl App {
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key, &parts.local_key),
             locales: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
+            calendars: Recent::new(1, 16),
             batches: Semaphore::new(BATCHES_KB_MAX),
             thinking: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2)))),
             stats: stats::Cached::default(),
@@ -321,13 +334,24 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(resend::resend))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
+        .routes(routes!(lines::take))
         .routes(routes!(sends::list))
+        .routes(routes!(export::show))
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(users::show_calendar, users::renew_calendar))
+        .routes(routes!(calendar::show))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
+        .routes(routes!(events::list))
+        .routes(routes!(events::batch))
+        .routes(routes!(events::show, events::put, events::delete))
+        .routes(routes!(events::put_instance, events::delete_instance))
+        .routes(routes!(scopes::list))
+        .routes(routes!(scopes::show, scopes::put, scopes::delete))
+        .route(scopes::DEEPER, get(scopes::show).put(scopes::put).delete(scopes::delete))
         .routes(routes!(silences::list, silences::create))
         .routes(routes!(silences::end))
         .routes(routes!(keys::list, keys::create))
@@ -339,6 +363,11 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
         .routes(routes!(subscriptions::list))
+        .routes(routes!(watches::list))
+        .routes(routes!(watches::show, watches::forget))
+        .routes(routes!(watches::show_run))
+        .routes(routes!(watches::run))
+        .routes(routes!(watches::test))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

@@ -42,6 +42,12 @@ mod group;
 /// Sending again what has failed.
 mod resend;
 
+/// Events of applications.
+mod event;
+
+/// Offsets for all events below a path.
+mod scope;
+
 /// Stretches of time in which some reminders are not sent.
 mod silence;
 
@@ -54,6 +60,9 @@ mod channel;
 /// What another system was asked for.
 mod import;
 
+/// Lines that stand alone: everything out and in.
+mod lines;
+
 /// The server itself.
 mod server;
 
@@ -63,16 +72,23 @@ mod said;
 /// What narrows a call down.
 mod query;
 
+/// Watches: standing queries over applications' own tables.
+mod watch;
+
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
-pub(crate) use either::{AddressInput, MisfireInput, Span};
+pub(crate) use either::{AddressInput, MisfireInput, OffsetInput, Span};
+pub(crate) use event::{
+    Event, EventBatch, EventInput, EventQuery, Events, EventsPut, Instance, InstanceInput, OfEvent, Planned,
+};
 pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };
 pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
 pub(crate) use key::{Key, KeyInput, Keys};
+pub(crate) use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
 pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
@@ -81,9 +97,11 @@ pub(crate) use reminder::{
 };
 pub(crate) use resend::{ResendInput, Resent};
 pub(crate) use said::{Choice, Heard, InboundInput};
+pub(crate) use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
-pub(crate) use user::{QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use user::{CalendarAddress, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchDefinition, WatchRun, WatchTest, Watches};
 pub(crate) use word::Word;

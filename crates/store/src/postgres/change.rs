@@ -8,6 +8,7 @@ use punctual_core::change::{Besides, Cancelled, Change, Loaded, changed};
 use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Ended;
+use punctual_core::reminder::Reminder;
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, ChangeError, Changed};
 use punctual_core::writes::Writes;
@@ -112,17 +113,17 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
 /// What `change` needs to know beside that.
 async fn besides(db: &Connection<'_>, loaded: &Loaded, change: &Change) -> Result<Besides, Fault> {
     Ok(match (change.plain(), &loaded.last_ended) {
-        (Change::Undo, _) => Besides::Cancelled(cancelled(db, loaded.reminder.id).await?),
+        (Change::Undo, _) => Besides::Cancelled(cancelled(db, &loaded.reminder).await?),
         (Change::Resend(_), Some(run)) => Besides::Attempts(read::attempts(db, run.id).await?),
         _ => Besides::Nothing,
     })
 }
 
 /// The last cancel of a reminder, with the runs that it ended.
-async fn cancelled(db: &Connection<'_>, id: ReminderId) -> Result<Option<Cancelled>, Fault> {
+async fn cancelled(db: &Connection<'_>, reminder: &Reminder) -> Result<Option<Cancelled>, Fault> {
     let entry = "select j.at, j.data from punctual.journal j where j.reminder_id = $1 and j.kind = 'reminder.cancelled' \
         order by j.write desc, j.item desc limit 1";
-    let id = uuid(id);
+    let id = uuid(reminder.id);
     let entry = each(&db.rows(entry, &[(&id, Type::UUID)]).await?, |found| {
         let mut from = Reader::new(found, 0);
         Ok((from.at()?, Ended::read(from.maybe_text()?)))
@@ -135,11 +136,18 @@ async fn cancelled(db: &Connection<'_>, id: ReminderId) -> Result<Option<Cancell
     );
     let runs = db.rows(&runs, &[(&id, Type::UUID), (&numbers, Type::INT4_ARRAY)]).await?;
     let runs = each(&runs, |found| rows::occurrence(&mut Reader::new(found, 0)))?;
-    Ok(Some(Cancelled { at, ended, runs }))
+    let is_unlinked = match &reminder.event {
+        None => false,
+        Some(event) => {
+            let sql = "select from punctual.event_reminder l where l.event_key = $1 and l.reminder_id = $2";
+            db.rows(sql, &[(&event.key, Type::TEXT), (&id, Type::UUID)]).await?.is_empty()
+        }
+    };
+    Ok(Some(Cancelled { at, ended, runs, is_unlinked }))
 }
 
 /// The family of a command about reminder `named`, without that one.
-async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
+pub(super) async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
     let which = if family.runs.is_some() {
         "r.escalates_run = any ($3)"
     } else {

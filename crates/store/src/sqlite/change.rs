@@ -5,6 +5,7 @@ use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Ended;
 use punctual_core::occurrence::Occurrence;
+use punctual_core::reminder::Reminder;
 use punctual_core::store::{By, ChangeError, Changed, StoreError};
 use rusqlite::{Connection, Params, params};
 
@@ -68,7 +69,7 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
 /// What `change` needs to know beside that.
 fn besides(db: &Connection, loaded: &Loaded, change: &Change) -> Result<Besides, StoreError> {
     Ok(match change.plain() {
-        Change::Undo => Besides::Cancelled(cancelled(db, loaded.reminder.id)?),
+        Change::Undo => Besides::Cancelled(cancelled(db, &loaded.reminder)?),
         Change::Resend(_) => {
             let attempts = loaded.last_ended.as_ref().map(|run| read::attempts(db, run.id)).transpose()?;
             Besides::Attempts(attempts.unwrap_or_default())
@@ -78,7 +79,8 @@ fn besides(db: &Connection, loaded: &Loaded, change: &Change) -> Result<Besides,
 }
 
 /// The last cancel of a reminder, with the runs that it ended.
-fn cancelled(db: &Connection, id: ReminderId) -> Result<Option<Cancelled>, StoreError> {
+fn cancelled(db: &Connection, reminder: &Reminder) -> Result<Option<Cancelled>, StoreError> {
+    let id = reminder.id;
     let sql = "SELECT at, data FROM journal WHERE reminder_id = ? AND kind = 'reminder.cancelled' ORDER BY number DESC LIMIT 1";
     let entry = collect(db, sql, [id.as_bytes()], |found| {
         let mut from = Reader::new(found, 0);
@@ -87,11 +89,18 @@ fn cancelled(db: &Connection, id: ReminderId) -> Result<Option<Cancelled>, Store
     let Some((at, Some(ended))) = entry.into_iter().next() else { return Ok(None) };
     let runs = ended.runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let runs = occurrences(db, &format!("o.run IN ({runs}) ORDER BY o.run"), params![id.as_bytes()])?;
-    Ok(Some(Cancelled { at, ended, runs }))
+    let is_unlinked = match &reminder.event {
+        None => false,
+        Some(event) => {
+            let sql = "SELECT 1 FROM event_reminder WHERE event_key = ? AND reminder_id = ?";
+            collect(db, sql, params![event.key, id.as_bytes()], |_| Ok(()))?.is_empty()
+        }
+    };
+    Ok(Some(Cancelled { at, ended, runs, is_unlinked }))
 }
 
 /// The family of a command about reminder `named`, without that one.
-fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
+pub(super) fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
     let runs = family.runs.as_ref().map(|runs| runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
     let which =
         runs.map_or("r.status IN ('active', 'paused')".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));

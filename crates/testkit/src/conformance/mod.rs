@@ -85,6 +85,7 @@ files!(
     search,
     keeping,
     groups,
+    calendars,
     silences,
     asked,
     addresses,
@@ -92,7 +93,10 @@ files!(
     alerts,
     journal,
     inbound,
-    escalations
+    escalations,
+    events,
+    watches,
+    wholes
 );
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.

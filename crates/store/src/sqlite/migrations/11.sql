@@ -33,3 +33,6 @@ END;
 -- How far it has been filled with the reminders that were there before it.
 CREATE TABLE search_state (is_filled INTEGER NOT NULL, filled_to BLOB) STRICT;
 INSERT INTO search_state (is_filled) VALUES (0);
+
+-- Of users, keys and events: few. An import that comes twice finds them here.
+CREATE INDEX journal_other ON journal (at) WHERE reminder_id IS NULL;
