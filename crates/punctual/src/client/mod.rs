@@ -18,7 +18,12 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, Event, EventBatch, EventInput, EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
+    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, Event, EventBatch, EventInput, EventQuery,
+    Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal,
+    JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput,
+    ReminderQuery, Reminders, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery,
+    Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput,
+    UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
