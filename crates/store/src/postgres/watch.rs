@@ -21,11 +21,11 @@ use uuid::Uuid;
 use super::batch::BEGIN;
 use super::fault::Fault;
 use super::pipeline::{Statement, all, all3, both};
-use super::pool::{Connection, Param, Retry, Urgency};
+use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, micros, reminder_id, uuid};
 use super::write::{insert, insert_new, put, write};
-use super::{PostgresStore, TRIES_MAX, on};
+use super::PostgresStore;
 use crate::rows::Reader;
 use crate::watch::{self, BAD, INTENT, KeptBad, KeptIntent, KeptLedger, LEDGER, LeasedRun, RUN, RUN_COLUMNS};
 
