@@ -37,6 +37,9 @@ mod peers;
 /// Answers from the platforms.
 mod inbound;
 
+/// Planning the reminders of events.
+mod events;
+
 /// Telling applications what happened.
 mod subscriptions;
 
@@ -73,7 +76,8 @@ mod instant;
 /// The system's clock, randomness and tasks.
 pub mod system;
 
-pub use commands::{CreateError, Trial};
+pub use commands::export;
+pub use commands::{CreateError, Here, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};

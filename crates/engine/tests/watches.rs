@@ -108,7 +108,8 @@ impl Stage {
     fn is_once(&self) -> Result<(), String> {
         let expect: Vec<i64> = self.tasks.rows().into_keys().collect();
         let (reminded, left) = (self.reminded(), self.store(async |store| store.intents("tasks").await.unwrap()));
-        let unmarked: Vec<i64> = self.tasks.rows().iter().filter(|(_, row)| row.sent.is_none()).map(|(key, _)| *key).collect();
+        let unmarked: Vec<i64> =
+            self.tasks.rows().iter().filter(|(_, row)| row.sent.is_none()).map(|(key, _)| *key).collect();
         match reminded == expect && left.is_empty() && unmarked.is_empty() {
             true => Ok(()),
             false => Err(format!("{reminded:?} were reminded of, {} left, {unmarked:?} unmarked", left.len())),
@@ -203,7 +204,8 @@ fn a_row_that_is_refused_is_named_and_the_others_go_on() {
     let run = stage.runs().remove(0);
     assert_eq!((run.counts.seen, run.counts.sent, run.counts.skipped, run.counts.failed), (5, 3, 0, 2));
     assert_eq!(stage.reminded(), [1, 3, 5]);
-    let unmarked: Vec<i64> = stage.tasks.rows().iter().filter(|(_, row)| row.sent.is_none()).map(|(key, _)| *key).collect();
+    let unmarked: Vec<i64> =
+        stage.tasks.rows().iter().filter(|(_, row)| row.sent.is_none()).map(|(key, _)| *key).collect();
     assert_eq!(unmarked, [2, 4], "they stay unmarked");
     let bad = stage.store(async |store| store.bad_rows(run.id, 0, 10).await.unwrap());
     let bad: Vec<_> = bad.iter().map(|(_, bad)| (bad.key.as_str(), bad.field.as_deref().unwrap())).collect();
@@ -251,7 +253,8 @@ fn a_run_that_was_asked_for_answers_with_its_counts_and_a_second_asker_joins() {
         Some(())
     });
     let (one, two) = (stage.nodes.engine(1).clone(), stage.nodes.engine(2).clone());
-    let (first, second) = stage.nodes.run(1, async move { tokio::join!(one.run_watch("tasks"), two.run_watch("tasks")) });
+    let (first, second) =
+        stage.nodes.run(1, async move { tokio::join!(one.run_watch("tasks"), two.run_watch("tasks")) });
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!(first.run.id, second.run.id, "on whichever node");
     assert_eq!((first.joined, second.joined), (false, true));

@@ -15,6 +15,12 @@ mod watch;
 /// Which entries of the journal a reader wants, once for every store.
 mod journal;
 
+/// Reminders with all that belongs to them, once for every store.
+mod whole;
+
+/// Lines that stand alone, as JSON: what an export writes and an import reads.
+pub mod line;
+
 /// One embedded file: no server, nothing to configure.
 pub mod sqlite;
 

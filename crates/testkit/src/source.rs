@@ -131,7 +131,10 @@ impl Tasks {
     }
 
     /// One call: it takes its time, and fails where it is to fail.
-    async fn call<T>(&self, effect: impl FnOnce(&mut Inner) -> Result<T, SourceError> + Send) -> Result<T, SourceError> {
+    async fn call<T>(
+        &self,
+        effect: impl FnOnce(&mut Inner) -> Result<T, SourceError> + Send,
+    ) -> Result<T, SourceError> {
         self.clock.pause(HALF).await;
         let lost = || SourceError::Lost("the connection is gone".into());
         let (answer, fails) = {
@@ -174,7 +177,8 @@ impl Source for Tasks {
             let mut rows: Vec<_> = inner.rows.iter().map(|(key, row)| ((row.due.to_string(), *key), row)).collect();
             rows.sort_by(|(a, _), (b, _)| a.cmp(b));
             let is_due = |row: &TaskRow| row.due >= bounds.from && row.due <= bounds.until;
-            let is_unsent = |row: &TaskRow| bounds.sent_before.is_none_or(|before| row.sent.is_none_or(|at| at <= before));
+            let is_unsent =
+                |row: &TaskRow| bounds.sent_before.is_none_or(|before| row.sent.is_none_or(|at| at <= before));
             let wanted = rows.into_iter().filter(|(_, row)| is_due(row) && is_unsent(row));
             let wanted = wanted.filter(|(place, _)| after.as_ref().is_none_or(|after| place > after));
             let row = |((_, key), row): ((String, i64), &TaskRow)| SourceRow {

@@ -99,6 +99,8 @@ pub struct Known {
     pub addresses: Result<Vec<Address>, String>,
     /// The person it is for.
     pub person: Arc<Person>,
+    /// It belongs to an event that has changed and is still to be planned.
+    pub is_unplanned: bool,
 }
 
 /// A reminder that nobody else can change until the claim is written.
@@ -183,6 +185,7 @@ impl Seen {
                 silences,
                 route: &route,
                 holding: &claim.holding,
+                is_unplanned: known.is_unplanned,
                 now: claim.now,
             }),
         };
@@ -205,7 +208,9 @@ impl Look<'_> {
         for seen in self.seen.iter().filter(|seen| !seen.is_sent()) {
             let id = seen.due.occurrence.id.reminder;
             lock.reminders.insert(id);
-            if let (Wake::Wait { .. }, Some(Ok(known))) = (&seen.wake, self.known.get(&id)) {
+            if let (Wake::Wait { why, .. }, Some(Ok(known))) = (&seen.wake, self.known.get(&id))
+                && *why != Why::Event
+            {
                 lock.users.insert(known.reminder.user.clone());
             }
             lock.silences.extend(&seen.silenced_by);
@@ -279,6 +284,11 @@ impl<'a> Work<'a> {
             Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
             Wake::Escalate { at } => self.escalate(seen.due.occurrence, at, &locked.known.reminder),
             Wake::Plan { schedule, due_at } => self.plan(seen.due.occurrence, *schedule, due_at, locked),
+            Wake::Wait { state, due_at, why: Why::Event, .. } => {
+                self.claims.n_taken += 1;
+                self.claims.events.extend(locked.known.reminder.event.as_ref().map(|event| event.key.clone()));
+                self.wait(seen.due.occurrence, state, due_at, false, locked);
+            }
             // Its person is just being changed. A silence holds also for one who has no entry.
             Wake::Wait { why, .. } if why != Why::Silenced && !locked.has_person => self.look_again(),
             Wake::Wait { state, due_at, why, moves_on, until, series_waits, .. } => {
@@ -441,25 +451,19 @@ impl<'a> Work<'a> {
             _ => Kind::Unanswered,
         };
         let entry = Entry::of_engine(now, kind, id, Some(&reminder.user), data);
-        let mut planned = None;
+        let mut planned = Vec::new();
         if is_missed && course.is_carried_by(id.run) {
-            for missed_at in also_missed {
-                let also = Occurrence::scheduled(course.next_run(reminder), missed_at);
-                course.progress.series.planned = course.progress.series.planned.saturating_add(1);
-                self.writes.plan(Occurrence { state: State::Missed { at: now }, ..also }, reminder);
-            }
-            let n_more = u32::try_from(n_more_missed).unwrap_or(u32::MAX);
-            course.progress.series.planned = course.progress.series.planned.saturating_add(n_more);
-            let next = next.filter(|_| !course.is_counted_out(reminder));
-            planned = course.plan(reminder, next);
+            planned = course.pass(reminder, also_missed, n_more_missed, next, now);
         } else if course.is_carried_by(id.run) {
             // An interval that is counted from the answer goes on when no answer came, too.
             let next = course.next_after(reminder, id.run, run.due_at, &run.state, now).flatten();
-            planned = course.plan(reminder, next);
+            planned.extend(course.plan(reminder, next));
         }
         self.writes.change(run, shard_of(&reminder.user));
-        let planned = planned.and_then(|next| self.writes.plan(next, reminder));
-        self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
+        for run in planned {
+            let at = self.writes.plan(run, reminder);
+            self.claims.next_runs.extend(at.map(|at| NextRun::of(reminder, at)));
+        }
         self.writes.entries.push(entry);
     }
 

@@ -30,11 +30,17 @@ pub mod calendar;
 /// What is written when groups are changed.
 pub mod group;
 
+/// What becomes of an event's reminders when the event changes.
+pub mod event;
+
 /// What changes for runs that wait when a silence is ended.
 pub mod silence;
 
 /// Which run a person means who answers in words.
 pub mod inbound;
+
+/// What is written of lines that come from another store.
+pub mod adopt;
 
 /// What is written when keys are made and removed.
 pub mod key;

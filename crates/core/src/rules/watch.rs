@@ -159,6 +159,7 @@ pub fn reminder(watch: &Watch, intent: &Intent) -> NewReminder {
         original_text: None,
         metadata: Metadata::new(metadata),
         tags: asks.tags.clone(),
+        event: None,
         status: ReminderStatus::Active,
         created_at: *at,
         updated_at: *at,

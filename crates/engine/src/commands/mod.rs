@@ -12,6 +12,9 @@ pub(crate) mod change;
 /// Changing the people reminders are for.
 mod user;
 
+/// Writing and removing events and scopes.
+mod event;
+
 /// Silencing reminders for a while.
 mod silence;
 
@@ -27,11 +30,21 @@ mod revive;
 /// Sending a message that is no reminder's.
 mod trial;
 
+/// Reading everything there is.
+pub mod export;
+
+/// Taking over what another store has written.
+mod adopt;
+
+/// Comparing lines of another store with what is here.
+mod compare;
+
 use std::sync::Arc;
 
 use punctual_core::store::StoreError;
 use tokio::sync::oneshot;
 
+pub use self::compare::Here;
 pub use self::create::CreateError;
 pub use self::trial::Trial;
 use crate::Engine;

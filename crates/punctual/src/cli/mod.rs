@@ -31,6 +31,8 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod events;
+mod export;
 mod groups;
 mod import;
 mod keys;
@@ -38,6 +40,7 @@ mod list;
 mod migrate;
 mod next;
 mod parse;
+mod scopes;
 mod serve;
 mod show;
 mod silence;
@@ -135,6 +138,10 @@ enum Command {
     Users(users::Args),
     /// People who belong together
     Groups(groups::Args),
+    /// Events of applications, whose reminders move with them
+    Events(events::Args),
+    /// Offsets for all events below a path
+    Scopes(scopes::Args),
     /// Send nothing for a while: of a tag, a group or a user
     Silence(silence::Args),
     /// The ways to reach them
@@ -147,7 +154,9 @@ enum Command {
     Watches(watches::Args),
     /// Keys that may use the API
     Keys(keys::Args),
-    /// Take over what another system was asked for
+    /// Write everything to a file, or all that is one person's
+    Export(export::Args),
+    /// Take over what another system was asked for, or an export of another server
     Import(import::Args),
     /// Compare what a server in shadow would have sent with what the other system did
     ShadowReport(import::report::Args),
@@ -238,12 +247,15 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
+        Command::Events(args) => events::run(&args, &context).await,
+        Command::Scopes(args) => scopes::run(&args, &context).await,
         Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Subscriptions => subscriptions::run(&context).await,
         Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,
         _ => unreachable!("the other commands need no server"),

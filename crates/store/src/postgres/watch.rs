@@ -18,6 +18,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use super::PostgresStore;
 use super::batch::BEGIN;
 use super::fault::Fault;
 use super::pipeline::{Statement, all, all3, both};
@@ -25,7 +26,6 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, micros, reminder_id, uuid};
 use super::write::{insert, insert_new, put, write};
-use super::PostgresStore;
 use crate::rows::Reader;
 use crate::watch::{self, BAD, INTENT, KeptBad, KeptIntent, KeptLedger, LEDGER, LeasedRun, RUN, RUN_COLUMNS};
 

@@ -7,6 +7,7 @@ use punctual_core::alarm::NextRun;
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::store::{NewReminder, StoreError};
 use punctual_core::user::User;
+use punctual_core::whole::Adoption;
 use punctual_core::writes::{Planned, Writes, completed};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, params};
@@ -14,10 +15,10 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, group, inbound, journal, read};
+use super::{answered, event, group, inbound, journal, keep, read};
 use crate::columns::{
-    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
-    Value,
+    ATTEMPT, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, MOVED, NEW_REMINDER, OCCURRENCE, PLACED, PLANNED,
+    REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
 
 impl ToSql for Value<'_> {
@@ -44,6 +45,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     if let Some(place) = &writes.place {
         inbound::move_place(db, place, writes.now)?;
     }
+    event::write(db, &writes.event)?;
     insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
     let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
     insert(db, &PLANNED, &firsts, |first| first)?;
@@ -82,8 +84,23 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
         update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
     }
     insert(db, &ENTRY, &writes.entries, |entry| entry)?;
-    journal::note_hours(db, &writes.entries)?;
+    journal::note_hours(db, writes.entries.iter().map(|entry| entry.at))?;
     tell(db, writes)
+}
+
+/// Writes what an import adopts.
+pub(super) fn adopt(db: &Connection, adoption: &Adoption) -> Result<(), StoreError> {
+    let Adoption { users, groups, silences, reminders, runs, history, writes } = adoption;
+    for user in users {
+        keep::put_user(db, user)?;
+    }
+    insert(db, &GROUP, groups, |group| group)?;
+    insert(db, &SILENCE, silences, |silence| silence)?;
+    insert(db, &KEPT_REMINDER, reminders, |reminder| reminder)?;
+    insert(db, &KEPT_RUN, runs, |run| run)?;
+    insert(db, &PLACED, history, |entry| entry)?;
+    journal::note_hours(db, history.iter().map(|entry| entry.at))?;
+    write(db, writes).map(drop)
 }
 
 /// Tells the admins what there is to tell, and asks further people where nobody has answered.
@@ -129,6 +146,7 @@ static STATEMENTS: LazyLock<Mutex<Statements>> = LazyLock::new(Mutex::default);
 enum Kind {
     Insert,
     InsertNew,
+    Upsert,
     Update,
 }
 
@@ -142,6 +160,13 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
         let made = match kind {
             Kind::Insert => format!("INSERT {insert}"),
             Kind::InsertNew => format!("INSERT {insert} ON CONFLICT DO NOTHING"),
+            Kind::Upsert => {
+                format!(
+                    "INSERT INTO {name} AS t ({names}) VALUES {{values}} ON CONFLICT ({}) DO UPDATE SET {}",
+                    table.keys(),
+                    table.upserts()
+                )
+            }
             Kind::Update => format!(
                 "WITH v ({names}) AS (VALUES {{values}}) UPDATE {name} AS t SET {} FROM v WHERE {}",
                 table.sets(),
@@ -157,11 +182,15 @@ pub(super) fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn
     run(db, table, Kind::Insert, rows, of)
 }
 
+pub(super) fn upsert<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+    run(db, table, Kind::Upsert, rows, |row| row)
+}
+
 pub(super) fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::InsertNew, rows, |row| row)
 }
 
-fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+pub(super) fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::Update, rows, |row| row)
 }
 
