@@ -20,7 +20,7 @@ use super::auth::{Caller, Writer};
 use super::input::{InPath, Params};
 use super::problem::Problem;
 use super::shown;
-use crate::wire::{BadRow, PageQuery, RunQuery, TestedRow, Watch, WatchDefinition, WatchRun, WatchTest, Watches};
+use crate::wire::{BadRow, PageQuery, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 
 /// How many runs are shown with a watch.
 const RUNS_MAX: usize = 20;
@@ -209,9 +209,9 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
     let defined_here = here.as_ref().is_some_and(|here| here.hash == known.hash);
     let standing = here.as_ref().and_then(|here| here.standing.as_ref());
     // A definition of a later version may say more.
-    let definition: WatchDefinition = serde_json::from_str(&known.definition).unwrap_or_default();
+    let defined: Watch = serde_json::from_str(&known.definition).unwrap_or_default();
     let ledger = standing.and_then(|standing| match &standing.mode {
-        Mode::Ledger(why) if definition.sent.is_some() => Some(why.clone()),
+        Mode::Ledger(why) if defined.sent.is_some() => Some(why.clone()),
         _ => None,
     });
     let now = app.now();
@@ -224,9 +224,8 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
         next_at: known.next_at,
         running: run(known.going),
         last: run(known.last),
-        runs: Vec::new(),
-        definition,
         name: known.name,
+        ..defined
     }
 }
 
