@@ -53,7 +53,7 @@ pub use self::search::Search;
 pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
 pub use self::watch::Watches;
-pub use self::whole::{Which, WholeQuery, Wholes, Wholly};
+pub use self::whole::{ERASED_AT_ONCE, Record, Redacted, Removed, Which, WholeQuery, Wholes, Wholly};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Escalated, Response, Said, Trail};

@@ -44,3 +44,6 @@ pub mod say;
 
 /// Puts runs that waited through quiet hours into one message.
 pub mod digest;
+
+/// Taking a person out of what others have of them.
+pub mod redact;

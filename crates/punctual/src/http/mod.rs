@@ -327,6 +327,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(users::erase))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))

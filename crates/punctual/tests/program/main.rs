@@ -16,6 +16,7 @@ mod chat;
 mod command_line;
 mod connections;
 mod embed;
+mod erase;
 mod escalation;
 mod first_reminder;
 mod groups;

@@ -177,7 +177,7 @@ fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), St
     run(db, table, Kind::InsertNew, rows, |row| row)
 }
 
-fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+pub(super) fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::Update, rows, |row| row)
 }
 
