@@ -37,6 +37,9 @@ pub mod clock;
 /// Texts of other people, on a terminal.
 pub mod terminal;
 
+/// Texts with `{fields}` in them.
+pub mod template;
+
 // What other crates name often is found without its room.
 pub use decide::change;
 pub use model::{answer, group, id, journal, occurrence, reminder, shard, silence, step, tag, user};

@@ -46,6 +46,9 @@ pub mod broken;
 /// The simulator and its checkers.
 pub mod sim;
 
+/// Readers of calendars that are not ours.
+pub mod judges;
+
 /// Reports which files beyond the repository a test run looked at, and what it left out.
 pub mod report;
 

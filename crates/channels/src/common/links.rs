@@ -52,6 +52,31 @@ impl Links {
         Some((verb.parse().ok()?, occurrence.parse().ok()?))
     }
 
+    /// The address of a user's calendar, which was changed `generation` times.
+    pub fn calendar(&self, user: &str, generation: u64) -> String {
+        let said = format!("{}.{generation}", BASE64_URL_SAFE_NO_PAD.encode(user));
+        let proof = self.prove_calendar(&said).finalize().into_bytes();
+        format!("{}/calendar/{said}.{}.ics", self.base, BASE64_URL_SAFE_NO_PAD.encode(&proof[..PROOF_BYTES]))
+    }
+
+    /// The user of a calendar and how often its address was changed, by the last part of an address, if it is one of ours. Whether it is
+    /// the latest is for the caller to see.
+    pub fn read_calendar(&self, file: &str) -> Option<(String, u64)> {
+        let (said, proof) = file.strip_suffix(".ics").unwrap_or(file).rsplit_once('.')?;
+        let proof = BASE64_URL_SAFE_NO_PAD.decode(proof).ok().filter(|proof| proof.len() == PROOF_BYTES)?;
+        self.prove_calendar(said).verify_truncated_left(&proof).ok()?;
+        let (user, generation) = said.split_once('.')?;
+        let user = BASE64_URL_SAFE_NO_PAD.decode(user).ok()?;
+        Some((String::from_utf8(user).ok()?, generation.parse().ok()?))
+    }
+
+    fn prove_calendar(&self, said: &str) -> Hmac<Sha256> {
+        let mut mac = self.keyed.clone();
+        mac.update(b"punctual calendar ");
+        mac.update(said.as_bytes());
+        mac
+    }
+
     /// Where a platform's requests for the channel `name` come in. Its secret is the same on every node, and another for every channel.
     pub fn door(&self, name: &str) -> Door {
         let mut mac = self.keyed.clone();
@@ -104,6 +129,23 @@ mod tests {
         }
         assert_eq!(Links::new("https://p.example", b"another").read(&token), None);
         assert!(!format!("{links:?}").contains("secret"));
+    }
+
+    #[test]
+    fn only_the_whole_address_of_a_calendar_is_known_again() {
+        let links = Links::new("https://p.example/", b"secret");
+        let address = links.calendar("ann/ä", 7);
+        let file = address.strip_prefix("https://p.example/calendar/").unwrap();
+        assert!(file.ends_with(".ics") && !file.contains('/'), "{file}");
+        assert_eq!(links.read_calendar(file), Some(("ann/ä".to_owned(), 7)));
+        let (other, older) = (links.calendar("bob", 7), links.calendar("ann/ä", 6));
+        let proof = file.rsplit('.').nth(1).unwrap();
+        let stolen = other.replace(other.rsplit('.').nth(1).unwrap(), proof);
+        for forged in [stolen.rsplit('/').next().unwrap(), &file.replace(".7.", ".8."), "", "a.b.c.ics"] {
+            assert_eq!(links.read_calendar(forged), None, "{forged}");
+        }
+        assert_ne!(address, older);
+        assert_eq!(Links::new("https://p.example", b"another").read_calendar(file), None);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Texts with `{fields}` of a reminder in them.
 //!
-//! There is no logic: a field that is empty leaves nothing. A template is checked when it is read, so that a misspelt field is an
-//! error at the start and not in a message.
+//! A field that is empty leaves nothing. A template is checked when it is read, so that a misspelt field is an error at the start and not in a
+//! message.
 
 use std::time::Duration;
 
 use punctual_core::channel::Message;
 use punctual_core::span;
+use punctual_core::template::{self, Part};
 
 use super::texts::texts;
 
@@ -32,17 +33,11 @@ pub const FIELDS: &[&str] = &[
     "occurrence_id",
 ];
 
-/// A text with fields in it.
+/// A text with fields of a reminder in it.
 #[derive(Debug, Clone)]
 pub struct Template {
-    parts: Vec<Part>,
+    text: template::Template,
     escape: Escape,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Part {
-    Text(String),
-    Field(String),
 }
 
 /// One part of a template for one message.
@@ -62,36 +57,13 @@ impl Template {
         if text.trim().is_empty() {
             return Err("is empty; write a text such as {message}".into());
         }
-        let mut parts = Vec::new();
-        let mut plain = String::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(['{', '}']) {
-            plain.push_str(&rest[..at]);
-            let doubled = [("{{", '{'), ("}}", '}')].into_iter().find(|(pair, _)| rest[at..].starts_with(pair));
-            if let Some((_, brace)) = doubled {
-                plain.push(brace);
-                rest = &rest[at + 2..];
-                continue;
+        let known = |name: &str| {
+            if FIELDS.contains(&name) || name.strip_prefix("metadata.").is_some_and(|key| !key.is_empty()) {
+                return Ok(name.to_owned());
             }
-            let end = rest[at..].find('}').map(|end| at + end);
-            let Some(end) = end.filter(|_| rest[at..].starts_with('{')) else {
-                return Err("has a single { or }; write {{ or }} for a brace".into());
-            };
-            let name = rest[at + 1..end].trim();
-            if !FIELDS.contains(&name) && name.strip_prefix("metadata.").is_none_or(str::is_empty) {
-                return Err(format!(
-                    "has the unknown field {{{name}}}; known are {} and metadata.NAME",
-                    FIELDS.join(", ")
-                ));
-            }
-            parts.push(Part::Text(std::mem::take(&mut plain)));
-            parts.push(Part::Field(name.to_owned()));
-            rest = &rest[end + 1..];
-        }
-        plain.push_str(rest);
-        parts.push(Part::Text(plain));
-        parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
-        Ok(Self { parts, escape })
+            Err(format!("has the unknown field {{{name}}}; known are {} and metadata.NAME", FIELDS.join(", ")))
+        };
+        template::Template::parse(text, known).map(|text| Self { text, escape })
     }
 
     /// A template that is part of the program.
@@ -101,7 +73,7 @@ impl Template {
 
     /// Whether the field called `name` stands in it.
     pub fn names(&self, name: &str) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Field(field) if field == name))
+        self.text.fields().any(|field| field == name)
     }
 
     /// `text` made harmless as its values are.
@@ -111,22 +83,18 @@ impl Template {
 
     /// The parts one by one, for a platform that takes a message in pieces. Nothing is escaped.
     pub(crate) fn pieces(&self, message: &Message, text: &str) -> Vec<Piece> {
-        let piece = |part: &Part| match part {
+        let piece = |part: &Part<String>| match part {
             Part::Text(text) => Piece::Text(text.clone()),
             Part::Field(name) if name == "mention" => Piece::Mention,
             Part::Field(name) if name == "message" => Piece::Value(text.to_owned()),
             Part::Field(name) => Piece::Value(field(name, message)),
         };
-        self.parts.iter().map(piece).collect()
+        self.text.parts().iter().map(piece).collect()
     }
 
     /// The text with each field as `value` says it.
     pub(crate) fn fill(&self, value: impl Fn(&str) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Field(name) => (self.escape)(&value(name)),
-        };
-        self.parts.iter().map(part).collect()
+        self.text.fill(|name| (self.escape)(&value(name)))
     }
 
     /// The text for one message. `mention` is how the platform calls the person, and is not escaped.
@@ -136,15 +104,11 @@ impl Template {
 
     /// The same with another text in place of the message, such as a shorter one.
     pub fn render_with(&self, message: &Message, mention: &str, text: &str) -> String {
-        let mut out = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Field(name) if name == "mention" => out.push_str(mention),
-                Part::Field(name) if name == "message" => out.push_str(&(self.escape)(text)),
-                Part::Field(name) => out.push_str(&(self.escape)(&field(name, message))),
-            }
-        }
+        let out = self.text.fill(|name| match name.as_str() {
+            "mention" => mention.to_owned(),
+            "message" => (self.escape)(text),
+            name => (self.escape)(&field(name, message)),
+        });
         // An empty field at an edge leaves its space behind.
         out.trim().to_owned()
     }
@@ -170,11 +134,10 @@ fn field(name: &str, message: &Message) -> String {
         "run" => message.occurrence.run.to_string(),
         "reminder_id" => reminder.id.to_string(),
         "occurrence_id" => message.occurrence.to_string(),
-        _ => match name.strip_prefix("metadata.").map(|key| reminder.metadata.to_value()[key].clone()) {
-            Some(serde_json::Value::String(text)) => text,
-            None | Some(serde_json::Value::Null) => String::new(),
-            Some(other) => other.to_string(),
-        },
+        _ => name
+            .strip_prefix("metadata.")
+            .map(|key| template::said(&reminder.metadata.to_value()[key]))
+            .unwrap_or_default(),
     }
 }
 

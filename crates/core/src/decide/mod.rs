@@ -24,6 +24,9 @@ pub mod report;
 /// What changes for a person's open runs when the person changes.
 pub mod person;
 
+/// What is written when something about calendars changes.
+pub mod calendar;
+
 /// What is written when groups are changed.
 pub mod group;
 

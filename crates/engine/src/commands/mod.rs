@@ -15,6 +15,9 @@ mod user;
 /// Silencing reminders for a while.
 mod silence;
 
+/// The address of a user's calendar.
+mod calendar;
+
 /// Making and removing keys.
 mod key;
 

@@ -45,6 +45,14 @@ enum Command {
         /// Whom
         user: String,
     },
+    /// Show the address of a user's calendar, for their calendar program
+    Calendar {
+        /// Whom
+        user: String,
+        /// Change it first: earlier addresses lead nowhere
+        #[arg(long)]
+        new: bool,
+    },
     /// Remove a user's entry; their reminders stay
     Delete {
         /// Whom
@@ -98,6 +106,16 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         Command::Set(set) => put(set, context).await,
         Command::Pause { user, until } => pause(user, Some(until.join(" ")), context).await,
         Command::Resume { user } => pause(user, None, context).await,
+        Command::Calendar { user, new } => {
+            let calendar = match new {
+                true => context.client.renew_calendar(user).await?,
+                false => context.client.calendar(user).await?,
+            };
+            match context.json {
+                true => print_json(&calendar),
+                false => print(&format!("{}\n", calendar.calendar_url)),
+            }
+        }
         Command::Delete { user } => {
             context.client.delete_user(user).await?;
             print_deleted(user, &format!("removed {user}; their reminders stay\n"), context)

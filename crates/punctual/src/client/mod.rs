@@ -18,7 +18,7 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Adopt, Adopted, Answer, Channels, DeadAddresses, EraseInput, Erased, ExportPage, ExportQuery, Group, GroupInput,
+    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, EraseInput, Erased, ExportPage, ExportQuery, Group, GroupInput,
     Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
     Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Silence,
     SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users,
@@ -99,6 +99,16 @@ impl Client {
     /// Writes or replaces a user.
     pub(crate) async fn put_user(&self, id: &str, input: &UserInput) -> Answered<User> {
         self.call(Method::PUT, &user(id), NONE, Some(input)).await
+    }
+
+    /// Where a user's calendar is.
+    pub(crate) async fn calendar(&self, id: &str) -> Answered<CalendarAddress> {
+        self.get(&format!("{}/calendar", user(id)), &()).await
+    }
+
+    /// Changes the address of a user's calendar.
+    pub(crate) async fn renew_calendar(&self, id: &str) -> Answered<CalendarAddress> {
+        self.call(Method::POST, &format!("{}/calendar", user(id)), NONE, NONE).await
     }
 
     /// Removes a user's entry.

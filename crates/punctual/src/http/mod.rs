@@ -33,6 +33,9 @@ mod problem;
 /// The same request answered the same.
 mod idempotency;
 
+/// A user's coming reminders as a calendar.
+mod calendar;
+
 /// A cache of what was looked up a moment ago.
 mod recent;
 
@@ -116,6 +119,8 @@ pub(crate) struct App {
     auth: Auth,
     /// Users' zones and languages, because most creates ask for them.
     locales: Recent<String, Locale>,
+    /// Calendars that were written within this second: a program that asks again and again costs no more than that.
+    calendars: Recent<String, Arc<calendar::Written>>,
     /// Permits for understanding batches, in kilobytes.
     batches: Semaphore,
     /// Permits for work that takes long: half of the processors.
@@ -180,6 +185,7 @@ impl App {
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key, &parts.local_key),
             locales: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
+            calendars: Recent::new(1, 16),
             batches: Semaphore::new(BATCHES_KB_MAX),
             thinking: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get().div_ceil(2)))),
             stats: stats::Cached::default(),
@@ -327,6 +333,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
+        .routes(routes!(users::show_calendar, users::renew_calendar))
+        .routes(routes!(calendar::show))
         .routes(routes!(users::erase))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))

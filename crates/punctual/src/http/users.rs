@@ -12,11 +12,12 @@ use punctual_engine::Erasure;
 
 use super::App;
 use super::auth::{Admin, Caller, Writer};
+use super::calendar;
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
 use super::{asked, shown};
-use crate::wire::{EraseInput, Erased, PageQuery, User, UserInput, Users};
+use crate::wire::{CalendarAddress, EraseInput, Erased, PageQuery, User, UserInput, Users};
 
 /// How long one request goes on with an erasure.
 const ERASE_FOR: Duration = Duration::from_secs(2);
@@ -54,10 +55,9 @@ pub(super) async fn show(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    match app.engine.store().user(&id).await? {
-        Some(user) => Ok(shown::answer(StatusCode::OK, &shown::user(user, app.now()))),
-        None => Err(no_such_user()),
-    }
+    let user = app.engine.store().user(&id).await?.ok_or_else(no_such_user)?;
+    let calendar_url = calendar::address(&app, &id).await?;
+    Ok(shown::answer(StatusCode::OK, &User { calendar_url, ..shown::user(user, app.now()) }))
 }
 
 /// Writes or replaces a user.
@@ -137,6 +137,42 @@ pub(super) async fn erase(
     let (is_done, after) = (erasure.is_done(), erasure.to_string());
     let answer = Erased { is_done, after, reminders: erasure.n_reminders, records: erasure.n_records };
     Ok(shown::answer(StatusCode::OK, &answer))
+}
+
+/// Says where a user's calendar is.
+#[utoipa::path(
+    get, path = "/v1/users/{id}/calendar", operation_id = "show_calendar_address", tag = "users", params(("id" = String, Path, description = "The user")),
+    responses((status = 200, description = "Its address", body = CalendarAddress)),
+)]
+pub(super) async fn show_calendar(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    let calendar_url = calendar::address(&app, &id).await?.ok_or_else(no_calendars)?;
+    Ok(shown::answer(StatusCode::OK, &CalendarAddress { calendar_url }))
+}
+
+/// Changes the address of a user's calendar: earlier ones lead nowhere.
+#[utoipa::path(
+    post, path = "/v1/users/{id}/calendar", operation_id = "renew_calendar_address", tag = "users", params(("id" = String, Path, description = "The user")),
+    responses((status = 200, description = "Its new address", body = CalendarAddress)),
+)]
+pub(super) async fn renew_calendar(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    let links = app.links.as_ref().ok_or_else(no_calendars)?;
+    let generation = app.engine.renew_calendar(&id, caller.who()).await?;
+    let calendar_url = links.calendar(&id, generation);
+    Ok(shown::answer(StatusCode::OK, &CalendarAddress { calendar_url }))
+}
+
+fn no_calendars() -> Problem {
+    Problem::not_found("this server gives no calendars, because it has no address")
 }
 
 fn must_see(caller: &Caller, user: &str) -> Result<(), Problem> {

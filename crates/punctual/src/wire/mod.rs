@@ -85,5 +85,5 @@ pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
-pub(crate) use user::{EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use user::{CalendarAddress, EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
 pub(crate) use word::Word;

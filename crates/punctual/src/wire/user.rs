@@ -39,7 +39,7 @@ pub(crate) struct UserInput {
 
 impl UserInput {
     /// The fields that an answer has and a request has not.
-    pub(crate) const MADE_HERE: &[&str] = &["id", "created_at", "updated_at"];
+    pub(crate) const MADE_HERE: &[&str] = &["id", "calendar_url", "created_at", "updated_at"];
 }
 
 /// When not to disturb somebody.
@@ -76,6 +76,9 @@ pub(crate) struct User {
     #[serde(default)]
     pub(crate) escalate: Vec<Step>,
     pub(crate) admin: bool,
+    /// The address of their calendar, which is a secret. Only the answer about one user has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) calendar_url: Option<String>,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
 }
@@ -87,6 +90,13 @@ pub(crate) struct QuietHours {
     pub(crate) to: String,
     pub(crate) except: QuietExcept,
     pub(crate) digest: bool,
+}
+
+/// The calendar of a user's reminders.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct CalendarAddress {
+    /// Its address, which is a secret: whoever has it can read the user's reminders.
+    pub(crate) calendar_url: String,
 }
 
 /// A page of users, by id.

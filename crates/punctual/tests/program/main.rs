@@ -11,6 +11,7 @@ mod answers;
 mod auth;
 mod bad_days;
 mod bad_input;
+mod calendar;
 mod channels;
 mod chat;
 mod command_line;

@@ -354,6 +354,8 @@ async fn answers_are_what_the_description_says() {
     assert_eq!(call!(PUT "/v1/users/{id}", id = "alice"; "", Some(alice)).0, 200);
     call!(GET "/v1/users/{id}", id = "alice"; "", None);
     call!(GET "/v1/users"; "?limit=1", None);
+    call!(GET "/v1/users/{id}/calendar", id = "alice"; "", None);
+    call!(POST "/v1/users/{id}/calendar", id = "alice"; "", None);
     call!(PUT "/v1/users/{id}", id = "bob"; "", Some(json!({ "paused_until": "3d" })));
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
@@ -492,6 +494,12 @@ async fn answers_are_what_the_description_says() {
         .map(|(path, method, _)| format!("{method} {path}"))
         .filter(|operation| !description.seen.contains(operation))
         .collect();
-    let not_json = ["get /metrics", "get /v1/inbound/{channel}", "post /v1/inbound/{channel}", "get /v1/stream"];
+    let not_json = [
+        "get /calendar/{file}",
+        "get /metrics",
+        "get /v1/inbound/{channel}",
+        "post /v1/inbound/{channel}",
+        "get /v1/stream",
+    ];
     assert_eq!(unseen, not_json, "the answer of every other was checked; these are no JSON");
 }

@@ -43,6 +43,11 @@ pub(super) const BEGIN_READ_IN_ORDER: &str = "begin isolation level repeatable r
 pub(super) const BEGIN_SNAPSHOT: &str = "begin isolation level repeatable read; set local punctual.quiet = on; \
     set local idle_in_transaction_session_timeout = 1500";
 
+/// The same over a batch.
+pub(super) const BEGIN_SNAPSHOT_BY_KEY: &str = "begin isolation level repeatable read; set local punctual.quiet = on; \
+    set local idle_in_transaction_session_timeout = 1500; set local jit = off; set local enable_seqscan = off; \
+    set local enable_indexscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off";
+
 /// Begins a transaction that reads, all of it at one moment.
 pub(super) const BEGIN_READ: &str = "begin isolation level repeatable read, read only";
 

@@ -6,6 +6,10 @@
 //!
 //! Which clock judges leases: the database's, which nodes also set their own by; and above all the lease's number.
 
+// `on!` is for the modules below.
+#[macro_use]
+mod on;
+
 mod adopt;
 mod alert;
 mod answered;
@@ -94,33 +98,8 @@ pub use url::Url;
 
 use batch::BEGIN;
 use fault::Fault;
+use on::TRIES_MAX;
 use pool::{Connection, Pool, Retry, Urgency};
-
-/// How often something is tried again that failed without a trace: another transaction was in its way, or the connection
-/// was gone before it was used. Each time somebody else got something done; more would hide a trouble that one should see.
-const TRIES_MAX: usize = 20;
-
-/// Runs `$work` on a connection, and again if it failed in a way that makes this safe.
-///
-/// A macro, because a future that borrows from its caller and can move between threads cannot be named as a closure's result.
-macro_rules! on {
-    ($self:ident, $urgency:ident, reads: $reads:literal, $db:ident => $work:expr) => {{
-        let mut n_tried = 0;
-        loop {
-            let $db = $self.pool.get(Urgency::$urgency).await.map_err(StoreError::from)?;
-            let result = $work.await;
-            n_tried += 1;
-            match $db.end(result).await {
-                Ok(value) => break Ok(value),
-                Err((_, retry))
-                    if n_tried < TRIES_MAX && (retry == Retry::Safe || ($reads && retry == Retry::SafeForReads)) => {}
-                Err((fault, _)) => break Err(StoreError::from(fault)),
-            }
-        }
-    }};
-}
-
-use on;
 
 macro_rules! read {
     ($self:ident, $urgency:ident, $db:ident => $work:expr) => {

@@ -360,3 +360,14 @@ pub(super) enum Retry {
     /// It would fail again.
     Useless,
 }
+
+impl Retry {
+    /// Whether work is done again that only reads, or does not.
+    pub(super) fn is_safe(self, reads: bool) -> bool {
+        match self {
+            Self::Safe => true,
+            Self::SafeForReads => reads,
+            Self::Useless => false,
+        }
+    }
+}

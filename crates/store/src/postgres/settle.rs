@@ -1,6 +1,7 @@
-//! Ending leases: lock and load in one round trip, write in another, however many rows.
+//! Ending leases: load in one round trip, write in another, however many rows.
 //!
-//! Everybody locks occurrences before reminders, and both in the order of their names, so that nobody waits in a circle.
+//! Nothing is locked between the two, which would be one more change of each row. The transaction sees one moment of the database, and the
+//! server undoes it when a row that it writes has changed since; then it is done again. Every row that the decision depends on is written.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,7 +15,7 @@ use punctual_core::writes::Moved;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::batch::{BEGIN_BY_KEY, Ids};
+use super::batch::{BEGIN_SNAPSHOT_BY_KEY, Ids};
 use super::fault::Fault;
 use super::pipeline::all3;
 use super::pool::{Connection, Param};
@@ -23,10 +24,9 @@ use super::row::uuid;
 use super::write;
 use crate::rows::{self, Reader};
 
-/// Who waits for a lock gets the row as it is then, so one statement locks and reads.
 static COUNTED: LazyLock<String> = LazyLock::new(|| {
     let columns = rows::counted_columns();
-    format!("select {columns} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id for no key update of r")
+    format!("select {columns} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id")
 });
 
 pub(super) async fn settle(
@@ -37,7 +37,7 @@ pub(super) async fn settle(
 ) -> Result<Settled, Fault> {
     let mut leases: Vec<(OccurrenceId, u64)> = settlements.iter().map(|s| (s.occurrence.id, s.lease)).collect();
     leases.sort_unstable();
-    let (leased, counted) = lock(db, &leases).await?;
+    let (leased, counted) = load(db, &leases).await?;
     let (mut ended, writes) = settled(settlements, &leased, &counted, now);
     if writes.occurrences.is_empty() {
         db.rollback().await?;
@@ -47,8 +47,8 @@ pub(super) async fn settle(
     Ok(ended)
 }
 
-/// Locks and loads the runs whose leases still hold, and the reminders of all.
-async fn lock(
+/// Loads the runs whose leases still hold, and the reminders of all.
+async fn load(
     db: &Connection<'_>,
     leases: &[(OccurrenceId, u64)],
 ) -> Result<(HashMap<(OccurrenceId, u64), Leased>, HashMap<ReminderId, Counted>), Fault> {
@@ -60,12 +60,11 @@ async fn lock(
         [(&ids.reminders, Type::UUID_ARRAY), (&ids.runs, Type::INT4_ARRAY), (&numbers, Type::INT8_ARRAY)];
     let of_reminders: [Param<'_>; 1] = [(&reminders, Type::UUID_ARRAY)];
     let ((), leased, rows) = all3(
-        db.begin(BEGIN_BY_KEY),
+        db.begin(BEGIN_SNAPSHOT_BY_KEY),
         db.rows(
             "select o.reminder_id, o.run, o.lease, o.readdressed, o.message_id \
              from unnest($1, $2, $3) as v (reminder_id, run, lease) join punctual.occurrence o \
-             on o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing' \
-             for no key update of o",
+             on o.reminder_id = v.reminder_id and o.run = v.run and o.lease = v.lease and o.state = 'processing'",
             &of_runs,
         ),
         db.rows(&COUNTED, &of_reminders),

@@ -21,7 +21,7 @@ use super::pipeline::{all5, both};
 use super::pool::{Connection, Param, Retry, Urgency};
 use super::read::each;
 use super::row::{clean, get, int, micros, uuid};
-use super::{PostgresStore, TRIES_MAX, erase, keep, on, write};
+use super::{PostgresStore, erase, keep, write};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 use crate::whole::{Found, put_together};

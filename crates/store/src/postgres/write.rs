@@ -122,8 +122,15 @@ pub(super) async fn adopt(db: &Connection<'_>, own: Shards, adoption: &Adoption)
 }
 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
-/// One row that should not be there must not stop every settle from now on.
-static INSERT_ATTEMPT: LazyLock<String> = LazyLock::new(|| insert_new(&ATTEMPT));
+/// One row that should not be there must not stop every settle from now on. Whoever writes attempts of a run has the run's row locked, so nobody
+/// else writes the same ones meanwhile, and `on conflict` would only cost a second record in the log for each.
+static INSERT_ATTEMPT: LazyLock<String> = LazyLock::new(|| {
+    let (names, params, same) = (ATTEMPT.names(""), params(&ATTEMPT), ATTEMPT.same());
+    format!(
+        "insert into punctual.attempt ({names}) select v.* from unnest({params}) as v ({names}) \
+         where not exists (select from punctual.attempt t where {same})"
+    )
+});
 static UPDATE_REPORTED: LazyLock<String> = LazyLock::new(|| update(&REPORTED));
 static UPDATE_REMINDER: LazyLock<String> = LazyLock::new(|| update(&REMINDER_FIELDS));
 static UPDATE_MOVED: LazyLock<String> = LazyLock::new(|| update(&MOVED));

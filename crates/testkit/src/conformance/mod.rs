@@ -82,6 +82,7 @@ files!(
     commands,
     keeping,
     groups,
+    calendars,
     silences,
     asked,
     addresses,

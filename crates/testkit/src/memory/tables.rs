@@ -38,6 +38,8 @@ pub(super) struct Tables {
     pub(super) turns: BTreeMap<String, Vec<Timestamp>>,
     /// When each throttle was told, and until when it lasts.
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,
+    /// How often the address of each user's calendar was changed.
+    pub(super) calendar_keys: BTreeMap<String, u64>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
 }

@@ -1,5 +1,7 @@
 //! Texts with columns in them, such as `webhook:https://example.org/{channel_id}`.
 
+use punctual_core::template;
+
 use super::row::{Layout, Row};
 use crate::cli::Usage;
 use crate::client::escaped;
@@ -7,60 +9,32 @@ use crate::client::escaped;
 /// A text whose `{column}` stand for the row's values.
 #[derive(Debug, Clone)]
 pub(super) struct Template {
-    parts: Vec<Part>,
+    text: template::Template<usize>,
     /// Whether it is the address of something on the web, in which a value must not change the path.
     is_url: bool,
-}
-
-#[derive(Debug, Clone)]
-enum Part {
-    Text(String),
-    Column(usize),
 }
 
 impl Template {
     /// Reads `text`; refuses one that names a column the table does not have. `flag` is for the error.
     pub(super) fn parse(text: &str, flag: &str, layout: &Layout) -> Result<Self, Usage> {
-        let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(['{', '}']) {
-            let (before, from) = rest.split_at(at);
-            parts.push(Part::Text(before.to_owned()));
-            if let Some(after) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
-                parts.push(Part::Text(from[..1].to_owned()));
-                rest = after;
-                continue;
-            }
-            let Some((name, after)) = from.strip_prefix('{').and_then(|inner| inner.split_once('}')) else {
-                return Err(Usage(format!("{flag}: `{text}` has a brace without its other; write {{{{ for a brace")));
-            };
-            let Some(index) = layout.index(name) else {
-                let columns = layout.columns.join(", ");
-                return Err(Usage(format!("{flag}: there is no column `{name}`; there are {columns}")));
-            };
-            parts.push(Part::Column(index));
-            rest = after;
-        }
-        parts.push(Part::Text(rest.to_owned()));
+        let column = |name: &str| {
+            layout
+                .index(name)
+                .ok_or_else(|| format!("there is no column `{name}`; there are {}", layout.columns.join(", ")))
+        };
         let address = text.strip_prefix("webhook:").unwrap_or(text);
         let is_url = address.starts_with("http://") || address.starts_with("https://");
-        Ok(Self { parts, is_url })
+        let text = template::Template::parse(text, column).map_err(|problem| Usage(format!("{flag}: {problem}")))?;
+        Ok(Self { text, is_url })
     }
 
     /// The text for `row`; else the column in it that is empty there.
     pub(super) fn fill(&self, row: &Row<'_>) -> Result<String, String> {
-        let mut filled = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => filled.push_str(text),
-                Part::Column(index) => match row.value(*index) {
-                    Some(value) if self.is_url => filled.push_str(&escaped(value)),
-                    Some(value) => filled.push_str(value),
-                    None => return Err(row.layout.columns[*index].clone()),
-                },
-            }
-        }
-        Ok(filled)
+        self.text.try_fill(|index| match row.value(*index) {
+            Some(value) if self.is_url => Ok(escaped(value)),
+            Some(value) => Ok(value.to_owned()),
+            None => Err(row.layout.columns[*index].clone()),
+        })
     }
 }
 

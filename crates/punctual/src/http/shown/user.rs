@@ -25,6 +25,7 @@ pub(in crate::http) fn user(user: user::User, now: Timestamp) -> User {
         paused_until: user.paused_until.filter(|until| *until > now),
         escalate: user.escalate.iter().map(Step::from).collect(),
         admin: user.admin,
+        calendar_url: None,
         created_at: user.created_at,
         updated_at: user.updated_at,
     }

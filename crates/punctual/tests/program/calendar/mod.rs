@@ -1,0 +1,3 @@
+//! Calendars: those that we give, and those that we read.
+
+mod feed;
