@@ -77,7 +77,7 @@ mod instant;
 pub mod system;
 
 pub use commands::export;
-pub use commands::{CreateError, Here, Trial};
+pub use commands::{CreateError, Erasure, Here, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};

@@ -39,6 +39,9 @@ mod adopt;
 /// Comparing lines of another store with what is here.
 mod compare;
 
+/// Removing a person everywhere.
+mod erase;
+
 use std::sync::Arc;
 
 use punctual_core::store::StoreError;
@@ -46,6 +49,7 @@ use tokio::sync::oneshot;
 
 pub use self::compare::Here;
 pub use self::create::CreateError;
+pub use self::erase::Erasure;
 pub use self::trial::Trial;
 use crate::Engine;
 use crate::system::Runtime;

@@ -508,6 +508,8 @@ async fn answers_are_what_the_description_says() {
         call!(POST "/v1/import/lines"; "", Some(json!({ "lines": page["lines"], "check": check })));
     }
     call!(POST "/v1/import/lines"; "", Some(json!({ "lines": [{ "line": "user" }] })));
+    call!(POST "/v1/users/{id}/erase", id = "nobody"; "", Some(json!({ "confirm": "somebody" })));
+    call!(POST "/v1/users/{id}/erase", id = "nobody"; "", Some(json!({ "confirm": "nobody" })));
     call!(GET "/v1/dead-addresses"; "", None);
     let gone = Receiver::answering(axum::http::StatusCode::GONE).await;
     let to = json!([{ "channel": "webhook", "address": gone.url }]);

@@ -9,7 +9,7 @@ use punctual_core::decide::claim::Due;
 use punctual_core::id::{ReminderId, SilenceId};
 use punctual_core::journal::Placed;
 use punctual_core::shard::Shards;
-use punctual_core::store::{StoreError, Which, WholeQuery, Wholes, Wholly};
+use punctual_core::store::{Record, Redacted, Removed, StoreError, Which, WholeQuery, Wholes, Wholly};
 use punctual_core::whole::{Adopted, Content, Line, Overdue, WholeRun};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -21,7 +21,7 @@ use super::pipeline::{all5, both};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, int, micros, uuid};
-use super::{PostgresStore, keep, write};
+use super::{PostgresStore, erase, keep, write};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 use crate::whole::{Found, put_together};
@@ -45,6 +45,15 @@ impl Wholes for PostgresStore {
     async fn adopt(&self, lines: Vec<Line>, overdue: Overdue, now: Timestamp) -> Result<Adopted, StoreError> {
         // What was written is there the second time, and stays.
         on!(self, Normal, reads: true, db => adopt(&db, self.own(), &lines, overdue, now))
+    }
+
+    async fn remove_reminders(&self, user: &str) -> Result<Removed, StoreError> {
+        // What is gone is gone the second time.
+        on!(self, Normal, reads: true, db => erase::remove_reminders(&db, user))
+    }
+
+    async fn redact(&self, user: &str, record: Record, after: &str) -> Result<Redacted, StoreError> {
+        on!(self, Normal, reads: true, db => erase::redact(&db, self.own(), user, record, after))
     }
 }
 

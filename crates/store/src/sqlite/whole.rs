@@ -8,7 +8,7 @@ use punctual_core::decide::adopt::{There, Wanted, adopted};
 use punctual_core::decide::claim::Due;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Placed;
-use punctual_core::store::{StoreError, Which, WholeQuery, Wholes, Wholly};
+use punctual_core::store::{Record, Redacted, Removed, StoreError, Which, WholeQuery, Wholes, Wholly};
 use punctual_core::whole::{Adopted, Content, Line, Overdue, WholeRun};
 use rusqlite::{Connection, params};
 
@@ -17,7 +17,7 @@ use super::read::{attempts, collect};
 use super::row::{broken, get, micros};
 use super::values::for_rows;
 use super::worker::Urgency;
-use super::write;
+use super::{erase, write};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 use crate::whole::{Found, put_together};
@@ -48,6 +48,16 @@ impl Wholes for SqliteStore {
             Ok(adopted)
         })
         .await
+    }
+
+    async fn remove_reminders(&self, user: &str) -> Result<Removed, StoreError> {
+        let user = user.to_owned();
+        self.write(Urgency::Bulk, move |db| erase::secure(db, |db| erase::remove_reminders(db, &user))).await
+    }
+
+    async fn redact(&self, user: &str, record: Record, after: &str) -> Result<Redacted, StoreError> {
+        let (user, after) = (user.to_owned(), after.to_owned());
+        self.write(Urgency::Bulk, move |db| erase::secure(db, |db| erase::redact(db, &user, record, &after))).await
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use punctual_core::decide::adopt::{There, Wanted, adopted};
+use punctual_core::rules::redact;
 use punctual_core::whole::{
     Adopted, Adoption, Content, KeptReminder, KeptRun, Line, Overdue, PAGE_RUNS_MAX, Whole, WholeRun,
 };
@@ -34,6 +35,52 @@ impl Wholes for MemoryStore {
         let (adopted, adoption) = adopted(lines, there, overdue, now);
         tables.keep(adoption)?;
         Ok(adopted)
+    }
+
+    async fn remove_reminders(&self, user: &str) -> Done<Removed> {
+        let tables = &mut *self.lock();
+        let theirs = tables.reminders.values().filter(|(reminder, _)| reminder.user == user);
+        let theirs: Vec<ReminderId> = theirs.map(|(reminder, _)| reminder.id).collect();
+        let is_open = |id: &ReminderId| tables.runs_of(*id).any(Run::is_open);
+        let (open, gone): (Vec<ReminderId>, Vec<ReminderId>) = theirs.into_iter().partition(is_open);
+        for id in &gone {
+            tables.reminders.remove(id);
+            tables.runs.retain(|run, _| run.reminder != *id);
+        }
+        Ok(Removed { n_reminders: gone.len(), open, has_more: false })
+    }
+
+    async fn redact(&self, user: &str, record: Record, _after: &str) -> Done<Redacted> {
+        let tables = &mut *self.lock();
+        let n = match record {
+            Record::Reminders => {
+                let others = tables.reminders.values_mut().map(|(reminder, _)| reminder);
+                others.filter_map(|reminder| redact::reminder(reminder, user).then_some(())).count()
+            }
+            Record::Responses => {
+                let all = tables.runs.values_mut().flat_map(|run| &mut run.responses);
+                all.filter_map(|response| redact::response(response, user).then_some(())).count()
+            }
+            Record::Silences => {
+                let mut n = 0;
+                for silence in tables.silences.values_mut().filter(|silence| silence.created_by == user) {
+                    silence.created_by = redact::ERASED.to_owned();
+                    n += 1;
+                }
+                n
+            }
+            Record::Answered => {
+                let before = tables.answered.len();
+                let body = |kept: &Answered| kept.answer.as_ref().is_some_and(|answer| answer.body.contains(user));
+                tables.answered.retain(|_, (_, kept)| !body(kept));
+                before - tables.answered.len()
+            }
+            Record::Journal => {
+                let all = tables.journal.values_mut().map(|(_, entry)| entry);
+                all.filter_map(|entry| redact::entry(entry, user).then_some(())).count()
+            }
+        };
+        Ok(Redacted { n, next: None })
     }
 }
 

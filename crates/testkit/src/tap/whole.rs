@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Placed;
-use punctual_core::store::{StoreError, WholeQuery, Wholes, Wholly};
+use punctual_core::store::{Record, Redacted, Removed, StoreError, WholeQuery, Wholes, Wholly};
 use punctual_core::whole::{Adopted, Line, Overdue, WholeRun};
 
 use super::{Tap, Tapped};
@@ -25,5 +25,13 @@ impl<T: Tap> Wholes for Tapped<T> {
 
     async fn adopt(&self, lines: Vec<Line>, overdue: Overdue, now: Timestamp) -> Result<Adopted, StoreError> {
         pass!(self, "adopt", self.store.adopt(lines, overdue, now))
+    }
+
+    async fn remove_reminders(&self, user: &str) -> Result<Removed, StoreError> {
+        pass!(self, "remove_reminders", self.store.remove_reminders(user))
+    }
+
+    async fn redact(&self, user: &str, record: Record, after: &str) -> Result<Redacted, StoreError> {
+        pass!(self, "redact", self.store.redact(user, record, after))
     }
 }
