@@ -80,8 +80,10 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         export.after = page.next;
     }
 
-    let mut report =
-        Report::new("export", format!("export: {} reminders with their journal, and into an SQLite file", count(n_reminders)));
+    let mut report = Report::new(
+        "export",
+        format!("export: {} reminders with their journal, and into an SQLite file", count(n_reminders)),
+    );
     let mut table = Table::new(["", "reminders", "lines", "time", "text"]);
     table.row(out.row("out: read, and written as lines"));
     table.row(back.row("in: lines read, looked for, written"));

@@ -18,10 +18,11 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, EraseInput, Erased, ExportPage, ExportQuery, Group, GroupInput,
-    Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
-    Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Silence,
-    SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users,
+    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, EraseInput, Erased, ExportPage, ExportQuery,
+    Group, GroupInput, Groups, Import, Imported, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences,
+    PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings,
+    Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery,
+    Users,
 };
 
 type Answered<T> = Result<T, Failure>;

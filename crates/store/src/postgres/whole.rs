@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::batch::{BEGIN, BEGIN_READ_IN_ORDER, Ids};
 use super::fault::Fault;
 use super::pipeline::{all5, both};
-use super::pool::{Connection, Param, Retry, Urgency};
+use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, int, micros, uuid};
 use super::{PostgresStore, erase, keep, write};
