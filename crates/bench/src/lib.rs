@@ -48,6 +48,8 @@ mod inbound;
 
 /// How fast everything goes out, and in.
 mod export;
+/// How fast a watch reminds of an application's rows.
+mod watch;
 
 /// How late timers in Redis ring.
 mod redis;
@@ -172,6 +174,9 @@ enum Workload {
     Inbound(inbound::Args),
     /// How fast everything is exported, and imported into an SQLite file
     Export(export::Args),
+    /// How fast a watch reminds of an application's rows, beside plain SQL
+    #[command(alias = "watches")]
+    Watch(watch::Args),
     /// Lateness of timers in Redis, beside plain expiry events
     Redis(redis::Args),
     /// How fast RabbitMQ confirms messages
@@ -240,6 +245,7 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Stream(args) => stream::run(args, common).await.map(Some),
         Workload::Inbound(args) => inbound::run(args, common).await.map(Some),
         Workload::Export(args) => export::run(args, common).await.map(Some),
+        Workload::Watch(args) => watch::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
         Workload::Nats(args) => broker::nats(args).await.map(Some),

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-pub use self::event::EventWrites;
+pub use self::event::{EventWrites, Link, Stands};
 
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};
@@ -140,7 +140,7 @@ impl Writes {
     }
 
     /// Adds what another decision of the same transaction writes.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         let Self {
             now: _,
             answered,

@@ -37,8 +37,14 @@ mod peers;
 /// Answers from the platforms.
 mod inbound;
 
+/// Planning the reminders of events.
+mod events;
+
 /// Telling applications what happened.
 mod subscriptions;
+
+/// Looking into applications' own tables for what is due soon.
+mod watches;
 
 /// A second way to be woken: a timer outside this process.
 mod alarm;
@@ -81,3 +87,4 @@ pub use run::Running;
 pub use settings::Settings;
 pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};
+pub use watches::{DefinedWatch, Ran, Rehearsal, RehearsedRow, WatchError, WatchHere};

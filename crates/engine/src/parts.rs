@@ -9,7 +9,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{BoxFuture, Clock, Random};
 use punctual_core::opinion::Opinion;
 use punctual_core::store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::alarm::{self, Alarms};
 use crate::claim::Claimer;
@@ -17,6 +17,7 @@ use crate::commands::change::Changer;
 use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
+use crate::events::{self, Planner};
 use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
@@ -38,6 +39,7 @@ use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
+use crate::watches::Watchers;
 
 /// The parts that an engine is made of.
 pub struct Parts {
@@ -77,12 +79,14 @@ pub(crate) struct Wired {
     pub(crate) dead: Arc<Dead>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) changer: Arc<Changer>,
+    pub(crate) planner: Arc<Planner>,
     pub(crate) editor: Arc<Editor>,
     pub(crate) taker: Arc<Taker>,
     pub(crate) words: Arc<Words>,
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
+    pub(crate) watchers: Watchers,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
 }
@@ -142,12 +146,21 @@ impl Engine {
             random: random.clone(),
             has_told_follows: false.into(),
         });
+        let planner = Arc::new(Planner {
+            node: node.clone(),
+            timer: timer.clone(),
+            leases: leases.clone(),
+            alarms: alarms.clone(),
+            peers: peers.clone(),
+            nudged: Notify::new(),
+        });
         let listener = Arc::new(Listener {
             node: node.clone(),
             peers: peers.clone(),
             timer: timer.clone(),
             leases: leases.clone(),
             dispatcher: dispatcher.clone(),
+            planner: planner.clone(),
             runtime: runtime.clone(),
         });
         let settler = Settler {
@@ -168,6 +181,7 @@ impl Engine {
             alarms: alarms.clone(),
             leases: leases.clone(),
             dispatcher: dispatcher.clone(),
+            planner: planner.clone(),
             holding: holding.map(|(name, _)| name.clone()).collect(),
         };
         let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
@@ -232,6 +246,9 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        for _ in 0..events::PASSES {
+            tasks.push(Box::pin(planner.clone().run()));
+        }
         for subscription in node.settings.subscriptions.clone() {
             let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
                 let (name, channel) = (&subscription.name, &subscription.to.channel);
@@ -240,6 +257,10 @@ impl Engine {
             };
             let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
             tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
+        let watchers = Watchers::new(&node, &peers, &random);
+        for watcher in watchers.all() {
+            tasks.push(Box::pin(watcher.clone().run()));
         }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
@@ -253,15 +274,18 @@ impl Engine {
             dead,
             dispatcher,
             changer,
+            planner,
             editor,
             taker,
             words,
             standings,
             heartbeat,
             leases,
+            watchers,
             tasks,
         };
         let parts = Arc::new(parts);
+        parts.watchers.belong_to(&parts);
         // The only one who sets it.
         let _ = parts.words.engine.set(Arc::downgrade(&parts));
         Self { parts }

@@ -20,7 +20,13 @@
 //! ```
 //!
 //! It keeps the same promises as the server: what `Punctual::remind` has returned survives a
-//! crash, and is delivered when the program next runs. The file is used by one process at a time.
+//! crash, and is delivered when the program next runs. The file is used by one process at a time. With
+//! [`Punctual::connect`] reminders are kept in PostgreSQL, and any number of processes share them.
+//!
+//! A program can let its own table be watched ([`Builder::watch`]): what is due there within a day is reminded of once.
+
+/// Watches of a program's own tables.
+mod watch;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,19 +35,30 @@ use std::time::Duration;
 
 use punctual_channels::Closure;
 pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::clock::Machine;
 pub use punctual_core::id::ReminderId;
 use punctual_core::journal::Who;
+use punctual_core::model::offset;
 use punctual_core::reach::{DefaultChannel, ME};
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder, ReminderStatus};
 pub use punctual_core::reminder::{Address, Priority};
 use punctual_core::schedule::Schedule;
-pub use punctual_core::store::ReminderView;
-use punctual_core::store::{By, ChangeError, StoreError};
+use punctual_core::scope::Scope;
+use punctual_core::store::{By, ChangeError, PutEvent, Store, StoreError};
+pub use punctual_core::store::{EventView, ReminderView};
 pub use punctual_core::zone::Zone;
-pub use punctual_engine::Engine;
-use punctual_engine::{CreateError, Parts, Running, Settings, SystemClock, SystemRandom, TokioRuntime};
+use punctual_engine::{CreateError, Parts, Running, Settings, TokioRuntime, machine};
+pub use punctual_engine::{Engine, Ran, WatchError};
+use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{self, OpenError, SqliteStore};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use crate::http::{AskedEvent, UnsaidOfEvent, event_of};
+
+/// How many times a reminder is tried again that does not say it.
+const RETRIES_MAX: u32 = 3;
+
+pub use self::watch::Watch;
 
 /// Why something did not work.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +66,9 @@ pub enum Error {
     /// The file cannot be used.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Connect(#[from] postgres::OpenError),
     /// Something about the request is wrong.
     #[error(transparent)]
     Invalid(#[from] punctual_core::invalid::Invalid),
@@ -79,9 +99,16 @@ pub struct Punctual {
     zone: Zone,
 }
 
-/// What an embedded punctual is made of: a file, channels, a zone.
+/// Where an embedded punctual keeps its reminders.
+enum Place {
+    File(PathBuf),
+    Postgres(String),
+}
+
+/// What an embedded punctual is made of: a file or a database, channels, a zone, watches.
 pub struct Builder {
-    path: PathBuf,
+    place: Place,
+    watches: Vec<(String, Watch)>,
     channels: BTreeMap<String, Arc<dyn Channel>>,
     default_channel: Option<Address>,
     zone: Zone,
@@ -90,7 +117,17 @@ pub struct Builder {
 impl Punctual {
     /// Keeps reminders in the file at `path`, which is made if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Builder {
-        Builder { path: path.as_ref().to_owned(), channels: BTreeMap::new(), default_channel: None, zone: Zone::utc() }
+        Builder::at(Place::File(path.as_ref().to_owned()))
+    }
+
+    /// Keeps reminders in the PostgreSQL at `url`, in a schema of their own. Other processes, and servers, may use it at the same time.
+    pub fn connect(url: &str) -> Builder {
+        Builder::at(Place::Postgres(url.to_owned()))
+    }
+
+    /// Runs a watch now, or joins the run that is going; returns when it has ended.
+    pub async fn run_watch(&self, name: &str) -> Result<Ran, WatchError> {
+        self.engine.run_watch(name).await
     }
 
     /// Asks for a reminder. When this has returned, it survives a crash.
@@ -103,9 +140,37 @@ impl Punctual {
 
     /// Cancels a reminder. When this has returned, nothing of it is sent any more.
     pub async fn cancel(&self, id: ReminderId) -> Result<(), Error> {
-        let by = By::new(Who::from("embedded").via("embedded"), self.engine.clock().now());
+        let by = By::new(who(), self.engine.clock().now());
         self.engine.change(id, punctual_core::change::Change::Cancel, by).await?;
         Ok(())
+    }
+
+    /// Writes or replaces an event of the application's, and plans its reminders. When this has returned, both survive a crash.
+    pub async fn put_event(&self, event: EventAsk) -> Result<EventView, Error> {
+        let EventAsk { key, fields } = event;
+        let unsaid = UnsaidOfEvent { zone: &self.zone, retries_max: RETRIES_MAX, now: self.engine.clock().now() };
+        let AskedEvent { event, keeps_instances } = event_of(Value::Object(fields), Some(&key), unsaid)?;
+        self.engine.put_events(vec![PutEvent { event, keeps_instances }], who(), None).await?;
+        let put = self.engine.store().event(&key).await?;
+        put.ok_or_else(|| Error::Store(StoreError::Broken(format!("the event {key} was removed again at once"))))
+    }
+
+    /// Removes an event and withdraws its reminders; says whether there was one.
+    pub async fn remove_event(&self, key: &str) -> Result<bool, Error> {
+        Ok(!self.engine.remove_events(vec![key.to_owned()], who()).await?.done.is_empty())
+    }
+
+    /// Writes or replaces the offsets for events below `path` that have none of their own, such as `guild:1/channel:2`; each offset is as the
+    /// HTTP API takes it. Returns how many events are planned anew.
+    pub async fn put_scope(&self, path: &str, offsets: Value) -> Result<u64, Error> {
+        let offsets = offset::read_list("offsets", &offsets)?;
+        let scope = Scope { path: path.parse()?, offsets, updated_at: self.engine.clock().now() };
+        Ok(self.engine.put_scope(scope, who()).await?.n_events)
+    }
+
+    /// Removes a scope, so that events which depended on it depend on the next one up; says whether there was one.
+    pub async fn remove_scope(&self, path: &str) -> Result<bool, Error> {
+        Ok(self.engine.remove_scope(&path.parse()?, who()).await?.is_some())
     }
 
     /// The engine, for everything else.
@@ -120,6 +185,18 @@ impl Punctual {
 }
 
 impl Builder {
+    fn at(place: Place) -> Self {
+        Self { place, watches: Vec::new(), channels: BTreeMap::new(), default_channel: None, zone: Zone::utc() }
+    }
+
+    /// Looks into a table of the program's own for what is due soon. A watch of the same name replaces the one before.
+    #[must_use]
+    pub fn watch(mut self, name: &str, watch: Watch) -> Self {
+        self.watches.retain(|(known, _)| known != name);
+        self.watches.push((name.to_owned(), watch));
+        self
+    }
+
     /// Hands reminders to `handle`, under the channel name `name`. The first channel is where
     /// reminders go that do not say where.
     #[must_use]
@@ -146,22 +223,107 @@ impl Builder {
         self
     }
 
-    /// Opens the file and starts. What was missed while nothing ran is delivered now.
+    /// Opens the file or the database and starts. What was missed while nothing ran is delivered now.
     pub async fn start(self) -> Result<Punctual, Error> {
         let default_channel = self.default_channel.ok_or(Error::NoChannel)?;
-        let store = SqliteStore::open(&self.path, sqlite::Options::default())?;
+        let machine = machine();
+        let defaults = Settings::default();
+        let (store, node): (Arc<dyn Store>, String) = match &self.place {
+            Place::File(path) => {
+                (Arc::new(SqliteStore::open(path, sqlite::Options::default())?), defaults.node.clone())
+            }
+            Place::Postgres(url) => {
+                // A name that no other process has had: leases under it are this process's alone.
+                let [a, b, c, d, ..] = machine.random.ten();
+                let node = format!("{}-{a:02x}{b:02x}{c:02x}{d:02x}", std::process::id());
+                (Arc::new(PostgresStore::open(url, &machine).await?), node)
+            }
+        };
+        let watches = self.watches.iter().map(|(name, watch)| watch.defined(name, &machine));
+        let settings = Settings {
+            node,
+            default_channel: DefaultChannel::chosen(default_channel),
+            watches: watches.collect::<Result<_, _>>()?,
+            ..defaults
+        };
+        let Machine { clock, random } = machine;
         let engine = Engine::new(Parts {
-            store: Arc::new(store),
+            store,
             channels: self.channels,
-            clock: Arc::new(SystemClock::start()),
-            random: Arc::new(SystemRandom),
+            clock,
+            random,
             runtime: Arc::new(TokioRuntime::current()),
-            settings: Settings { default_channel: DefaultChannel::chosen(default_channel), ..Settings::default() },
+            settings,
             alarm: None,
             opinion: None,
         });
         let running = engine.start().await?;
         Ok(Punctual { engine, running, zone: self.zone })
+    }
+}
+
+/// Who acts, for the journal.
+fn who() -> Who {
+    Who::from("embedded").via("embedded")
+}
+
+/// An event of the application's, whose reminders move with it.
+///
+/// ```
+/// use punctual::embed::EventAsk;
+/// use serde_json::json;
+///
+/// let game = EventAsk::new("game:42", "2026-03-10T18:00:00Z", "{title} in {minutes} min")
+///     .offsets(json!([60, "PT15M", { "after": "end", "by": "10m" }]))
+///     .field("ends_at", "2026-03-10T20:00:00Z")
+///     .user("ann")
+///     .field("metadata", json!({ "title": "Chess" }));
+/// # drop(game);
+/// ```
+#[derive(Debug, Clone)]
+pub struct EventAsk {
+    key: String,
+    fields: Map<String, Value>,
+}
+
+impl EventAsk {
+    /// An event with the application's own name for it, its start and what to say.
+    pub fn new(key: impl Into<String>, starts_at: impl ToString, message: impl Into<String>) -> Self {
+        let fields = Map::new();
+        Self { key: key.into(), fields }.field("starts_at", starts_at.to_string()).field("message", message.into())
+    }
+
+    /// When its people are reminded, as the HTTP API takes it; without it the nearest scope says so.
+    #[must_use]
+    pub fn offsets(self, offsets: Value) -> Self {
+        self.field("offsets", offsets)
+    }
+
+    /// Reminds this user, too.
+    #[must_use]
+    pub fn user(self, user: impl Into<String>) -> Self {
+        self.with("users", Value::String(user.into()))
+    }
+
+    /// Sends to this address; several are tried in order.
+    #[must_use]
+    pub fn to(self, channel: &str, address: &str) -> Self {
+        self.with("to", json!({ "channel": channel, "address": address }))
+    }
+
+    /// Any field of an event, as the HTTP API takes it.
+    #[must_use]
+    pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+
+    fn with(mut self, list: &str, item: Value) -> Self {
+        match self.fields.entry(list).or_insert_with(|| Value::Array(Vec::new())) {
+            Value::Array(items) => items.push(item),
+            other => *other = Value::Array(vec![item]),
+        }
+        self
     }
 }
 
@@ -277,8 +439,9 @@ impl Ask {
             ack: self.ack,
             escalate: Vec::new(),
             escalates: None,
+            event: None,
             snooze_allowed: true,
-            retries_max: 3,
+            retries_max: RETRIES_MAX,
             misfire: Misfire::default(),
             on_unknown: OnUnknown::default(),
             created_via: "library".into(),

@@ -9,6 +9,9 @@ mod columns;
 /// Rows as values, once for every store.
 mod rows;
 
+/// The tables of watches, once for every store.
+mod watch;
+
 /// Which entries of the journal a reader wants, once for every store.
 mod journal;
 
@@ -26,6 +29,9 @@ pub mod sqlite;
 
 /// Tables of other systems, read and never written.
 pub mod foreign;
+
+/// Applications' own tables, in which watches look.
+pub mod watched;
 
 /// One PostgreSQL, for any number of nodes.
 pub mod postgres;

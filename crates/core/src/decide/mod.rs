@@ -30,6 +30,9 @@ pub mod calendar;
 /// What is written when groups are changed.
 pub mod group;
 
+/// What becomes of an event's reminders when the event changes.
+pub mod event;
+
 /// What changes for runs that wait when a silence is ended.
 pub mod silence;
 
@@ -46,3 +49,6 @@ pub mod key;
 pub mod tell;
 
 pub use self::attempt::{decide, not_tried, postpone, postpone_in_trouble, sent_under, withdraw};
+
+/// Who has a run of a watch, and what its rows become.
+pub mod watch;

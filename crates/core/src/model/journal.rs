@@ -63,8 +63,18 @@ pub enum Kind {
     KeyDeleted,
     /// Somebody tried a channel.
     ChannelTest,
+    /// An event was written, changed or removed.
+    EventChanged,
     /// An event's reminders were planned.
     EventPlanned,
+    /// A watch looked at its rows.
+    WatchRun,
+    /// A watch was defined, replaced or removed.
+    WatchChanged,
+    /// An event cannot be planned.
+    EventFailed,
+    /// A scope was written or removed.
+    ScopeChanged,
 }
 
 words!(Kind as "kind" {
@@ -74,7 +84,8 @@ words!(Kind as "kind" {
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
     "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
-    "channel.test" => ChannelTest, "event.planned" => EventPlanned,
+    "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
+    "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
 
 /// Who did something.
@@ -309,6 +320,70 @@ pub enum Data {
         #[serde(serialize_with = "instant")]
         until: Timestamp,
     },
+    /// An event that was written, changed or removed.
+    Event {
+        /// Its key.
+        event: String,
+        /// When it starts.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
+        starts_at: Option<Timestamp>,
+        /// When it was to start before.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
+        was: Option<Timestamp>,
+        /// It was not there before.
+        #[serde(rename = "new", skip_serializing_if = "std::ops::Not::not")]
+        is_new: bool,
+        /// The instance of a series that was changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        instance: Option<String>,
+        /// The instances that the series does not have any more, and that something was different about.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+    },
+    /// An event whose reminders were planned.
+    EventPlanned {
+        /// Its key.
+        event: String,
+        /// When it starts; none once it was removed.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
+        starts_at: Option<Timestamp>,
+        /// Reminders that are to come.
+        planned: u32,
+        /// Reminders that were made.
+        #[serde(skip_serializing_if = "is_zero")]
+        made: u32,
+        /// Reminders that were changed or moved.
+        #[serde(skip_serializing_if = "is_zero")]
+        moved: u32,
+        /// Reminders that were withdrawn.
+        #[serde(skip_serializing_if = "is_zero")]
+        withdrawn: u32,
+        /// Instances that passed while nobody could plan them.
+        #[serde(skip_serializing_if = "is_zero")]
+        missed: u32,
+    },
+    /// An event that cannot be planned.
+    EventFailed {
+        /// Its key.
+        event: String,
+        /// Why.
+        error: String,
+    },
+    /// A scope.
+    Scope {
+        /// Its path.
+        scope: String,
+        /// Its offsets.
+        offsets: Vec<serde_json::Value>,
+        /// How many events are planned anew because of it.
+        events: u64,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+    },
     /// A key.
     Key {
         /// Its name for machines.
@@ -328,6 +403,68 @@ pub enum Data {
         /// What became of it.
         outcome: String,
     },
+    /// A reminder of an application's row.
+    Watched {
+        /// Which watch.
+        watch: String,
+        /// The row's key.
+        row: String,
+        /// Which run of the watch.
+        watch_run: String,
+    },
+    /// A watch that was defined or removed.
+    Watch {
+        /// Which.
+        watch: String,
+        /// `defined`, `replaced` or `forgotten`.
+        did: &'static str,
+    },
+    /// A run of a watch that has ended.
+    WatchRun(Box<WatchEnded>),
+}
+
+/// A run of a watch that has ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct WatchEnded {
+    /// Which watch.
+    pub watch: String,
+    /// Which run.
+    pub run: String,
+    /// Somebody asked for it.
+    pub asked: bool,
+    /// How it ended.
+    pub state: &'static str,
+    /// Rows that were due and not reminded of.
+    pub seen: u64,
+    /// Rows whose reminder was made.
+    pub sent: u64,
+    /// Rows that somebody else had dealt with.
+    pub skipped: u64,
+    /// Bad rows.
+    pub failed: u64,
+    /// Tries that were made again.
+    pub retried: u64,
+    /// How long it took, on whichever nodes.
+    pub seconds: f64,
+    /// How long the last node read the application's rows,
+    pub reading_seconds: f64,
+    /// marked them,
+    pub marking_seconds: f64,
+    /// and wrote their reminders.
+    pub writing_seconds: f64,
+    /// How often another node took it over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub taken_over: u64,
+    /// The first bad rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<String>,
+    /// Why it was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
+    *number == N::from(0)
 }
 
 /// An instant in microseconds, as every store keeps it.

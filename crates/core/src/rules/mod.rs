@@ -36,6 +36,9 @@ pub mod course;
 /// When further people are asked because nobody answers, and who.
 pub mod escalate;
 
+/// Which reminders an event should have.
+pub mod event;
+
 /// Telling the admins what a critical reminder did not lead to.
 pub mod alert;
 
@@ -45,5 +48,9 @@ pub mod say;
 /// Puts runs that waited through quiet hours into one message.
 pub mod digest;
 
+/// Instants as other systems' databases write them.
+pub mod instant;
 /// Taking a person out of what others have of them.
 pub mod redact;
+/// Which rows of an application are reminded of, and what a node that takes over does with what another had begun.
+pub mod watch;

@@ -31,6 +31,7 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod events;
 mod export;
 mod groups;
 mod import;
@@ -39,12 +40,14 @@ mod list;
 mod migrate;
 mod next;
 mod parse;
+mod scopes;
 mod serve;
 mod show;
 mod silence;
 mod subscriptions;
 mod update;
 mod users;
+mod watches;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -135,6 +138,10 @@ enum Command {
     Users(users::Args),
     /// People who belong together
     Groups(groups::Args),
+    /// Events of applications, whose reminders move with them
+    Events(events::Args),
+    /// Offsets for all events below a path
+    Scopes(scopes::Args),
     /// Send nothing for a while: of a tag, a group or a user
     Silence(silence::Args),
     /// The ways to reach them
@@ -143,6 +150,8 @@ enum Command {
     Audit(audit::Args),
     /// The applications that are told what happens
     Subscriptions,
+    /// Standing queries over applications' own tables
+    Watches(watches::Args),
     /// Keys that may use the API
     Keys(keys::Args),
     /// Write everything to a file, or all that is one person's
@@ -208,6 +217,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Next(args) => next::run(&args, &global),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
+        Command::Watches(args) if args.serves() => watches::serve(&args, &global),
         Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
@@ -237,10 +247,13 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
+        Command::Events(args) => events::run(&args, &context).await,
+        Command::Scopes(args) => scopes::run(&args, &context).await,
         Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Subscriptions => subscriptions::run(&context).await,
+        Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
         Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,

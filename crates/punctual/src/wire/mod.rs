@@ -39,6 +39,12 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Events of applications.
+mod event;
+
+/// Offsets for all events below a path.
+mod scope;
+
 /// Stretches of time in which some reminders are not sent.
 mod silence;
 
@@ -63,10 +69,16 @@ mod said;
 /// What narrows a call down.
 mod query;
 
+/// Watches: standing queries over applications' own tables.
+mod watch;
+
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
-pub(crate) use either::{AddressInput, MisfireInput, Span};
+pub(crate) use either::{AddressInput, MisfireInput, OffsetInput, Span};
+pub(crate) use event::{
+    Event, EventBatch, EventInput, EventQuery, Events, EventsPut, Instance, InstanceInput, OfEvent, Planned,
+};
 pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
@@ -81,9 +93,11 @@ pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
 pub(crate) use said::{Choice, Heard, InboundInput};
+pub(crate) use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
 pub(crate) use user::{CalendarAddress, EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub(crate) use word::Word;

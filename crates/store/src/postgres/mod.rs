@@ -58,6 +58,7 @@ mod tls;
 mod turn;
 mod url;
 mod watch;
+mod watched;
 mod way;
 mod whole;
 mod write;
@@ -95,6 +96,7 @@ pub use open::OpenError;
 pub use publish::{Published, PublishedChannel};
 pub use session::Session;
 pub use url::Url;
+pub(crate) use watched::Watched;
 
 use batch::BEGIN;
 use fault::Fault;

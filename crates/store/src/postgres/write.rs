@@ -27,7 +27,7 @@ use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
 use super::tell::tell;
-use super::{alert, answered, inbound};
+use super::{alert, answered, event, inbound};
 use crate::columns::{
     ATTEMPT, Column, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, Kind, MOVED, NEW_REMINDER, OCCURRENCE,
     PLACED, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
@@ -82,6 +82,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     }
     put(&mut pipeline, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
     put(&mut pipeline, db, &UPDATE_REPORTED, &REPORTED, writes.reported.iter().collect());
+    event::write(&mut pipeline, db, &writes.event);
     put(&mut pipeline, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
     put(&mut pipeline, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
     put(&mut pipeline, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
@@ -159,16 +160,32 @@ fn insert_entries<T>(table: &Table<T>) -> String {
     )
 }
 
-fn insert<T>(table: &Table<T>) -> String {
+pub(super) fn insert<T>(table: &Table<T>) -> String {
     format!("insert into punctual.{} ({}) select * from unnest({})", table.name, table.names(""), params(table))
 }
 
 /// Leaves a row that is there as it is.
-fn insert_new<T>(table: &Table<T>) -> String {
+pub(super) fn insert_new<T>(table: &Table<T>) -> String {
     format!("{} on conflict do nothing", insert(table))
 }
 
-fn update<T>(table: &Table<T>) -> String {
+/// Replaces a row that is there.
+pub(super) fn upsert<T>(table: &Table<T>) -> String {
+    let Table { name, .. } = table;
+    let (names, params, keys, sets) = (table.names(""), params(table), table.keys(), table.upserts());
+    format!(
+        "insert into punctual.{name} as t ({names}) select * from unnest({params}) on conflict ({keys}) do update set {sets}"
+    )
+}
+
+/// Deletes the rows that are named.
+pub(super) fn delete<T>(table: &Table<T>) -> String {
+    let Table { name, .. } = table;
+    let (params, names, same) = (params(table), table.names(""), table.same());
+    format!("delete from punctual.{name} t using unnest({params}) as v ({names}) where {same}")
+}
+
+pub(super) fn update<T>(table: &Table<T>) -> String {
     let Table { name, .. } = table;
     let (sets, params, names, same) = (table.sets(), params(table), table.names(""), table.same());
     format!("update punctual.{name} t set {sets} from unnest({params}) as v ({names}) where {same}")
@@ -198,10 +215,10 @@ async fn write_entries<T: Sync>(
 }
 
 /// Adds a statement over `rows` to a pipeline, unless there are none.
-fn put<'a, T: Sync>(
+pub(super) fn put<'a, T: Sync>(
     pipeline: &mut Vec<Statement<'a>>,
     db: &'a Connection<'_>,
-    sql: &'static str,
+    sql: &'a str,
     table: &'static Table<T>,
     rows: Vec<&'a T>,
 ) {

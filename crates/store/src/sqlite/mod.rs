@@ -36,6 +36,7 @@ mod settle;
 mod silence;
 mod values;
 mod watch;
+mod watched;
 mod whole;
 mod worker;
 mod write;
@@ -69,6 +70,7 @@ pub(crate) use foreign::Foreign;
 pub(crate) use migrate::all_versions;
 pub use migrate::{MigrateReport, migrate};
 pub use open::OpenError;
+pub(crate) use watched::Watched;
 use worker::{Readers, Urgency, Writer};
 
 /// More reminders than this in one create have a commit of their own.

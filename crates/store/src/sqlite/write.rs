@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, group, inbound, journal, keep, read};
+use super::{answered, event, group, inbound, journal, keep, read};
 use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, MOVED, NEW_REMINDER, OCCURRENCE, PLACED, PLANNED,
     REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
@@ -45,6 +45,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     if let Some(place) = &writes.place {
         inbound::move_place(db, place, writes.now)?;
     }
+    event::write(db, &writes.event)?;
     insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
     let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
     insert(db, &PLANNED, &firsts, |first| first)?;
@@ -145,6 +146,7 @@ static STATEMENTS: LazyLock<Mutex<Statements>> = LazyLock::new(Mutex::default);
 enum Kind {
     Insert,
     InsertNew,
+    Upsert,
     Update,
 }
 
@@ -158,6 +160,13 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
         let made = match kind {
             Kind::Insert => format!("INSERT {insert}"),
             Kind::InsertNew => format!("INSERT {insert} ON CONFLICT DO NOTHING"),
+            Kind::Upsert => {
+                format!(
+                    "INSERT INTO {name} AS t ({names}) VALUES {{values}} ON CONFLICT ({}) DO UPDATE SET {}",
+                    table.keys(),
+                    table.upserts()
+                )
+            }
             Kind::Update => format!(
                 "WITH v ({names}) AS (VALUES {{values}}) UPDATE {name} AS t SET {} FROM v WHERE {}",
                 table.sets(),
@@ -169,11 +178,15 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
     })
 }
 
-fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
+pub(super) fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
     run(db, table, Kind::Insert, rows, of)
 }
 
-fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+pub(super) fn upsert<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+    run(db, table, Kind::Upsert, rows, |row| row)
+}
+
+pub(super) fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::InsertNew, rows, |row| row)
 }
 

@@ -91,6 +91,8 @@ files!(
     journal,
     inbound,
     escalations,
+    events,
+    watches,
     wholes
 );
 

@@ -33,12 +33,13 @@ use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
-    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
-    ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
-    Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ByPlanner, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held,
+    Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Planned, Pulse, Question, Released,
+    ReminderQuery, ReminderView, Report, Reported, RunLease, Settled, Settlement, SilenceQuery, Store, StoreError,
+    StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
+use punctual_core::watch::Intent;
 
 /// Stands between a caller and a store. Every call passes unless a method says otherwise.
 #[async_trait]
@@ -112,6 +113,16 @@ pub trait Tap: Send + Sync + 'static {
         store.note_sent(occurrence, lease, attempt, message_id).await
     }
 
+    /// As [`punctual_core::store::Events::plan_events`].
+    async fn plan_events(
+        &self,
+        store: &Arc<dyn Store>,
+        keys: Option<Vec<String>>,
+        by: ByPlanner,
+    ) -> Result<Planned, StoreError> {
+        store.plan_events(keys, by).await
+    }
+
     /// As [`Store::put_user`].
     async fn put_user(&self, store: &Arc<dyn Store>, user: User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
         store.put_user(user, who).await
@@ -120,6 +131,18 @@ pub trait Tap: Send + Sync + 'static {
     /// As [`Store::journal`].
     async fn journal(&self, store: &Arc<dyn Store>, query: JournalQuery) -> Result<JournalPage, StoreError> {
         store.journal(query).await
+    }
+
+    /// As [`punctual_core::store::Watches::intend`].
+    async fn intend(
+        &self,
+        store: &Arc<dyn Store>,
+        lease: RunLease,
+        watch: &str,
+        intents: Vec<Intent>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        store.intend(lease, watch, intents, now).await
     }
 
     /// As [`Store::put_silence`].

@@ -6,9 +6,6 @@ mod kind;
 /// A row by the names its kind has for the columns.
 mod row;
 
-/// Instants as other systems' databases write them.
-mod instant;
-
 /// Texts with columns in them.
 mod template;
 
