@@ -394,7 +394,9 @@ mod tests {
         // Tags are made from the reminders and addresses from the users; connections to platforms are opened anew; a duty's position means
         // nothing in another database, nor does the number of an hour's first entry.
         let not_copied = ["probe", "commits", "reminder_tag", "user_address", "inbound", "duty", "journal_hour"];
-        for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str())) {
+        // The index by which reminders are found is made anew.
+        let is_searched = |name: &str| name.starts_with("search");
+        for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str()) && !is_searched(name)) {
             let table = super::super::TABLES.iter().find(|table| table.name == name);
             let table = table.unwrap_or_else(|| panic!("{name} is not copied"));
             let mut columns = Vec::new();
