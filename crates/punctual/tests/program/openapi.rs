@@ -328,11 +328,30 @@ async fn query_parameters_are_those_that_the_server_takes() {
     }
 }
 
+/// A config file with a watch over a table in which one row is due and one is bad; returns where it is.
+fn watching(home: &Home) -> String {
+    let (app, file) = (home.path().join("app.db"), home.path().join("config.toml"));
+    let db = rusqlite::Connection::open(&app).unwrap();
+    db.execute_batch(
+        "create table tasks (id integer primary key, owner text, due_date text, reminder_sent_at text); \
+         insert into tasks values (1, 'alice', datetime('now', '+1 hour'), null), (2, null, datetime('now', '+1 hour'), null)",
+    )
+    .unwrap();
+    let watch = format!(
+        "[watches.tasks]\ndatabase = 'sqlite:{}'\ntable = 'tasks'\nkey = 'id'\ndue = 'due_date'\nsent = 'reminder_sent_at'\nuser = 'owner'\n\
+         message = 'task {{id}}'\nevery = '300d'\n",
+        app.display()
+    );
+    std::fs::write(&file, watch).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn answers_are_what_the_description_says() {
     let home = Home::new();
     let mut receiver = Receiver::listen().await;
-    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", SECRET)]);
+    let file = watching(&home);
+    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", SECRET), ("PUNCTUAL_CONFIG", &file)]);
     let mut description = Description::of(&server).await;
     macro_rules! call {
         ($method:ident $template:literal $(, $name:ident = $value:expr)* ; $query:expr, $body:expr) => {{
@@ -442,6 +461,30 @@ async fn answers_are_what_the_description_says() {
     call!(GET "/v1/reminders/{id}", id = id; "?user=bob", None);
     call!(GET "/v1/reminders/{id}", id = id; "", None);
     call!(DELETE "/v1/reminders/{id}", id = id; "", None);
+    call!(PUT "/v1/scopes/{path}", path = "guild:1"; "", Some(json!({ "offsets": [60, "PT90S", { "after": "end", "by": "10m" }] })));
+    call!(PUT "/v1/scopes/{path}", path = "guild:1"; "", Some(json!({ "offsets": 60 })));
+    call!(GET "/v1/scopes/{path}", path = "guild:1"; "", None);
+    call!(GET "/v1/scopes"; "?under=guild:1", None);
+    let game = json!({
+        "starts_at": "2099-06-01T18:00:00Z", "ends_at": "2099-06-01T19:00:00Z", "scope": "guild:1/channel:2", "users": ["alice"], "to": ["console"],
+        "message": "{title} in {minutes} min", "metadata": { "title": "Chess" }, "rrule": "FREQ=WEEKLY;COUNT=3", "timezone": "UTC",
+        "require_ack": true, "ack_timeout": "5m", "escalate": [{ "after": "5m", "to": "alice" }], "tags": ["games"], "misfire": "skip", "priority": "high",
+        "instances": [{ "at": "20990608T180000", "cancelled": true }, { "at": "20990615T180000", "starts_at": "2099-06-15T19:00:00Z", "offsets": [5, "end"], "message": "x", "metadata": { "title": "Go" } }],
+    });
+    let (status, event) = call!(PUT "/v1/events/{key}", key = "game"; "", Some(game));
+    assert_eq!(status, 201, "{event}");
+    let planned = text(&event["reminders"][0]["reminder_id"]);
+    call!(GET "/v1/reminders/{id}", id = planned; "", None);
+    call!(PUT "/v1/events/{key}", key = "game"; "", Some(json!({ "starts_at": "soon" })));
+    call!(PUT "/v1/events/{key}/instances/{at}", key = "game", at = "20990608T180000"; "", Some(json!({ "offsets": [15] })));
+    call!(GET "/v1/events/{key}", key = "game"; "", None);
+    call!(GET "/v1/events"; "?scope=guild:1", None);
+    call!(DELETE "/v1/events/{key}/instances/{at}", key = "game", at = "20990615T180000"; "", None);
+    call!(DELETE "/v1/events/{key}", key = "game"; "", None);
+    call!(DELETE "/v1/events/{key}", key = "game"; "", None);
+    call!(POST "/v1/events/batch"; "", Some(json!({ "events": [{ "key": "one", "starts_at": "2099-06-01T18:00:00Z", "users": ["alice"], "message": "x" }] })));
+    call!(POST "/v1/events/batch"; "", Some(json!({ "events": [{}] })));
+    call!(DELETE "/v1/scopes/{path}", path = "guild:1"; "", None);
     call!(GET "/v1/audit"; "?limit=2", None);
     for said in ["morgen um 8", "every day at 8", "tomorrow from 9 to 11", "20 minutes", "nothing"] {
         call!(POST "/v1/parse"; "", Some(json!({ "text": said })));
@@ -459,6 +502,14 @@ async fn answers_are_what_the_description_says() {
     }
     call!(GET "/v1/import/sends"; "?source=old@bot", None);
     call!(GET "/v1/import/sends"; "", None);
+    let (_, page) = call!(GET "/v1/export"; "", None);
+    call!(GET "/v1/export"; "?after=pages", None);
+    for check in [true, false] {
+        call!(POST "/v1/import/lines"; "", Some(json!({ "lines": page["lines"], "check": check })));
+    }
+    call!(POST "/v1/import/lines"; "", Some(json!({ "lines": [{ "line": "user" }] })));
+    call!(POST "/v1/users/{id}/erase", id = "nobody"; "", Some(json!({ "confirm": "somebody" })));
+    call!(POST "/v1/users/{id}/erase", id = "nobody"; "", Some(json!({ "confirm": "nobody" })));
     call!(GET "/v1/dead-addresses"; "", None);
     let gone = Receiver::answering(axum::http::StatusCode::GONE).await;
     let to = json!([{ "channel": "webhook", "address": gone.url }]);
@@ -476,6 +527,14 @@ async fn answers_are_what_the_description_says() {
     call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
     call!(GET "/v1/stats"; "", None);
     call!(GET "/v1/subscriptions"; "", None);
+    call!(POST "/v1/watches/{name}/test", name = "tasks"; "", None);
+    let (status, ran) = call!(POST "/v1/watches/{name}/run", name = "tasks"; "", None);
+    assert_eq!((status, &ran["sent"], &ran["failed"]), (200, &json!(1), &json!(1)), "{ran}");
+    call!(POST "/v1/watches/{name}/run", name = "tasks"; "?wait=x", None);
+    call!(GET "/v1/watches"; "", None);
+    call!(GET "/v1/watches/{name}", name = "tasks"; "", None);
+    call!(GET "/v1/watches/{name}/runs/{id}", name = "tasks", id = text(&ran["run_id"]); "", None);
+    call!(DELETE "/v1/watches/{name}", name = "tasks"; "", None);
     call!(GET "/v1/settings"; "", None);
     call!(GET "/healthz"; "", None);
     call!(GET "/readyz"; "", None);

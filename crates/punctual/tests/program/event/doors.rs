@@ -88,6 +88,11 @@ fn refused(answer: &Value) -> Outcome {
     Err(answer["field"].as_str().unwrap_or_default().to_owned())
 }
 
+/// The present second: a rule has no finer times.
+fn present() -> Timestamp {
+    Timestamp::from_second(SystemClock::read().as_second()).unwrap()
+}
+
 /// The scopes and groups that the cases name.
 async fn furnish(server: &Server) {
     for (path, escaped, offsets) in scopes() {
@@ -262,7 +267,7 @@ async fn embedded(now: Timestamp) -> (Door, Door) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_door_leads_to_the_same_reminders_on_sqlite() {
-    let now = SystemClock::read();
+    let now = present();
     let home = Home::new();
     let server = home.serve();
     furnish(&server).await;
@@ -275,7 +280,7 @@ async fn every_door_leads_to_the_same_reminders_on_sqlite() {
 async fn every_door_leads_to_the_same_reminders_on_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
     let database = postgres.new_database(None);
-    let now = SystemClock::read();
+    let now = present();
     let home = Home::new();
     let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &postgres.url(&database))]);
     furnish(&server).await;
@@ -285,7 +290,7 @@ async fn every_door_leads_to_the_same_reminders_on_postgresql() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_library_and_the_rule_lead_to_the_same_reminders() {
-    let (door, rule) = embedded(SystemClock::read()).await;
+    let (door, rule) = embedded(present()).await;
     door.end(110);
     rule.end(40);
 }

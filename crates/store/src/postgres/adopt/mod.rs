@@ -122,7 +122,7 @@ impl From<Fault> for AdoptError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Lost(why) | Fault::RolledBack(why) => Self::Lost(format!("the connection was lost: {why}")),
-            Fault::Store(StoreError::Unavailable(why)) => Self::Lost(why),
+            Fault::Blocked(why) | Fault::Store(StoreError::Unavailable(why)) => Self::Lost(why),
             Fault::Store(error) => Self::Failed(error.to_string()),
         }
     }

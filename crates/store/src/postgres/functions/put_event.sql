@@ -26,8 +26,9 @@ declare
   people text[];
   place integer;
 begin
-  users := coalesce(users, '{}');
-  groups := coalesce(groups, '{}');
+  -- Each once.
+  users := array(select u.name from unnest(users) with ordinality as u (name, place) group by u.name order by min(u.place));
+  groups := array(select g.name from unnest(groups) with ordinality as g (name, place) group by g.name order by min(g.place));
   if key is null then
     perform punctual.refuse('key', 'is missing', 'Name the event, such as ''game:42''.');
   elsif starts_at is null then
@@ -64,8 +65,6 @@ begin
     end if;
   end loop;
   perform punctual.check_text('rrule', rrule, 1, 65536);
-  users := array(select u.name from unnest(users) with ordinality as u (name, place) group by u.name order by min(u.place));
-  groups := array(select g.name from unnest(groups) with ordinality as g (name, place) group by g.name order by min(g.place));
   n_reminders := greatest(cardinality(users) + 100 * cardinality(groups), 1) * jsonb_array_length(own_offsets::jsonb);
   if n_reminders > 20000 then
     perform punctual.refuse('offsets', format('are %s reminders; at most 20000', n_reminders), 'Name fewer people or offsets.');
@@ -96,7 +95,7 @@ begin
   e.offsets := own_offsets;
   e.scope := scope;
   e.users := to_json(users)::text;
-  e.groups := to_json(groups)::text;
+  e.groups := nullif(to_json(groups)::text, '[]');
   e.message := r.message;
   e.name := r.name;
   e.timezone := case when timezone is not null then r.timezone end;
@@ -136,10 +135,6 @@ begin
         tags = e.tags, escalate = e.escalate, removed = e.removed, planned = e.planned, plan_at = e.plan_at,
         asked_at = e.asked_at, planned_until = e.planned_until, error = e.error, updated_at = e.updated_at
       where v.key = e.key;
-  end if;
-  if e.groups <> '[]' or before.groups <> '[]' then
-    delete from punctual.event_group g where g.event_key = e.key;
-    insert into punctual.event_group (group_name, event_key) select g, e.key from unnest(groups) as g;
   end if;
   is_new := before.key is null or before.removed;
   perform punctual.event_changed(e.key, json_build_object('event', e.key, 'starts_at', punctual.instant_text(e.starts_at),

@@ -20,7 +20,7 @@ begin
     perform punctual.refuse('offset_list', 'is null', 'Write [60, 15]; to remove a scope call remove_scope.');
   end if;
   perform punctual.lock_scope(path, true);
-  insert into punctual.scope values (path, kept, clock_timestamp())
+  insert into punctual.scope (path, offsets, updated_at) values (path, kept, clock_timestamp())
     on conflict on constraint scope_pkey do update set offsets = excluded.offsets, updated_at = excluded.updated_at;
   return punctual.scope_changed(path, kept);
 end $$;
