@@ -46,6 +46,11 @@ mod stream;
 /// How soon and how fast answers are taken.
 mod inbound;
 
+/// How fast everything goes out, and in.
+mod export;
+/// How fast a watch reminds of an application's rows.
+mod watch;
+
 /// How late timers in Redis ring.
 mod redis;
 
@@ -167,6 +172,11 @@ enum Workload {
     Stream(stream::Args),
     /// How soon a press on a button is recorded, and how many answers are taken in a second
     Inbound(inbound::Args),
+    /// How fast everything is exported, and imported into an SQLite file
+    Export(export::Args),
+    /// How fast a watch reminds of an application's rows, beside plain SQL
+    #[command(alias = "watches")]
+    Watch(watch::Args),
     /// Lateness of timers in Redis, beside plain expiry events
     Redis(redis::Args),
     /// How fast RabbitMQ confirms messages
@@ -234,6 +244,8 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
         Workload::Stream(args) => stream::run(args, common).await.map(Some),
         Workload::Inbound(args) => inbound::run(args, common).await.map(Some),
+        Workload::Export(args) => export::run(args, common).await.map(Some),
+        Workload::Watch(args) => watch::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
         Workload::Nats(args) => broker::nats(args).await.map(Some),

@@ -55,8 +55,11 @@ pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upco
 pub use self::search::Search;
 pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
-pub use self::watch::Watches;
-pub use self::whole::Wholes;
+pub use self::watch::{
+    BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, INTENTS_MAX, KnownWatch, RUN_FOR, RunLease, TakenRun,
+    Watches,
+};
+pub use self::whole::{ERASED_AT_ONCE, Record, Redacted, Removed, Which, WholeQuery, Wholes, Wholly};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Escalated, Response, Said, Trail};

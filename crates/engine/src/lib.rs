@@ -43,6 +43,9 @@ mod events;
 /// Telling applications what happened.
 mod subscriptions;
 
+/// Looking into applications' own tables for what is due soon.
+mod watches;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -73,7 +76,8 @@ mod instant;
 /// The system's clock, randomness and tasks.
 pub mod system;
 
-pub use commands::{CreateError, Trial};
+pub use commands::export;
+pub use commands::{CreateError, Erasure, Here, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};
@@ -83,3 +87,4 @@ pub use run::Running;
 pub use settings::Settings;
 pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};
+pub use watches::{DefinedWatch, Ran, Rehearsal, RehearsedRow, WatchError, WatchHere};

@@ -39,6 +39,7 @@ use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
+use crate::watches::Watchers;
 
 /// The parts that an engine is made of.
 pub struct Parts {
@@ -85,6 +86,7 @@ pub(crate) struct Wired {
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
+    pub(crate) watchers: Watchers,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
 }
@@ -256,6 +258,10 @@ impl Engine {
             let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
             tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
         }
+        let watchers = Watchers::new(&node, &peers, &random);
+        for watcher in watchers.all() {
+            tasks.push(Box::pin(watcher.clone().run()));
+        }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
             node,
@@ -275,9 +281,11 @@ impl Engine {
             standings,
             heartbeat,
             leases,
+            watchers,
             tasks,
         };
         let parts = Arc::new(parts);
+        parts.watchers.belong_to(&parts);
         // The only one who sets it.
         let _ = parts.words.engine.set(Arc::downgrade(&parts));
         Self { parts }

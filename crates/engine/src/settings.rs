@@ -10,6 +10,7 @@ use punctual_core::store::Shared;
 use punctual_core::zone::Zone;
 
 use crate::subscriptions::Subscription;
+use crate::watches::DefinedWatch;
 
 /// The limits and delays of the engine. Each limit says what happens when it is reached.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct Settings {
     pub keep_journal_for: Option<Duration>,
     /// Which applications are told what.
     pub subscriptions: Vec<Subscription>,
+    /// The applications' tables that are looked into.
+    pub watches: Vec<DefinedWatch>,
     /// Retry delays by priority.
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
@@ -75,6 +78,7 @@ impl Default for Settings {
             keep_history_for: None,
             keep_journal_for: None,
             subscriptions: Vec::new(),
+            watches: Vec::new(),
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),
             language: Lang::En,

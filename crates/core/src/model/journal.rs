@@ -49,6 +49,8 @@ pub enum Kind {
     Alerted,
     /// A person's entry was written or removed.
     UserChanged,
+    /// A person was removed everywhere.
+    UserErased,
     /// A group was written or removed.
     GroupChanged,
     /// Reminders were silenced for a while.
@@ -65,6 +67,10 @@ pub enum Kind {
     EventChanged,
     /// An event's reminders were planned.
     EventPlanned,
+    /// A watch looked at its rows.
+    WatchRun,
+    /// A watch was defined, replaced or removed.
+    WatchChanged,
     /// An event cannot be planned.
     EventFailed,
     /// A scope was written or removed.
@@ -76,10 +82,10 @@ words!(Kind as "kind" {
     "reminder.sent" => Sent, "reminder.failed" => Failed, "attempt.failed" => AttemptFailed, "reminder.missed" => Missed,
     "reminder.waiting" => Waiting, "reminder.acknowledged" => Acknowledged, "reminder.snoozed" => Snoozed,
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
-    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "group.changed" => GroupChanged,
+    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
     "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
-    "event.failed" => EventFailed, "scope.changed" => ScopeChanged,
+    "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
 
 /// Who did something.
@@ -280,6 +286,13 @@ pub enum Data {
         /// Yes.
         deleted: bool,
     },
+    /// A person who was removed everywhere.
+    Erased {
+        /// How many reminders they had.
+        reminders: u64,
+        /// How many records of others they stood in.
+        records: u64,
+    },
     /// A group.
     Group {
         /// Its name.
@@ -390,11 +403,68 @@ pub enum Data {
         /// What became of it.
         outcome: String,
     },
+    /// A reminder of an application's row.
+    Watched {
+        /// Which watch.
+        watch: String,
+        /// The row's key.
+        row: String,
+        /// Which run of the watch.
+        watch_run: String,
+    },
+    /// A watch that was defined or removed.
+    Watch {
+        /// Which.
+        watch: String,
+        /// `defined`, `replaced` or `forgotten`.
+        did: &'static str,
+    },
+    /// A run of a watch that has ended.
+    WatchRun(Box<WatchEnded>),
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+/// A run of a watch that has ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct WatchEnded {
+    /// Which watch.
+    pub watch: String,
+    /// Which run.
+    pub run: String,
+    /// Somebody asked for it.
+    pub asked: bool,
+    /// How it ended.
+    pub state: &'static str,
+    /// Rows that were due and not reminded of.
+    pub seen: u64,
+    /// Rows whose reminder was made.
+    pub sent: u64,
+    /// Rows that somebody else had dealt with.
+    pub skipped: u64,
+    /// Bad rows.
+    pub failed: u64,
+    /// Tries that were made again.
+    pub retried: u64,
+    /// How long it took, on whichever nodes.
+    pub seconds: f64,
+    /// How long the last node read the application's rows,
+    pub reading_seconds: f64,
+    /// marked them,
+    pub marking_seconds: f64,
+    /// and wrote their reminders.
+    pub writing_seconds: f64,
+    /// How often another node took it over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub taken_over: u64,
+    /// The first bad rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<String>,
+    /// Why it was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
+    *number == N::from(0)
 }
 
 /// An instant in microseconds, as every store keeps it.

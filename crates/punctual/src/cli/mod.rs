@@ -32,6 +32,7 @@ mod channels;
 mod completions;
 mod doctor;
 mod events;
+mod export;
 mod groups;
 mod import;
 mod keys;
@@ -46,6 +47,7 @@ mod silence;
 mod subscriptions;
 mod update;
 mod users;
+mod watches;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -148,9 +150,13 @@ enum Command {
     Audit(audit::Args),
     /// The applications that are told what happens
     Subscriptions,
+    /// Standing queries over applications' own tables
+    Watches(watches::Args),
     /// Keys that may use the API
     Keys(keys::Args),
-    /// Take over what another system was asked for
+    /// Write everything to a file, or all that is one person's
+    Export(export::Args),
+    /// Take over what another system was asked for, or an export of another server
     Import(import::Args),
     /// Compare what a server in shadow would have sent with what the other system did
     ShadowReport(import::report::Args),
@@ -211,6 +217,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Next(args) => next::run(&args, &global),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
+        Command::Watches(args) if args.serves() => watches::serve(&args, &global),
         Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
@@ -246,7 +253,9 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Subscriptions => subscriptions::run(&context).await,
+        Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,
         _ => unreachable!("the other commands need no server"),

@@ -44,10 +44,12 @@ mod audit;
 mod batch;
 mod channels;
 mod events;
+mod export;
 mod groups;
 mod health;
 mod import;
 mod keys;
+mod lines;
 mod metrics;
 mod occurrences;
 mod parse;
@@ -61,6 +63,7 @@ mod stats;
 mod stream;
 mod subscriptions;
 mod users;
+mod watches;
 mod words;
 
 use std::path::PathBuf;
@@ -329,12 +332,15 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reminders::command))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
+        .routes(routes!(lines::take))
         .routes(routes!(sends::list))
+        .routes(routes!(export::show))
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
         .routes(routes!(users::show_calendar, users::renew_calendar))
         .routes(routes!(calendar::show))
+        .routes(routes!(users::erase))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
@@ -356,6 +362,11 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
         .routes(routes!(subscriptions::list))
+        .routes(routes!(watches::list))
+        .routes(routes!(watches::show, watches::forget))
+        .routes(routes!(watches::show_run))
+        .routes(routes!(watches::run))
+        .routes(routes!(watches::test))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

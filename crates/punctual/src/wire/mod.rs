@@ -57,6 +57,9 @@ mod channel;
 /// What another system was asked for.
 mod import;
 
+/// Lines that stand alone: everything out and in.
+mod lines;
+
 /// The server itself.
 mod server;
 
@@ -65,6 +68,9 @@ mod said;
 
 /// What narrows a call down.
 mod query;
+
+/// Watches: standing queries over applications' own tables.
+mod watch;
 
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
@@ -79,6 +85,7 @@ pub(crate) use import::{
 };
 pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
 pub(crate) use key::{Key, KeyInput, Keys};
+pub(crate) use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
 pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
@@ -91,5 +98,6 @@ pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
-pub(crate) use user::{CalendarAddress, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use user::{CalendarAddress, EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub(crate) use word::Word;

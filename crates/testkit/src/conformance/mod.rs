@@ -91,7 +91,9 @@ files!(
     journal,
     inbound,
     escalations,
-    events
+    events,
+    watches,
+    wholes
 );
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.

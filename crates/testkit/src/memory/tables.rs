@@ -47,6 +47,7 @@ pub(super) struct Tables {
     pub(super) calendar_keys: BTreeMap<String, u64>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
+    pub(super) watch: watch::WatchTables,
 }
 
 /// A run, with all that is kept beside it.
@@ -56,7 +57,7 @@ pub(super) struct Run {
     pub(super) lease: u64,
     pub(super) shard: u8,
     pub(super) attempts: BTreeMap<u32, Attempt>,
-    responses: Vec<Response>,
+    pub(super) responses: Vec<Response>,
 }
 
 impl Run {
