@@ -249,7 +249,7 @@ fn there(db: &Connection, wanted: &Wanted<'_>) -> Result<There, StoreError> {
             Ok(())
         },
     )?;
-    let mut named = |table: &str, key: &str, names: &[&str], into: &mut HashSet<String>| {
+    let named = |table: &str, key: &str, names: &[&str], into: &mut HashSet<String>| {
         let sql = format!("SELECT {key} FROM {table} WHERE {key} IN (VALUES {{values}})");
         for_rows(db, &sql, 1, names, |name, values| values.push(name), |row| {
             into.insert(get(row, 0)?);
