@@ -16,7 +16,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, occurrence_id, uuid};
 use super::write::write;
-use crate::erase::in_json;
+use crate::erase::{SMALL, in_json};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 
@@ -82,6 +82,13 @@ pub(super) async fn redact(
         Record::Responses => responses(db, user, after).await,
         Record::Silences => silences(db, user).await,
         Record::Answered => answered(db, user, after).await,
+        Record::Small => {
+            let (name, mut n) = (clean(user), 0);
+            for sql in SMALL {
+                n += db.execute(&sql.replace("{}", "punctual."), &[(&name, Type::TEXT)]).await?;
+            }
+            Ok(Redacted { n: usize::try_from(n).unwrap_or(usize::MAX), next: None })
+        }
         Record::Journal => journal(db, user, after).await,
     }
 }
