@@ -61,7 +61,7 @@ pub use self::watch::{
     BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, INTENTS_MAX, KnownWatch, RUN_FOR, RunLease, TakenRun,
     Watches,
 };
-pub use self::whole::{Which, WholeQuery, Wholes, Wholly};
+pub use self::whole::{ERASED_AT_ONCE, Record, Redacted, Removed, Which, WholeQuery, Wholes, Wholly};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Escalated, Response, Said, Trail};

@@ -18,6 +18,9 @@ mod journal;
 /// Reminders with all that belongs to them, once for every store.
 mod whole;
 
+/// Removing a person, once for every store.
+mod erase;
+
 /// Lines that stand alone, as JSON: what an export writes and an import reads.
 pub mod line;
 

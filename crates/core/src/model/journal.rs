@@ -49,6 +49,8 @@ pub enum Kind {
     Alerted,
     /// A person's entry was written or removed.
     UserChanged,
+    /// A person was removed everywhere.
+    UserErased,
     /// A group was written or removed.
     GroupChanged,
     /// Reminders were silenced for a while.
@@ -80,7 +82,7 @@ words!(Kind as "kind" {
     "reminder.sent" => Sent, "reminder.failed" => Failed, "attempt.failed" => AttemptFailed, "reminder.missed" => Missed,
     "reminder.waiting" => Waiting, "reminder.acknowledged" => Acknowledged, "reminder.snoozed" => Snoozed,
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
-    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "group.changed" => GroupChanged,
+    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
     "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
     "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
@@ -280,6 +282,13 @@ pub enum Data {
     Deleted {
         /// Yes.
         deleted: bool,
+    },
+    /// A person who was removed everywhere.
+    Erased {
+        /// How many reminders they had.
+        reminders: u64,
+        /// How many records of others they stood in.
+        records: u64,
     },
     /// A group.
     Group {

@@ -53,6 +53,7 @@ pub mod digest;
 
 /// Instants as other systems' databases write them.
 pub mod instant;
-
+/// Taking a person out of what others have of them.
+pub mod redact;
 /// Which rows of an application are reminded of, and what a node that takes over does with what another had begun.
 pub mod watch;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use punctual_core::reminder::Address;
 use punctual_core::store::{DeadAddress, SilenceQuery, Store, StoreError, Which, WholeQuery};
-use punctual_core::whole::{Line, RUNS_MAX};
+use punctual_core::whole::{Line, RUNS_MAX, WholeEvent};
 
 use crate::Engine;
 
@@ -52,6 +52,19 @@ async fn here(store: &dyn Store, lines: &[Line], now: Timestamp) -> Result<Vec<H
                 }
                 let known = dead.as_ref().and_then(|dead| dead.get(&one.address)).cloned();
                 found.extend(known.map(|known| (index, Line::DeadAddress(known))));
+            }
+            Line::Scope(scope) => {
+                found.extend(store.scope(&scope.path).await?.map(|scope| (index, Line::Scope(scope))));
+            }
+            Line::Event(whole) => {
+                if let Some(view) = store.event(&whole.event.key).await? {
+                    let links = store.links(&whole.event.key).await?;
+                    found.insert(index, Line::Event(Box::new(WholeEvent { event: view.event, links })));
+                }
+            }
+            Line::Ledger(watch, row) => {
+                let there = store.ledger_of(watch, vec![row.key.clone()]).await?.pop();
+                found.extend(there.map(|row| (index, Line::Ledger(watch.clone(), row))));
             }
             Line::Runs(id, runs) => {
                 let Some((first, last)) = runs.first().zip(runs.last()) else { continue };

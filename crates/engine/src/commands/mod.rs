@@ -45,6 +45,9 @@ mod adopt;
 /// Comparing lines of another store with what is here.
 mod compare;
 
+/// Removing a person everywhere.
+mod erase;
+
 use std::sync::Arc;
 
 use punctual_core::store::StoreError;
@@ -52,6 +55,7 @@ use tokio::sync::oneshot;
 
 pub use self::compare::Here;
 pub use self::create::CreateError;
+pub use self::erase::Erasure;
 pub use self::resend::{RESEND_MAX, Resent};
 pub use self::search::FoundPage;
 pub use self::trial::Trial;

@@ -11,7 +11,7 @@ use super::table::{Cell, Table};
 use super::when::local;
 use super::{Context, Global, Said, print, print_deleted, print_json, runtime};
 use crate::config::Flags;
-use crate::wire::{Watch, WatchRun, WatchTest};
+use crate::wire::{WatchRun, WatchTest};
 use crate::{logging, serve};
 
 /// How often a run that takes long is looked at.
@@ -109,7 +109,7 @@ async fn list(context: &Context) -> anyhow::Result<()> {
     let (zone, now) = (context.zone().await?, now());
     let mut table = Table::new(&["WATCH", "ROWS", "MODE", "NEXT", "LAST", "PROBLEM"]);
     for watch in &all.watches {
-        let rows = watch.definition.table.as_deref().unwrap_or("a query");
+        let rows = watch.table.as_deref().unwrap_or("a query");
         let next = match (&watch.running, watch.next_at, watch.defined_here) {
             (Some(_), ..) => "running".to_owned(),
             (None, _, false) => "not defined here".to_owned(),
@@ -133,16 +133,15 @@ async fn show(name: &str, context: &Context) -> anyhow::Result<()> {
     if context.json {
         return print_json(&watch);
     }
-    let Watch { definition, .. } = &watch;
     let (zone, now) = (context.zone().await?, now());
-    let rows = definition.table.as_deref().or(definition.query.as_deref()).unwrap_or_default();
+    let rows = watch.table.as_deref().or(watch.query.as_deref()).unwrap_or_default();
     let mut said = format!(
         "{}: {} in {}\n  due within {}, again after {}\n",
         neutral(name),
         neutral(rows),
-        neutral(&definition.database),
-        definition.window,
-        definition.again_after
+        neutral(&watch.database),
+        watch.window,
+        watch.again_after
     );
     if let Some(problem) = &watch.problem {
         said.push_str(&format!("  {}\n", neutral(problem)));
@@ -219,7 +218,7 @@ async fn test(name: &str, context: &Context) -> anyhow::Result<()> {
     }
     for row in &bad {
         let field = row.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
-        said.push_str(&format!("  {}: {}{}\n", neutral(&row.key), neutral(&field), neutral(&row.problem)));
+        said.push_str(&format!("  {}\n", neutral(&format!("{}: {field}{}", row.key, row.problem))));
     }
     print(&said)
 }

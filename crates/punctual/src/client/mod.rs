@@ -18,12 +18,12 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, Event, EventBatch, EventInput, EventQuery,
-    Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal,
-    JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput,
-    ReminderQuery, Reminders, ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes,
-    Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested,
-    User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
+    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch,
+    EventInput, EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported,
+    InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder,
+    ReminderInput, ReminderQuery, Reminders, ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput,
+    ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats,
+    Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -121,6 +121,11 @@ impl Client {
     /// Removes a user's entry.
     pub(crate) async fn delete_user(&self, id: &str) -> Answered<()> {
         self.delete(&user(id)).await
+    }
+
+    /// Goes on with the erasure of a user.
+    pub(crate) async fn erase_user(&self, id: &str, input: &EraseInput) -> Answered<Erased> {
+        self.call(Method::POST, &format!("{}/erase", user(id)), NONE, Some(input)).await
     }
 
     /// A page of groups.

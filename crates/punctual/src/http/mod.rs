@@ -342,6 +342,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::show, users::put, users::delete))
         .routes(routes!(users::show_calendar, users::renew_calendar))
         .routes(routes!(calendar::show))
+        .routes(routes!(users::erase))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))

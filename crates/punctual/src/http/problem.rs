@@ -95,9 +95,9 @@ impl Problem {
         self
     }
 
-    /// The same problem, met at one item of a batch.
-    pub(super) fn in_batch(mut self, index: usize) -> Self {
-        let item = format!("reminders[{index}]");
+    /// The same problem, met at one item of a batch, which is the list `list`.
+    pub(super) fn in_batch(mut self, list: &str, index: usize) -> Self {
+        let item = format!("{list}[{index}]");
         let document = &mut self.0.document;
         document.index = Some(index);
         let field = match document.field.take() {
@@ -107,7 +107,7 @@ impl Problem {
         for error in &mut document.errors {
             error.field.clone_from(&field);
         }
-        document.detail = format!("item {index} of the batch: {}; nothing was created", document.detail);
+        document.detail = format!("item {index} of the batch: {}; nothing was written", document.detail);
         document.field = Some(field);
         self
     }

@@ -6,11 +6,13 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use punctual_core::clock::within;
 use punctual_core::id::WatchRunId;
 use punctual_core::invalid::Invalid;
 use punctual_core::source::Mode;
 use punctual_core::store::KnownWatch;
+use punctual_core::watch::RunState;
 use punctual_engine::{Rehearsal, WatchError};
 
 use super::App;
@@ -18,12 +20,16 @@ use super::auth::{Caller, Writer};
 use super::input::{InPath, Params};
 use super::problem::Problem;
 use super::shown;
-use crate::wire::{BadRow, PageQuery, RunQuery, TestedRow, Watch, WatchDefinition, WatchRun, WatchTest, Watches};
+use crate::wire::{BadRow, PageQuery, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 
 /// How many runs are shown with a watch.
 const RUNS_MAX: usize = 20;
 /// How long a run is waited for at most.
 const WAIT_MAX: u64 = 600;
+/// How long it may take until a run has begun.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+/// How often it is looked whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Lists the watches that any node has defined, by name.
 #[utoipa::path(
@@ -124,16 +130,19 @@ pub(super) async fn run(
         let problem = "this server's config file does not define it; ask a node that does";
         return Err(Problem::conflict("not_defined_here", problem));
     }
-    let wait = wait(&params)?;
+    let (wait, asked_at) = (wait(&params)?, app.now());
     let ran = within(&**app.engine.clock(), wait, app.engine.run_watch(&name)).await;
     let (status, run, joined) = match ran {
         Some(ran) => {
             let ran = ran?;
             (StatusCode::OK, ran.run, Some(ran.joined))
         }
-        None => match app.engine.store().watch_runs(&name, 1).await?.pop() {
-            Some(run) => (StatusCode::ACCEPTED, run, None),
-            None => return Err(Problem::not_found("the run has not begun; ask again later")),
+        None => match within(&**app.engine.clock(), BEGINS_WITHIN, begun(&app, &name, asked_at)).await {
+            Some(run) => (StatusCode::ACCEPTED, run?, None),
+            None => {
+                let problem = "the run waits for its turn; ask again later";
+                return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", problem).retry_after(5));
+            }
         },
     };
     Ok(shown::answer(status, &WatchRun { joined, ..WatchRun::of(&run, app.now()) }))
@@ -175,6 +184,18 @@ pub(super) async fn test(
     Ok(shown::answer(StatusCode::OK, &tested))
 }
 
+/// The run that began for a request, or was going when it came.
+async fn begun(app: &App, name: &str, asked_at: Timestamp) -> Result<punctual_core::watch::WatchRun, Problem> {
+    loop {
+        if let Some(run) = app.engine.store().watch_runs(name, 1).await?.pop()
+            && (run.started_at >= asked_at || run.state == RunState::Running)
+        {
+            return Ok(run);
+        }
+        app.engine.clock().pause(LOOK_EVERY).await;
+    }
+}
+
 fn wait(params: &Params) -> Result<Duration, Problem> {
     let Some(text) = params.get("wait") else { return Ok(Duration::from_secs(WAIT_MAX)) };
     let seconds = text.parse().ok().filter(|seconds| *seconds <= WAIT_MAX);
@@ -188,9 +209,9 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
     let defined_here = here.as_ref().is_some_and(|here| here.hash == known.hash);
     let standing = here.as_ref().and_then(|here| here.standing.as_ref());
     // A definition of a later version may say more.
-    let definition: WatchDefinition = serde_json::from_str(&known.definition).unwrap_or_default();
+    let defined: Watch = serde_json::from_str(&known.definition).unwrap_or_default();
     let ledger = standing.and_then(|standing| match &standing.mode {
-        Mode::Ledger(why) if definition.sent.is_some() => Some(why.clone()),
+        Mode::Ledger(why) if defined.sent.is_some() => Some(why.clone()),
         _ => None,
     });
     let now = app.now();
@@ -203,9 +224,8 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
         next_at: known.next_at,
         running: run(known.going),
         last: run(known.last),
-        runs: Vec::new(),
-        definition,
         name: known.name,
+        ..defined
     }
 }
 

@@ -102,6 +102,6 @@ pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
-pub(crate) use user::{CalendarAddress, QuietHours, QuietHoursInput, User, UserInput, Users};
-pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchDefinition, WatchRun, WatchTest, Watches};
+pub(crate) use user::{CalendarAddress, EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub(crate) use word::Word;

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-/// A watch as it is defined: the fields of the config file, without secrets.
+/// A watch: the fields of the config file, without secrets, and how it stands.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-pub(crate) struct WatchDefinition {
+pub(crate) struct Watch {
+    pub(crate) name: String,
     /// The application's database, without its password.
     pub(crate) database: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,14 +40,6 @@ pub(crate) struct WatchDefinition {
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub(crate) only: Option<String>,
     pub(crate) priority: String,
-}
-
-/// A watch.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub(crate) struct Watch {
-    pub(crate) name: String,
-    #[serde(flatten)]
-    pub(crate) definition: WatchDefinition,
     /// Where it is written down that a row was reminded of: in the application's `column`, or in the watch's own `ledger`. Missing before the
     /// first run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +60,7 @@ pub(crate) struct Watch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<WatchRun>,
     /// Its last runs, newest first; only where one watch is shown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) runs: Vec<WatchRun>,
 }
 

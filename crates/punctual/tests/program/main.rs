@@ -17,6 +17,7 @@ mod chat;
 mod command_line;
 mod connections;
 mod embed;
+mod erase;
 mod escalation;
 mod event;
 mod first_reminder;

@@ -22,6 +22,7 @@ mod coming;
 mod create;
 mod dead;
 mod duty;
+mod erase;
 mod event;
 mod fault;
 mod feed;

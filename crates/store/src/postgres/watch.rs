@@ -123,23 +123,20 @@ fn run_uuid(id: WatchRunId) -> Uuid {
 
 async fn define(db: &Connection<'_>, new: &DefineWatch) -> Result<Defined, Fault> {
     let name: Param<'_> = (&new.name, Type::TEXT);
-    // Two nodes that define the same at once take turns.
-    let lock = "select pg_advisory_xact_lock(hashtextextended('punctual.watch ' || $1, 0))";
-    let (_, _, rows) = all3(
-        db.begin(BEGIN),
-        db.execute(lock, std::slice::from_ref(&name)),
-        db.rows("select hash from punctual.watch where name = $1", std::slice::from_ref(&name)),
-    )
-    .await?;
+    let kept = "select hash from punctual.watch where name = $1 for update";
+    let ((), rows) = both(db.begin(BEGIN), db.rows(kept, std::slice::from_ref(&name))).await?;
     let kept: Option<String> = rows.first().map(|row| get(row, 0)).transpose()?;
     let (what, writes) = defined(kept.as_deref(), new);
     if what == Defined::Same {
         db.rollback().await?;
         return Ok(what);
     }
-    let sql = "insert into punctual.watch (name, hash, definition, defined_at, next_at) values ($1, $2, $3, $4, $5) on conflict (name) \
-               do update set hash = excluded.hash, definition = excluded.definition, defined_at = excluded.defined_at, \
-               next_at = excluded.next_at";
+    let sql = match what {
+        Defined::New => {
+            "insert into punctual.watch (name, hash, definition, defined_at, next_at) values ($1, $2, $3, $4, $5) on conflict do nothing"
+        }
+        _ => "update punctual.watch set hash = $2, definition = $3, defined_at = $4, next_at = $5 where name = $1",
+    };
     let (now, next_at) = (micros(new.now), new.next_at.map(micros));
     let params: [Param<'_>; 5] = [
         name,
@@ -148,7 +145,11 @@ async fn define(db: &Connection<'_>, new: &DefineWatch) -> Result<Defined, Fault
         (&now, Type::TIMESTAMPTZ),
         (&next_at, Type::TIMESTAMPTZ),
     ];
-    all3(db.execute(sql, &params), write(db, Shards::ALL, &writes), db.commit()).await?;
+    if db.execute(sql, &params).await? == 0 {
+        // Another node has defined it meanwhile: this one looks again.
+        return Err(Fault::RolledBack("another node defines the watch".into()));
+    }
+    both(write(db, Shards::ALL, &writes), db.commit()).await?;
     Ok(what)
 }
 

@@ -15,6 +15,7 @@ mod coming;
 mod commits;
 mod dead;
 mod duty;
+mod erase;
 mod event;
 mod export;
 mod feed;

@@ -1,6 +1,7 @@
 //! Everything there is, out and in.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use punctual_core::change::Change;
 use punctual_core::clock::Clock;
@@ -8,8 +9,11 @@ use punctual_core::group::{Group, Mode};
 use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::occurrence::{State, StateKind};
 use punctual_core::reminder::{Address, Reminder};
+use punctual_core::event::Offset;
+use punctual_core::scope::{Path, Scope};
 use punctual_core::silence::Silence;
-use punctual_core::store::{DeadAddress, JournalQuery, Start, Which, WholeQuery};
+use punctual_core::step::{Step, Target};
+use punctual_core::store::{DeadAddress, JournalQuery, Record, Start, Which, WholeQuery};
 use punctual_core::user::User;
 use punctual_core::whole::{Cursor, Line, LineKind, Overdue, Section, Whole};
 use punctual_engine::export::{Export, History, page};
@@ -31,6 +35,8 @@ rules!(
     what_changes_meanwhile_is_written_again,
     a_person_gets_their_own_and_nothing_else,
     an_import_that_comes_twice_is_one,
+    a_person_who_is_erased_stands_nowhere,
+    a_reminder_that_is_to_come_is_not_removed,
 );
 
 fn in_memory() -> Desk {
@@ -125,12 +131,16 @@ async fn live(desk: &Desk) {
         }
     }
     desk.change(once(5, 0).id, Change::Pause, 300).await;
+    let path: Path = "guild:1".parse().expect("a path");
+    let scope = Scope { path: path.clone(), offsets: vec![Offset::parse("15m").expect("an offset")], updated_at: at(301) };
+    desk.store.put_scope(scope, "ops".into()).await.expect("the store works");
+    desk.create(&[&once(6, 60_000)]).await;
 }
 
 async fn what_is_exported_is_the_same_in_every_store(desk: Desk) {
     live(&desk).await;
     let lines = lines_of(&desk, 201).await;
-    for kind in ["entry", "user", "group", "silence", "dead_address", "reminder"] {
+    for kind in ["entry", "user", "group", "silence", "dead_address", "scope", "reminder"] {
         let kind: LineKind = kind.parse().expect("the store works");
         assert!(lines.iter().any(|line| line.kind() == kind), "there is a line of kind {kind}");
     }
@@ -167,7 +177,7 @@ async fn what_is_there_stays_as_it_is(desk: Desk) {
     assert_eq!(whole_of(&after, own.id).reminder.message, "my own");
     assert_eq!(whole_of(&after, own.id).runs[0].attempts, [], "nor does anything come to it that it has not");
     assert!(!desk.store.user("zoe").await.expect("the store works").expect("there is one").admin);
-    for id in [1, 2, 3, 5].map(|number| once(number, 0).id) {
+    for id in [1, 2, 3, 5, 6].map(|number| once(number, 0).id) {
         assert_eq!(whole_of(&after, id), whole_of(&lines, id));
     }
 }
@@ -294,4 +304,74 @@ async fn an_import_that_comes_twice_is_one(desk: Desk) {
     assert_eq!(desk.store.has_entries(other.collect()).await.expect("the store works"), vec![false; n]);
     let query = WholeQuery { which: Which::These(vec![once(77, 0).id]), user: None, runs_max: 1 };
     assert_eq!(desk.store.wholes(query).await.expect("the store works").wholes, []);
+}
+
+/// Takes `user` out of every record.
+async fn redact(desk: &Desk, user: &str) -> usize {
+    let mut n = 0;
+    for record in Record::ALL {
+        let mut after = String::new();
+        loop {
+            let redacted = desk.store.redact(user, record, &after).await.expect("the store works");
+            n += redacted.n;
+            match redacted.next {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+    }
+    n
+}
+
+async fn a_person_who_is_erased_stands_nowhere(desk: Desk) {
+    live(&desk).await;
+    // Bob's reminder, which ann is asked about next, and to which she answers.
+    let step = Step { after: Duration::from_secs(60), to: Target::User("ann".into()) };
+    let to = vec![Address::new("phone", "bob")];
+    let theirs = Reminder { user: "bob".into(), to, escalate: vec![step], ..asking(once(7, 300), 3) };
+    desk.create(&[&theirs]).await;
+    for claimed in desk.claim(300).await.to_send {
+        desk.settle(&claimed, taken(), 300).await;
+    }
+    desk.change(theirs.id, Change::Ack, 310).await;
+    let before = desk.journal(JournalQuery::new(Start::OLDEST, 500)).await.entries;
+
+    for number in 1..=6 {
+        // One that has ended is not to be cancelled.
+        let _ = desk.try_change(once(number, 0).id, Change::Cancel, 320).await;
+    }
+    loop {
+        let removed = desk.store.remove_reminders("ann").await.expect("the store works");
+        assert_eq!(removed.open, []);
+        if !removed.has_more {
+            break;
+        }
+    }
+    desk.store.delete_user("ann", "ops".into(), at(321)).await.expect("the store works");
+    let group = Group { name: "all".into(), mode: Mode::All, users: vec!["zoe".into()], created_at: at(2), updated_at: at(2) };
+    desk.store.put_group(group, "ops".into()).await.expect("the store works");
+    assert!(redact(&desk, "ann").await > 0);
+    assert_eq!(redact(&desk, "ann").await, 0, "the second time nothing is left");
+
+    let lines = texts(&lines_of(&desk, 400).await);
+    assert_eq!(lines.iter().find(|line| line.contains("\"ann\"")), None);
+    assert!(lines.iter().any(|line| line.contains("\"user_id\":\"bob\"")), "others stay as they are");
+    let after = desk.journal(JournalQuery::new(Start::OLDEST, 500)).await.entries;
+    for (before, after) in before.iter().zip(&after) {
+        let same = (before.position, before.at, &before.kind, before.reminder, before.run);
+        assert_eq!((after.position, after.at, &after.kind, after.reminder, after.run), same);
+    }
+    let n_erased = after.iter().filter(|entry| entry.user.as_deref() == Some("erased")).count();
+    assert!(n_erased >= 10, "{n_erased}");
+}
+
+async fn a_reminder_that_is_to_come_is_not_removed(desk: Desk) {
+    desk.create(&[&once(1, 100), &once(2, 200)]).await;
+    let claimed = desk.claim_one(100).await;
+    let removed = desk.store.remove_reminders("ann").await.expect("the store works");
+    assert_eq!((removed.n_reminders, removed.open.len()), (0, 2), "nor is one that is being sent");
+    desk.settle(&claimed, taken(), 100).await;
+    let removed = desk.store.remove_reminders("ann").await.expect("the store works");
+    assert_eq!((removed.n_reminders, &removed.open[..]), (1, &[once(2, 0).id][..]));
+    assert_eq!(desk.claim(200).await.to_send.len(), 1);
 }

@@ -44,7 +44,7 @@ impl<T: Tap> Watches for Tapped<T> {
         intents: Vec<Intent>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        pass!(self, "intend", self.store.intend(lease, watch, intents, now))
+        pass!(self, "intend", self.tap.intend(&self.store, lease, watch, intents, now))
     }
 
     async fn intents(&self, watch: &str) -> Result<Vec<Intent>, StoreError> {
