@@ -94,7 +94,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let mut table = Table::new(["", "hits"].into_iter().chain(Summary::COLUMNS));
     let mut measured = Vec::new();
     for planted in &planted {
-        for user in [None, Some("user-7".to_owned())] {
+        for user in [None, Some("user-0".to_owned())] {
             let (summary, hits) = look_for(&engine, planted.word, user.as_deref(), args.rounds).await?;
             let whose = user.as_deref().map_or("everybody's".to_owned(), |user| format!("{user}'s"));
             let mut row = vec![format!("{}, {whose}", planted.word), count(hits)];
