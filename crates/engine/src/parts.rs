@@ -33,6 +33,7 @@ use crate::outage::StoreHealth;
 use crate::peers::beat::Heartbeat;
 use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
+use crate::search::Indexer;
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
 use crate::subscriptions::Teller;
@@ -246,6 +247,9 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        if node.settings.search {
+            tasks.push(Box::pin(Indexer { node: node.clone(), peers: peers.clone() }.run()));
+        }
         for _ in 0..events::PASSES {
             tasks.push(Box::pin(planner.clone().run()));
         }

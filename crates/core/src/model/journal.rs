@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_time::words;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Why};
@@ -185,10 +185,7 @@ pub enum Data {
         fields: Vec<&'static str>,
     },
     /// The runs that a cancel ended.
-    Ended {
-        /// By number.
-        runs: Vec<u32>,
-    },
+    Ended(Ended),
     /// An attempt that has ended.
     Attempt {
         /// Where to.
@@ -465,6 +462,29 @@ pub struct WatchEnded {
 
 fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
     *number == N::from(0)
+}
+
+/// What a cancel ended: all that an undo needs to know beside the runs themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The runs, by number.
+    pub runs: Vec<u32>,
+    /// The run of them that carried the series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_by: Option<u32>,
+    /// The reminder was paused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// A run of it was still to be planned.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unplanned: bool,
+}
+
+impl Ended {
+    /// Reads the data of an entry of [`Kind::Cancelled`]; `None` for one that is not about a whole reminder.
+    pub fn read(data: Option<&str>) -> Option<Self> {
+        serde_json::from_str(data?).ok()
+    }
 }
 
 /// An instant in microseconds, as every store keeps it.

@@ -45,6 +45,9 @@ pub mod alert;
 /// What is said back to a person who wrote something.
 pub mod say;
 
+/// The text by which a reminder is found.
+pub mod search;
+
 /// Puts runs that waited through quiet hours into one message.
 pub mod digest;
 

@@ -21,9 +21,9 @@ use crate::wire::{
     Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch,
     EventInput, EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported,
     InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder,
-    ReminderInput, ReminderQuery, Reminders, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends,
-    SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User,
-    UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
+    ReminderInput, ReminderQuery, Reminders, ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput,
+    ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats,
+    Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -76,6 +76,11 @@ impl Client {
         answer: &Answer,
     ) -> Answered<Reminder<'static>> {
         self.call(Method::POST, &format!("{}/{verb}", reminder(id)), Some(user), Some(answer)).await
+    }
+
+    /// Sends again what has failed, or counts it.
+    pub(crate) async fn resend(&self, input: &ResendInput) -> Answered<Resent> {
+        self.call(Method::POST, "/v1/resend", NONE, Some(input)).await
     }
 
     /// The last runs of a reminder.

@@ -87,6 +87,8 @@ pub(crate) struct Config {
     pub(crate) history_keep: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub(crate) journal_keep: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub(crate) search: bool,
     /// Which applications are told what.
     pub(crate) subscriptions: Vec<Subscription>,
     /// Which tables of applications are looked into.
@@ -196,6 +198,7 @@ impl Config {
             default_channel: read::default_channel(&layers)?,
             history_keep: read::kept_for(&layers, "history_keep", 90)?,
             journal_keep: read::kept_for(&layers, "journal_keep", 365)?,
+            search: layers.boolean("search")?.unwrap_or(true),
             subscriptions: layers.subscriptions()?,
             watches: layers
                 .watches(layers.number("retry_max_attempts", 1..=101)?.map_or(3, |n_in_all| n_in_all as u32 - 1))?,

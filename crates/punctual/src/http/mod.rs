@@ -55,6 +55,7 @@ mod occurrences;
 mod parse;
 mod platforms;
 mod reminders;
+mod resend;
 mod scopes;
 mod sends;
 mod settings;
@@ -330,6 +331,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reminders::show, reminders::update, reminders::cancel))
         .routes(routes!(occurrences::of_reminder))
         .routes(routes!(reminders::command))
+        .routes(routes!(resend::resend))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
         .routes(routes!(lines::take))

@@ -390,6 +390,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         fallback_grace: config.fallback_grace,
         keep_history_for: config.history_keep,
         keep_journal_for: config.journal_keep,
+        search: config.search,
         subscriptions: config.subscriptions.clone(),
         retry: config.retry,
         default_channel: config.default_channel.clone(),

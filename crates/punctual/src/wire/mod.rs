@@ -39,6 +39,9 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Sending again what has failed.
+mod resend;
+
 /// Events of applications.
 mod event;
 
@@ -92,6 +95,7 @@ pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use resend::{ResendInput, Resent};
 pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};

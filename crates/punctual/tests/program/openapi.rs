@@ -395,6 +395,11 @@ async fn answers_are_what_the_description_says() {
     call!(GET "/v1/silences"; "?limit=1", None);
     call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
     call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
+    call!(POST "/v1/resend"; "", Some(json!({ "since": "2h", "count_only": true })));
+    call!(POST "/v1/resend"; "", Some(json!({ "since": "2h" })));
+    call!(POST "/v1/resend"; "", Some(json!({})));
+    call!(GET "/v1/reminders"; "?q=medicine", None);
+    call!(GET "/v1/reminders"; "?channel=webhook", None);
     call!(POST "/v1/inbound"; "", Some(json!({ "user": "alice", "text": "done" })));
 
     let full = json!({

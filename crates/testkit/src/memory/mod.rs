@@ -23,7 +23,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::alarm::NextRun;
-use punctual_core::change::{self, Change, changed};
+use punctual_core::change::{self, Besides, Cancelled, Change, changed};
 use punctual_core::channel::{Rate, receive};
 use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
@@ -38,7 +38,7 @@ use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, p
 use punctual_core::event::Slot;
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
-use punctual_core::journal::{Entry, Placed, Who};
+use punctual_core::journal::{Ended, Entry, Kind, Placed, Who};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};

@@ -47,6 +47,9 @@ pub(super) struct Tables {
     pub(super) calendar_keys: BTreeMap<String, u64>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
+    /// The texts of the index, by place, and how far it is filled.
+    pub(super) texts: BTreeMap<i64, IndexText>,
+    pub(super) filled: Filled,
     pub(super) watch: watch::WatchTables,
 }
 
