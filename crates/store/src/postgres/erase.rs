@@ -113,8 +113,8 @@ async fn reminders(db: &Connection<'_>, own: Shards, user: &str, after: &str) ->
     let mut found = each(&rows, |row| rows::reminder(&mut Reader::new(row, 0)))?;
     found.retain_mut(|reminder| redact::reminder(reminder, user));
     let n = found.len();
-    // What is left of them need not be found by its words.
-    let ids: Vec<Uuid> = found.iter().map(|reminder| uuid(reminder.id)).collect();
+    // They are not found by the words that they had.
+    let ids: Vec<Uuid> = found.iter().filter(|reminder| reminder.message == ERASED).map(|reminder| uuid(reminder.id)).collect();
     db.execute("delete from punctual.search where reminder_id = any ($1)", &[(&ids, Type::UUID_ARRAY)]).await?;
     let writes = Writes { reminders: found, ..Writes::new(jiff::Timestamp::UNIX_EPOCH) };
     both(write(db, own, &writes), db.commit()).await?;

@@ -108,8 +108,8 @@ fn reminders(db: &Connection, user: &str, after: &str) -> Result<Redacted, Store
         Ok(())
     })?;
     update(db, &REMINDER_FIELDS, &changed)?;
-    for reminder in &changed {
-        // What is left of it need not be found by its words.
+    for reminder in changed.iter().filter(|reminder| reminder.message == ERASED) {
+        // It is not found by the words that it had.
         db.prepare_cached("DELETE FROM search_text WHERE reminder_id = ?")
             .map_err(broken)?
             .execute([reminder.id.as_bytes()])
