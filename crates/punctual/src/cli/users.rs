@@ -1,6 +1,6 @@
 //! The people reminders are for.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
@@ -125,6 +125,9 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 }
 
 async fn erase(user: &str, is_sure: bool, context: &Context) -> anyhow::Result<()> {
+    if !is_sure && !io::stdin().is_terminal() {
+        return Err(Usage("nothing was erased: --yes is needed where nobody can be asked".into()).into());
+    }
     if !is_sure {
         eprint!("Everything of {} goes, and does not come back. Write the name once more: ", neutral(user));
         let mut name = String::new();
