@@ -45,6 +45,7 @@ pub(super) fn reminder(wanted: Wanted, random: [u8; 10], now: Timestamp) -> Remi
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

@@ -36,6 +36,7 @@ pub(crate) fn message(address: &str) -> Message {
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

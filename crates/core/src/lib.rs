@@ -39,7 +39,7 @@ pub mod template;
 
 // What other crates name often is found without its room.
 pub use decide::change;
-pub use model::{answer, group, id, journal, occurrence, reminder, shard, silence, step, tag, user};
+pub use model::{answer, event, group, id, journal, occurrence, reminder, scope, shard, silence, step, tag, user};
 pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 

@@ -42,7 +42,10 @@ use jiff::Timestamp;
 pub use self::answer::{Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
-pub use self::event::Events;
+pub use self::event::{
+    ByPlanner, EventQuery, EventView, Events, PLANNED_AT_ONCE, Planned, PlannedEvent, Put, PutDone, PutEvent,
+    PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, SlotView,
+};
 pub use self::feed::Feeds;
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};

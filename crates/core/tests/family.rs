@@ -31,6 +31,7 @@ fn others(number: u8, user: &str) -> Reminder {
         id: ReminderId::new(at(0), [number; 10]),
         user: user.into(),
         escalates: Some(about),
+        event: None,
         to: vec![],
         ..alices()
     }

@@ -33,6 +33,7 @@ fn meaning(reminder: &Reminder, occurrence: &Occurrence, person: &Person, now: T
     let series = Series::begun(reminder.schedule.is_recurring());
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
     on_wake(&Moment {
+        is_unplanned: false,
         reminder,
         series: &series,
         occurrence,
@@ -157,6 +158,7 @@ fn waited(policy: MisfirePolicy, carried_by: Option<u32>, late: i64) -> Option<S
     let (route, holding) = ([Address::new("phone", "ann")], BTreeSet::new());
     let stands = Series { last_run: 7, carried_by, planned: 7 };
     let moment = Moment {
+        is_unplanned: false,
         reminder: &series,
         series: &stands,
         occurrence: &run,

@@ -28,6 +28,7 @@ fn meaning_of(
     let route: Vec<_> = (0..n_addresses).map(|n| Address::new("webhook", format!("https://{n}.example"))).collect();
     let (person, holding) = (Person::default(), BTreeSet::new());
     on_wake(&Moment {
+        is_unplanned: false,
         reminder,
         series,
         occurrence,
@@ -162,6 +163,7 @@ fn a_send_that_was_cut_off_is_held_by_default_where_a_repeat_would_be_worse_than
     let meaning = |cut_off: &Reminder, run: &Occurrence| {
         let (reminder, occurrence) = (cut_off, run);
         let moment = Moment {
+            is_unplanned: false,
             reminder,
             series: &series,
             occurrence,
@@ -209,6 +211,7 @@ fn over_an_hour_late_says_so() {
 fn a_run_that_nobody_can_receive_fails_and_says_so() {
     let reminder = Reminder { to: vec![], ..reminder(once()) };
     let wake = on_wake(&Moment {
+        is_unplanned: false,
         reminder: &reminder,
         series: &Series::begun(false),
         occurrence: &occurrence(&reminder, 1, at(0)),
@@ -239,6 +242,7 @@ fn a_message_that_the_platform_took_is_asked_about_before_anything_else() {
             }
             run.state = state;
             let wake = on_wake(&Moment {
+                is_unplanned: false,
                 reminder: &reminder,
                 series: &Series::begun(false),
                 occurrence: &run,

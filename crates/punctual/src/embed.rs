@@ -277,6 +277,7 @@ impl Ask {
             ack: self.ack,
             escalate: Vec::new(),
             escalates: None,
+            event: None,
             snooze_allowed: true,
             retries_max: 3,
             misfire: Misfire::default(),

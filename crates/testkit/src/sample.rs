@@ -42,6 +42,7 @@ pub fn reminder(number: u8, schedule: Schedule, now: Timestamp) -> Reminder {
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

@@ -285,7 +285,7 @@ impl Work {
     }
 
     /// Cancels it. Others may still be asked about a run of it that has ended.
-    fn cancel(&mut self, others_are_asked: bool) -> Result<(), Refused> {
+    pub(super) fn cancel(&mut self, others_are_asked: bool) -> Result<(), Refused> {
         match self.course.status {
             ReminderStatus::Cancelled => return Err(not_now("it is already cancelled")),
             ReminderStatus::Completed if self.open.is_empty() && !others_are_asked => {

@@ -99,6 +99,8 @@ pub struct Known {
     pub addresses: Result<Vec<Address>, String>,
     /// The person it is for.
     pub person: Arc<Person>,
+    /// It belongs to an event that has changed and is still to be planned.
+    pub is_unplanned: bool,
 }
 
 /// A reminder that nobody else can change until the claim is written.
@@ -183,6 +185,7 @@ impl Seen {
                 silences,
                 route: &route,
                 holding: &claim.holding,
+                is_unplanned: known.is_unplanned,
                 now: claim.now,
             }),
         };
@@ -205,7 +208,9 @@ impl Look<'_> {
         for seen in self.seen.iter().filter(|seen| !seen.is_sent()) {
             let id = seen.due.occurrence.id.reminder;
             lock.reminders.insert(id);
-            if let (Wake::Wait { .. }, Some(Ok(known))) = (&seen.wake, self.known.get(&id)) {
+            if let (Wake::Wait { why, .. }, Some(Ok(known))) = (&seen.wake, self.known.get(&id))
+                && *why != Why::Event
+            {
                 lock.users.insert(known.reminder.user.clone());
             }
             lock.silences.extend(&seen.silenced_by);
@@ -279,6 +284,11 @@ impl<'a> Work<'a> {
             Wake::Send { .. } | Wake::Follow { .. } => self.lease(seen, &locked.known),
             Wake::Escalate { at } => self.escalate(seen.due.occurrence, at, &locked.known.reminder),
             Wake::Plan { schedule, due_at } => self.plan(seen.due.occurrence, *schedule, due_at, locked),
+            Wake::Wait { state, due_at, why: Why::Event, .. } => {
+                self.claims.n_taken += 1;
+                self.claims.events.extend(locked.known.reminder.event.as_ref().map(|event| event.key.clone()));
+                self.wait(seen.due.occurrence, state, due_at, false, locked);
+            }
             // Its person is just being changed. A silence holds also for one who has no entry.
             Wake::Wait { why, .. } if why != Why::Silenced && !locked.has_person => self.look_again(),
             Wake::Wait { state, due_at, why, moves_on, until, series_waits, .. } => {

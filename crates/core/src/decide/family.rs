@@ -216,6 +216,7 @@ fn relay(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Answered
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: false,
         retries_max: RETRIES_MAX,
         misfire: Misfire::default(),

@@ -30,6 +30,9 @@ pub mod calendar;
 /// What is written when groups are changed.
 pub mod group;
 
+/// What becomes of an event's reminders when the event changes.
+pub mod event;
+
 /// What changes for runs that wait when a silence is ended.
 pub mod silence;
 

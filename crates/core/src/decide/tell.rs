@@ -197,6 +197,7 @@ impl Newsworthy {
             only: false,
             escalate: Vec::new(),
             escalates: Some(run.id),
+            event: None,
             misfire: Misfire::default(),
             created_via: escalate::VIA.to_owned(),
             original_text: None,

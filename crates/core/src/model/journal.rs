@@ -61,8 +61,14 @@ pub enum Kind {
     KeyDeleted,
     /// Somebody tried a channel.
     ChannelTest,
+    /// An event was written, changed or removed.
+    EventChanged,
     /// An event's reminders were planned.
     EventPlanned,
+    /// An event cannot be planned.
+    EventFailed,
+    /// A scope was written or removed.
+    ScopeChanged,
 }
 
 words!(Kind as "kind" {
@@ -72,7 +78,8 @@ words!(Kind as "kind" {
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
     "reminder.alerted" => Alerted, "user.changed" => UserChanged, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
-    "channel.test" => ChannelTest, "event.planned" => EventPlanned,
+    "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
+    "event.failed" => EventFailed, "scope.changed" => ScopeChanged,
 });
 
 /// Who did something.
@@ -300,6 +307,70 @@ pub enum Data {
         #[serde(serialize_with = "instant")]
         until: Timestamp,
     },
+    /// An event that was written, changed or removed.
+    Event {
+        /// Its key.
+        event: String,
+        /// When it starts.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
+        starts_at: Option<Timestamp>,
+        /// When it was to start before.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
+        was: Option<Timestamp>,
+        /// It was not there before.
+        #[serde(rename = "new", skip_serializing_if = "std::ops::Not::not")]
+        is_new: bool,
+        /// The instance of a series that was changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        instance: Option<String>,
+        /// The instances that the series does not have any more, and that something was different about.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+    },
+    /// An event whose reminders were planned.
+    EventPlanned {
+        /// Its key.
+        event: String,
+        /// When it starts; none once it was removed.
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_instant")]
+        starts_at: Option<Timestamp>,
+        /// Reminders that are to come.
+        planned: u32,
+        /// Reminders that were made.
+        #[serde(skip_serializing_if = "is_zero")]
+        made: u32,
+        /// Reminders that were changed or moved.
+        #[serde(skip_serializing_if = "is_zero")]
+        moved: u32,
+        /// Reminders that were withdrawn.
+        #[serde(skip_serializing_if = "is_zero")]
+        withdrawn: u32,
+        /// Instances that passed while nobody could plan them.
+        #[serde(skip_serializing_if = "is_zero")]
+        missed: u32,
+    },
+    /// An event that cannot be planned.
+    EventFailed {
+        /// Its key.
+        event: String,
+        /// Why.
+        error: String,
+    },
+    /// A scope.
+    Scope {
+        /// Its path.
+        scope: String,
+        /// Its offsets.
+        offsets: Vec<serde_json::Value>,
+        /// How many events are planned anew because of it.
+        events: u64,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+    },
     /// A key.
     Key {
         /// Its name for machines.
@@ -319,6 +390,11 @@ pub enum Data {
         /// What became of it.
         outcome: String,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// An instant in microseconds, as every store keeps it.

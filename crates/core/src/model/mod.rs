@@ -41,6 +41,18 @@ pub mod user;
 /// People who belong together.
 pub mod group;
 
+/// Something of the application's with a start.
+pub mod event;
+
+/// How an event repeats.
+pub mod series;
+
+/// How long before or after an event somebody is reminded of it.
+pub mod offset;
+
+/// Offsets for all events below a path.
+pub mod scope;
+
 /// Stretches of time in which some reminders are not sent.
 pub mod silence;
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use punctual_time::words;
 
 pub use super::address::Address;
+use super::event::OfEvent;
 use super::step::{self, Step};
 use super::tag;
 use crate::id::{OccurrenceId, ReminderId};
@@ -49,6 +50,8 @@ pub struct Reminder {
     pub escalate: Vec<Step>,
     /// The run that nobody has answered, if this reminder asks somebody else about it.
     pub escalates: Option<OccurrenceId>,
+    /// The event that it belongs to. Only the planner of events says so.
+    pub event: Option<OfEvent>,
     /// Whether a person may put it off.
     pub snooze_allowed: bool,
     /// How many times to try again after every address has failed.

@@ -108,7 +108,7 @@ pub enum State {
     },
 }
 
-/// Why a person must not be disturbed.
+/// Why a run that is due waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Why {
     /// It is their quiet hours.
@@ -117,9 +117,11 @@ pub enum Why {
     Paused,
     /// Reminders like this one are silent for a while.
     Silenced,
+    /// Its event has changed, and is planned anew in a moment.
+    Event,
 }
 
-words!(Why as "why" { "quiet" => Quiet, "paused" => Paused, "silenced" => Silenced });
+words!(Why as "why" { "quiet" => Quiet, "paused" => Paused, "silenced" => Silenced, "event" => Event });
 
 /// An attempt that is under way: written down with the lease, before the send begins.
 #[derive(Debug, Clone, PartialEq, Eq)]

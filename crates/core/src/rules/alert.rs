@@ -184,6 +184,7 @@ fn plain(id: ReminderId, user: String, message: String, now: Timestamp) -> Remin
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: RETRIES_MAX,
         misfire: Misfire::default(),

@@ -36,6 +36,9 @@ pub mod course;
 /// When further people are asked because nobody answers, and who.
 pub mod escalate;
 
+/// Which reminders an event should have.
+pub mod event;
+
 /// Telling the admins what a critical reminder did not lead to.
 pub mod alert;
 

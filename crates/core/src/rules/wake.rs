@@ -24,6 +24,9 @@ use crate::user::Person;
 /// How late a message may be before it says so.
 pub const LATE_PREFIX_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
+/// How soon a run is looked at again that waits for its event to be planned.
+const PLANNED_WITHIN: SignedDuration = SignedDuration::from_secs(1);
+
 /// What a moment means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wake {
@@ -96,6 +99,8 @@ pub struct Moment<'a> {
     pub route: &'a [Address],
     /// The channels on which a message that may have arrived is held by default.
     pub holding: &'a BTreeSet<String>,
+    /// It belongs to an event that has changed and is still to be planned.
+    pub is_unplanned: bool,
     /// The present, which may be a little before the moment.
     pub now: Timestamp,
 }
@@ -134,6 +139,7 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
         }
         // It was paused while an attempt was under way, which then failed.
         State::PendingRetry { .. } if reminder.status == ReminderStatus::Paused => return end(State::Paused),
+        State::Scheduled | State::Waiting { .. } if moment.is_unplanned => return moment.wait_for_event(),
         // A run that waited was due at the end of the wait, so the wait itself does not make it late.
         State::Scheduled | State::Waiting { .. } => {
             if let Some(missed) = missed(reminder, series, occurrence, now) {
@@ -141,6 +147,9 @@ pub fn on_wake(moment: &Moment<'_>) -> Wake {
             }
         }
         _ => {}
+    }
+    if moment.is_unplanned {
+        return moment.wait_for_event();
     }
     let n_addresses = moment.route.len() as u32;
     let tries = &occurrence.tries;
@@ -181,6 +190,29 @@ impl Moment<'_> {
         };
         let series_waits = why != Why::Quiet && self.series.carried_by == Some(occurrence.id.run);
         Some(Wake::Wait { state, due_at, at, why, moves_on: why == Why::Quiet, until, series_waits })
+    }
+
+    /// The wait of a run whose event is planned anew in a moment. The planner ends it; if none does, it is looked at again soon.
+    fn wait_for_event(&self) -> Wake {
+        let occurrence = self.occurrence;
+        let wake_at = occurrence.state.wake_at(occurrence.due_at).unwrap_or(self.now);
+        let at = self.now.max(wake_at);
+        let (until, waits_for) = (at.saturating_add(PLANNED_WITHIN).unwrap_or(at), Some(Why::Event));
+        let (state, due_at) = match &occurrence.state {
+            State::PendingRetry { error, .. } => {
+                (State::PendingRetry { retry_at: until, error: error.clone(), waits_for }, occurrence.due_at)
+            }
+            State::Processing { .. } => {
+                (State::PendingRetry { retry_at: until, error: CUT_OFF.to_owned(), waits_for }, occurrence.due_at)
+            }
+            State::AwaitingAck { delivered_at, .. } => {
+                let asked = State::AwaitingAck { delivered_at: *delivered_at, ask_again_at: until, waits_for };
+                (asked, occurrence.due_at)
+            }
+            State::Scheduled => (State::Waiting { why: Why::Event, from: occurrence.due_at }, until),
+            other => (other.clone(), until),
+        };
+        Wake::Wait { state, due_at, at, why: Why::Event, moves_on: false, until, series_waits: false }
     }
 
     /// The position of the address whose platform has taken what was cut off, if it is still one of them.

@@ -61,6 +61,8 @@ pub struct Claims {
     pub ended: Vec<StateKind>,
     /// The runs that were planned here.
     pub next_runs: Vec<NextRun>,
+    /// Events that must be planned before their runs can be sent, by key.
+    pub events: Vec<String>,
 }
 
 /// An occurrence that this node may send.

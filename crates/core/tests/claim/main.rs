@@ -10,6 +10,7 @@ mod common;
 mod cut_off;
 mod ends;
 mod escalated;
+mod events;
 mod missed;
 mod sent;
 mod unplanned;
@@ -59,6 +60,8 @@ struct Given {
     silences_are_busy: bool,
     /// What has changed by the time the reminder is locked.
     until_locked: fn(&mut Known),
+    /// Its event is still to be planned.
+    is_unplanned: bool,
     now: i64,
 }
 
@@ -82,6 +85,7 @@ fn given(schedule: Schedule) -> Given {
         silences: Silences::default(),
         silences_are_busy: false,
         until_locked: |_| (),
+        is_unplanned: false,
         now: 0,
     }
 }
@@ -110,6 +114,7 @@ impl Given {
             progress: Progress { series: self.series, tally: Tally::default() },
             addresses: self.addresses.clone(),
             person: Arc::new(self.person.clone()),
+            is_unplanned: self.is_unplanned,
         }
     }
 }

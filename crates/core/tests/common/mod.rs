@@ -48,6 +48,7 @@ pub(crate) fn reminder(schedule: Schedule) -> Reminder {
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

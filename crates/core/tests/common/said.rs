@@ -8,7 +8,7 @@ use punctual_core::occurrence::{Attempt, Escalation, Occurrence, State, Tries};
 use punctual_core::reminder::{Address, Priority};
 use punctual_core::rules::course::{Progress, Series, Tally};
 use punctual_core::store::{Claimed, Claims, Settled};
-use punctual_core::writes::{EventWrites, Moved, Planned, Writes};
+use punctual_core::writes::{EventWrites, Link, Moved, Planned, Stands, Writes};
 
 use super::at;
 
@@ -34,12 +34,13 @@ pub(crate) fn second(instant: Timestamp) -> String {
 
 /// What a claim tells, with what it writes: the moments of both are the same but for those that only the caller hears of.
 pub(crate) fn claims(claims: &Claims, writes: &Writes) -> Vec<String> {
-    let Claims { to_send, n_taken, wakes, not_before, ended, next_runs } = claims;
+    let Claims { to_send, n_taken, wakes, not_before, ended, next_runs, events } = claims;
     let mut lines: Vec<String> = to_send.iter().map(claimed).collect();
     lines.extend(ended.iter().map(|kind| format!("ended: {kind}")));
     lines.extend(not_before.iter().map(|at| format!("not before {}", second(*at))));
     lines.extend(other_wakes(wakes, writes).map(|at| format!("look again at {at}")));
     lines.extend(next_runs.iter().map(next_run));
+    lines.extend(events.iter().map(|key| format!("to be planned: {key}")));
     lines.push(format!("taken: {n_taken}"));
     lines
 }
@@ -58,7 +59,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     let Writes {
         now: _,
         recalls,
-        event: EventWrites {},
+        event,
         answered,
         seen,
         place,
@@ -107,8 +108,33 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines.extend(moved.iter().map(progress));
     lines.extend(uncounted.iter().map(|moved| format!("completed unless a run is open{}", of_other(moved))));
     lines.extend(recalls.iter().map(|id| format!("recall what nodes have of reminder {}", id.as_bytes()[15])));
+    lines.extend(of_events(event));
     lines.extend(entries.iter().map(entry));
     lines.extend(moments.iter().map(|(_, at)| format!("look at {}", second(*at))));
+    lines
+}
+
+/// What is written of events and scopes.
+fn of_events(writes: &EventWrites) -> Vec<String> {
+    let EventWrites { put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+    let mut lines: Vec<String> = put.iter().map(|event| format!("put event {}", event.key)).collect();
+    lines.extend(stands.iter().map(|stands| {
+        let Stands { key, removed, planned, plan_at, planned_until, error } = stands;
+        let mut line = format!("event {key}: {}", if *planned { "planned" } else { "to be planned" });
+        line.push_str(if *removed { ", removed" } else { "" });
+        line.push_str(&plan_at.map(|at| format!(", look at {}", second(at))).unwrap_or_default());
+        line.push_str(&planned_until.map(|at| format!(", planned until {}", second(at))).unwrap_or_default());
+        line.push_str(&error.as_ref().map(|error| format!(", error {error}")).unwrap_or_default());
+        line
+    }));
+    lines.extend(gone.iter().map(|key| format!("event {key} is gone")));
+    lines.extend(unlinked.iter().map(|slot| format!("unlink {} {} {}", slot.instance, slot.offset, slot.user)));
+    lines.extend(links.iter().map(|link| {
+        let Link { slot, due_at, .. } = link;
+        format!("link {} {} {} due {}", slot.instance, slot.offset, slot.user, second(*due_at))
+    }));
+    lines.extend(scopes.iter().map(|scope| format!("put scope {}", scope.path)));
+    lines.extend(scopes_gone.iter().map(|path| format!("scope {path} is gone")));
     lines
 }
 

@@ -107,6 +107,7 @@ fn message(engine: &Engine, user: &str, text: &str, to: Address) -> Message {
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: false,
         retries_max: 0,
         misfire: Misfire::default(),

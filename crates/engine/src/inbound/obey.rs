@@ -104,6 +104,7 @@ impl Words {
             ack: None,
             escalate: Vec::new(),
             escalates: None,
+            event: None,
             snooze_allowed: true,
             retries_max: self.node.settings.retries_max,
             misfire: Misfire::default(),

@@ -106,6 +106,7 @@ fn missed(due_at: Timestamp, url: &str) -> Reminder {
         ack: None,
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

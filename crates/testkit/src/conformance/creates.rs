@@ -30,6 +30,7 @@ async fn a_created_reminder_reads_back_whole(desk: Desk) {
         ack: Some(AckPolicy { prompt: Some("done?".into()), ..AckPolicy::default() }),
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: false,
         retries_max: 7,
         misfire: Misfire { policy: MisfirePolicy::All, within: std::time::Duration::from_secs(90) },

@@ -222,6 +222,7 @@ impl Load {
             ack,
             escalate,
             escalates: None,
+            event: None,
             snooze_allowed: true,
             retries_max: self.random.below(4) as u32,
             misfire: Misfire { policy, within: Duration::from_secs(self.random.between(60, 7200).unsigned_abs()) },

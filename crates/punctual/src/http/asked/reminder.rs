@@ -111,6 +111,7 @@ impl Asked {
             ack: ack.policy(None)?,
             escalate: steps_of(input.escalate.unwrap_or_default(), "escalate")?,
             escalates: None,
+            event: None,
             snooze_allowed: input.snooze_allowed.unwrap_or(true),
             retries_max: input.max_retries.unwrap_or(retries_max),
             misfire: input.misfire.map(misfire).transpose()?.unwrap_or_default(),
