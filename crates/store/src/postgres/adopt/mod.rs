@@ -18,7 +18,8 @@ use rusqlite::types::Value;
 
 use self::column::Columns;
 use self::table::{
-    ANSWERED, ATTEMPT, DEAD_ADDRESS, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN, SILENCE, Table, USER,
+    ANSWERED, ATTEMPT, CALENDAR_KEY, DEAD_ADDRESS, FEED, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN,
+    SHIFT, SILENCE, Table, USER,
 };
 use super::fault::Fault;
 use super::migrate;
@@ -33,7 +34,7 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 12] = [
+const TABLES: [&Table; 15] = [
     &REMINDER,
     &OCCURRENCE,
     &ATTEMPT,
@@ -41,6 +42,9 @@ const TABLES: [&Table; 12] = [
     &JOURNAL,
     &USER,
     &GROUP,
+    &CALENDAR_KEY,
+    &FEED,
+    &SHIFT,
     &SILENCE,
     &DEAD_ADDRESS,
     &KEY,
@@ -74,7 +78,7 @@ struct Plain {
     next: usize,
 }
 
-const PLAINS: [Plain; 7] = [
+const PLAINS: [Plain; 10] = [
     Plain { table: USER.name, next: 1 },
     Plain { table: GROUP.name, next: 2 },
     Plain { table: SILENCE.name, next: 3 },
@@ -82,6 +86,9 @@ const PLAINS: [Plain; 7] = [
     Plain { table: KEY.name, next: 5 },
     Plain { table: ANSWERED.name, next: 6 },
     Plain { table: SEEN.name, next: 7 },
+    Plain { table: CALENDAR_KEY.name, next: 8 },
+    Plain { table: FEED.name, next: 9 },
+    Plain { table: SHIFT.name, next: 10 },
 ];
 
 /// How many rows a table has.
