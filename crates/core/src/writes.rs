@@ -140,7 +140,7 @@ impl Writes {
     }
 
     /// Adds what another decision of the same transaction writes.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         let Self {
             now: _,
             answered,

@@ -6,14 +6,17 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use punctual_core::event::{Event, OfEvent, Repeats, Slot};
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Entry;
+use punctual_core::model::offset;
 use punctual_core::occurrence::{Escalation, Occurrence};
-use punctual_core::reminder::Reminder;
+use punctual_core::reminder::{Address, Reminder};
 use punctual_core::rules::course::Series;
+use punctual_core::scope::{Path, Scope};
 use punctual_core::step;
 use punctual_core::store::{DeadAddress, Response};
-use punctual_core::writes::{EndedAttempt, Moved, Planned};
+use punctual_core::writes::{EndedAttempt, Link, Moved, Planned, Stands};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +91,17 @@ impl<T> Table<T> {
         };
         let sets: Vec<String> = self.columns[self.n_keys..].iter().map(set).collect();
         sets.join(", ")
+    }
+
+    /// What an upsert sets where the row `t` is there already.
+    pub(crate) fn upserts(&self) -> String {
+        self.sets().replace("v.", "excluded.")
+    }
+
+    /// The names of the columns that name a row.
+    pub(crate) fn keys(&self) -> String {
+        let keys: Vec<&str> = self.columns[..self.n_keys].iter().map(|column| column.name).collect();
+        keys.join(", ")
     }
 
     /// The condition that the old row `t` is the one named by the new row `v`.
@@ -178,15 +192,20 @@ fn millis(span: std::time::Duration) -> i64 {
 }
 
 /// A reminder's own addresses as JSON; none is nothing.
-fn route(reminder: &Reminder) -> Option<String> {
+fn route(to: &[Address]) -> Option<String> {
     // A list of two texts each always is JSON.
-    (!reminder.to.is_empty()).then(|| serde_json::to_string(&reminder.to).unwrap_or_default())
+    (!to.is_empty()).then(|| serde_json::to_string(to).unwrap_or_default())
 }
 
-/// A reminder's tags as JSON; none is nothing.
-fn tags(reminder: &Reminder) -> Option<String> {
+/// Texts as JSON.
+fn list(texts: &[String]) -> String {
     // A list of texts always is JSON.
-    (!reminder.tags.is_empty()).then(|| serde_json::to_string(&reminder.tags).unwrap_or_default())
+    serde_json::to_string(texts).unwrap_or_default()
+}
+
+/// Tags or groups as JSON; none is nothing.
+fn tags(tags: &[String]) -> Option<String> {
+    (!tags.is_empty()).then(|| list(tags))
 }
 
 /// A new reminder's columns: its id, what a command can change, and what stays or moves by itself.
@@ -197,7 +216,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "schedule" Text: r => r.schedule.to_json().to_string(),
     "timezone" Text: r => r.timezone.name(),
     "priority" Small: r => r.priority.rank(),
-    "route" Text: r => route(r),
+    "route" Text: r => route(&r.to),
     "only_to" Flag: r => r.only,
     "ack_timeout" Big: r => r.ack.as_ref().map(|ack| millis(ack.timeout)),
     "ack_prompt" Text: r => r.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
@@ -209,7 +228,8 @@ const REMINDER: &[Column<Reminder>] = columns! {
     "misfire_within" Big: r => millis(r.misfire.within),
     "on_unknown" Text: r => r.on_unknown.as_str(),
     "metadata" Text: r => r.metadata.as_str(),
-    "tags" Text: r => tags(r),
+    "tags" Text: r => tags(&r.tags),
+    "event" Text: r => r.event.as_ref().map(OfEvent::to_stored),
     "user_id" Text: r => r.user.as_str(),
     "created_via" Text: r => r.created_via.as_str(),
     "original_text" Text: r => r.original_text.as_deref(),
@@ -224,7 +244,7 @@ const REMINDER: &[Column<Reminder>] = columns! {
 };
 
 /// How many of them, the id among them, are fields that a command can change.
-const N_FIELDS: usize = 19;
+const N_FIELDS: usize = 20;
 
 /// All that a new reminder has.
 pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_keys: 1, columns: REMINDER };
@@ -232,6 +252,99 @@ pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_ke
 /// A reminder's fields that a command can change.
 pub(crate) static REMINDER_FIELDS: Table<Reminder> =
     Table { name: "reminder", n_keys: 1, columns: REMINDER.split_at(N_FIELDS).0 };
+
+/// An event as somebody put it. It is to be planned.
+pub(crate) static EVENT: Table<Event> = Table {
+    name: "event",
+    n_keys: 1,
+    columns: columns! {
+        "key" Text: e => e.key.as_str(),
+        "starts_at" At: e => e.starts_at,
+        "ends_at" At: e => e.ends_at,
+        "repeats" Text: e => e.repeats.as_ref().map(Repeats::to_stored),
+        "offsets" Text: e => e.offsets.as_deref().map(offset::to_stored),
+        "scope" Text: e => e.scope.as_ref().map(Path::as_str),
+        "users" Text: e => list(&e.users),
+        "groups" Text: e => tags(&e.groups),
+        "name" Text: e => e.name.as_deref(),
+        "message" Text: e => e.message.as_str(),
+        "timezone" Text: e => e.timezone.as_ref().map(|zone| zone.name()),
+        "priority" Small: e => e.priority.rank(),
+        "route" Text: e => route(&e.to),
+        "only_to" Flag: e => e.only,
+        "ack_timeout" Big: e => e.ack.as_ref().map(|ack| millis(ack.timeout)),
+        "ack_prompt" Text: e => e.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
+        "ack_reminders_max" Int: e => e.ack.as_ref().map_or(0, |ack| ack.reminders_max),
+        "escalate" Text: e => step::to_stored(&e.escalate),
+        "snooze_allowed" Flag: e => e.snooze_allowed,
+        "retries_max" Int: e => e.retries_max,
+        "misfire" Text: e => e.misfire.policy.as_str(),
+        "misfire_within" Big: e => millis(e.misfire.within),
+        "on_unknown" Text: e => e.on_unknown.as_str(),
+        "metadata" Text: e => e.metadata.as_str(),
+        "tags" Text: e => tags(&e.tags),
+        "source" Text: e => e.source.as_deref(),
+        "created_at" At: e => e.created_at,
+        "updated_at" At: e => e.updated_at,
+        "removed" Flag: _e => false,
+        "asked_at" At = "case when t.planned or t.asked_at is null then v.asked_at else t.asked_at end": e => e.updated_at,
+        "planned" Flag: _e => false,
+        "plan_at" At: e => e.updated_at,
+        "planned_until" At: _e => None::<Timestamp>,
+        "error" Text: _e => None::<&str>,
+    },
+};
+
+/// How far planning an event has come.
+pub(crate) static STANDS: Table<Stands> = Table {
+    name: "event",
+    n_keys: 1,
+    columns: columns! {
+        "key" Text: s => s.key.as_str(),
+        "removed" Flag: s => s.removed,
+        "planned" Flag: s => s.planned,
+        "plan_at" At: s => s.plan_at,
+        "planned_until" At: s => s.planned_until,
+        "error" Text: s => s.error.as_deref(),
+    },
+};
+
+/// A slot with its reminder.
+pub(crate) static LINK: Table<Link> = Table {
+    name: "event_reminder",
+    n_keys: 4,
+    columns: columns! {
+        "event_key" Text: l => l.slot.event.as_str(),
+        "instance" Text: l => l.slot.instance.as_str(),
+        "offset_word" Text: l => l.slot.offset.word(),
+        "user_id" Text: l => l.slot.user.as_str(),
+        "due_at" At: l => l.due_at,
+        "reminder_id" Id: l => l.reminder.as_bytes(),
+    },
+};
+
+/// A slot, by its name.
+pub(crate) static SLOT: Table<Slot> = Table {
+    name: "event_reminder",
+    n_keys: 4,
+    columns: columns! {
+        "event_key" Text: s => s.event.as_str(),
+        "instance" Text: s => s.instance.as_str(),
+        "offset_word" Text: s => s.offset.word(),
+        "user_id" Text: s => s.user.as_str(),
+    },
+};
+
+/// A scope.
+pub(crate) static SCOPE: Table<Scope> = Table {
+    name: "scope",
+    n_keys: 1,
+    columns: columns! {
+        "path" Text: s => s.path.as_str(),
+        "offsets" Text: s => offset::to_stored(&s.offsets),
+        "updated_at" At: s => s.updated_at,
+    },
+};
 
 /// How far a reminder has come.
 pub(crate) static MOVED: Table<Moved> = Table {

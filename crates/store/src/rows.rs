@@ -7,20 +7,25 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_core::decide::claim::Due;
+use punctual_core::decide::event::Loaded as LoadedEvent;
 use punctual_core::decide::person::Difference;
 use punctual_core::decide::settle::Counted;
 use punctual_core::decide::silence::SilencedRun;
+use punctual_core::event::{Event, OfEvent, Offset, Repeats, Slot};
 use punctual_core::feed::{self, Feed, FeedKey, FeedSettings};
 use punctual_core::group::{Group, Shift};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
+use punctual_core::model::offset;
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::schedule::Schedule;
+use punctual_core::scope::Scope;
 use punctual_core::silence::{Silence, Silent};
 use punctual_core::step::{self, Step};
-use punctual_core::store::{Escalated, ReminderView, Response, Said, StoreError};
+use punctual_core::store::{Escalated, ReminderView, Response, Said, SlotView, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
+use punctual_core::writes::{Link, Stands};
 use punctual_core::zone::Zone;
 
 /// A row of a result, as a store's driver has it.
@@ -192,9 +197,9 @@ impl<'r, F: Fields> Reader<'r, F> {
 pub(crate) const REMINDER: &str = "r.id, r.user_id, r.name, r.message, r.schedule, r.timezone, r.priority, r.route, r.only_to, \
     r.ack_timeout, r.ack_prompt, r.ack_reminders_max, r.snooze_allowed, r.retries_max, r.misfire, r.misfire_within, \
     r.on_unknown, r.created_via, r.original_text, r.metadata, r.status, r.created_at, r.updated_at, r.tags, \
-    r.escalate, r.escalates_run, r.escalates_id";
+    r.escalate, r.escalates_run, r.escalates_id, r.event";
 /// How many those are.
-pub(crate) const N_REMINDER: usize = 27;
+pub(crate) const N_REMINDER: usize = 28;
 /// Which of them is the user.
 pub(crate) const USER_ID: usize = 1;
 
@@ -212,6 +217,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
     let metadata = Metadata::from_stored(from.owned()?);
     let (status, created_at, updated_at, tags) = (from.word()?, from.at()?, from.at()?, from.list()?);
     let (escalate, escalates) = (from.steps()?, from.maybe_run()?);
+    let event = from.maybe_text()?.map(OfEvent::from_stored).transpose().map_err(impossible)?;
     Ok(Reminder {
         id,
         user,
@@ -225,6 +231,7 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         ack,
         escalate,
         escalates,
+        event,
         snooze_allowed,
         retries_max,
         misfire,
@@ -237,6 +244,103 @@ pub(crate) fn reminder<F: Fields>(from: &mut Reader<'_, F>) -> Result<Reminder, 
         created_at,
         updated_at,
     })
+}
+
+/// Whether the event of a reminder `r` is still to be planned: nothing is read for those that have none.
+pub(crate) fn is_unplanned(schema: &str, key: &str) -> String {
+    format!(
+        "case when r.event is not null then exists (select 1 from {schema}event e where e.key = {key} and not e.planned) end"
+    )
+}
+
+/// The columns that [`event`] reads, of a table called `e`: how far planning it has come, and the event.
+pub(crate) const EVENT: &str = "e.key, e.removed, e.planned, e.plan_at, e.planned_until, e.error, e.asked_at, e.starts_at, e.ends_at, \
+    e.repeats, e.offsets, e.scope, e.users, e.groups, e.name, e.message, e.timezone, e.priority, e.route, e.only_to, e.ack_timeout, \
+    e.ack_prompt, e.ack_reminders_max, e.escalate, e.snooze_allowed, e.retries_max, e.misfire, e.misfire_within, e.on_unknown, \
+    e.metadata, e.tags, e.source, e.created_at, e.updated_at";
+
+/// Reads [`EVENT`], without the event's slots.
+pub(crate) fn event<F: Fields>(row: &F) -> Result<LoadedEvent, StoreError> {
+    let mut from = Reader::new(row, 0);
+    let stands = Stands {
+        key: from.owned()?,
+        removed: from.flag()?,
+        planned: from.flag()?,
+        plan_at: from.maybe_at()?,
+        planned_until: from.maybe_at()?,
+        error: from.maybe_owned()?,
+    };
+    let asked_at = from.maybe_at()?;
+    let event = event_of(&stands.key, &mut from).map_err(|error| error.to_string());
+    Ok(LoadedEvent { event, stands, asked_at, links: Vec::new() })
+}
+
+fn event_of<F: Fields>(key: &str, from: &mut Reader<'_, F>) -> Result<Event, StoreError> {
+    let (starts_at, ends_at) = (from.at()?, from.maybe_at()?);
+    let repeats = from.maybe_text()?.map(Repeats::from_stored).transpose().map_err(impossible)?;
+    let offsets = from.maybe_text()?.map(offset::from_stored).transpose().map_err(impossible)?;
+    let scope = from.maybe_text()?.map(str::parse).transpose().map_err(impossible)?;
+    let (users, groups, name, message) = (from.list()?, from.list()?, from.maybe_owned()?, from.owned()?);
+    let timezone = from.maybe_text()?.map(Zone::named).transpose().map_err(impossible)?;
+    let (priority, to, only) = (from.priority()?, from.addresses()?, from.flag()?);
+    let (timeout, prompt, reminders_max) = (from.maybe_span()?, from.maybe_owned()?, from.count()?);
+    let ack = timeout.map(|timeout| AckPolicy { prompt, timeout, reminders_max });
+    Ok(Event {
+        key: key.to_owned(),
+        starts_at,
+        ends_at,
+        repeats,
+        offsets,
+        scope,
+        users,
+        groups,
+        name,
+        message,
+        timezone,
+        priority,
+        to,
+        only,
+        ack,
+        escalate: from.steps()?,
+        snooze_allowed: from.flag()?,
+        retries_max: from.count()?,
+        misfire: Misfire { policy: from.word()?, within: from.maybe_span()?.unwrap_or_default() },
+        on_unknown: from.word()?,
+        metadata: Metadata::from_stored(from.owned()?),
+        tags: from.list()?,
+        source: from.maybe_owned()?,
+        created_at: from.at()?,
+        updated_at: from.at()?,
+    })
+}
+
+/// The columns that [`link`] reads, of a table called `l`.
+pub(crate) const LINK: &str = "l.event_key, l.instance, l.offset_word, l.user_id, l.due_at, l.reminder_id";
+
+/// Reads [`LINK`].
+pub(crate) fn link<F: Fields>(row: &F) -> Result<Link, StoreError> {
+    let mut from = Reader::new(row, 0);
+    let (event, instance) = (from.owned()?, from.owned()?);
+    let (offset, user) = (Offset::parse(from.text()?).map_err(impossible)?, from.owned()?);
+    let slot = Slot { event, instance, offset, user };
+    Ok(Link { slot, due_at: from.at()?, reminder: from.id()? })
+}
+
+/// Reads [`LINK`], and after it the state of the reminder's last run.
+pub(crate) fn slot_view<F: Fields>(row: &F) -> Result<SlotView, StoreError> {
+    let Link { slot, due_at, reminder } = link(row)?;
+    Ok(SlotView { slot, due_at, reminder, state: Reader::new(row, 6).maybe_word()? })
+}
+
+/// The columns that [`scope`] reads, of a table called `s`.
+pub(crate) const SCOPE: &str = "s.path, s.offsets, s.updated_at";
+
+/// Reads [`SCOPE`].
+pub(crate) fn scope<F: Fields>(row: &F) -> Result<Scope, StoreError> {
+    let mut from = Reader::new(row, 0);
+    let path = from.word()?;
+    let offsets = offset::from_stored(from.text()?).map_err(impossible)?;
+    Ok(Scope { path, offsets, updated_at: from.at()? })
 }
 
 /// The columns that [`progress`] reads, of a table called `r`.

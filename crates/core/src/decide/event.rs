@@ -23,10 +23,16 @@ use crate::rules::course::Progress;
 use crate::rules::event::{Want, Wanted, instance_named, wanted};
 use crate::shard::shard_of;
 use crate::steps::Steps;
-use crate::store::{By, ByPlanner, NewReminder, Planned, PlannedEvent, PutDone, PutEvent, PutInstance};
+use crate::store::{Answered, By, ByPlanner, NewReminder, Planned, PlannedEvent, PutDone, PutEvent, PutInstance};
 use crate::writes::{Link, Moved, Stands, Writes};
 use crate::zone::Zone;
 
+/// How much sooner than its moment an event may be planned: the clock of whoever wrote it may be a little ahead of a node's.
+pub const AHEAD: SignedDuration = SignedDuration::from_millis(100);
+/// How soon an event is looked at again of which something is just being sent, at the soonest.
+const AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(250);
+/// A claim has nothing to do with what is further away than that.
+const SOON: SignedDuration = SignedDuration::from_secs(10);
 /// How long the slots of a series' past instances are kept.
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(24);
 
@@ -106,6 +112,64 @@ pub fn people(loaded: &[Loaded], groups: &[Group]) -> BTreeSet<String> {
     people
 }
 
+/// What somebody did to events: what became of each, those that must be planned, and what is written besides.
+#[derive(Debug)]
+pub struct Done {
+    /// What became of each.
+    pub done: Vec<PutDone>,
+    /// Those that must be planned, as they are now.
+    pub to_plan: Vec<Loaded>,
+    /// What is written besides.
+    pub writes: Writes,
+}
+
+impl Done {
+    fn new(now: Timestamp) -> Self {
+        Self { done: Vec::new(), to_plan: Vec::new(), writes: Writes::new(now) }
+    }
+}
+
+/// Decides what putting events over those that are there `before` leads to. `answered` is kept with them.
+pub fn put_all(
+    before: Vec<Loaded>,
+    put_events: Vec<PutEvent>,
+    answered: Option<(String, Answered)>,
+    by: &ByPlanner,
+) -> Result<Done, Invalid> {
+    let mut before: HashMap<String, Loaded> = before.into_iter().map(|one| (one.stands.key.clone(), one)).collect();
+    let mut all = Done::new(by.now);
+    all.writes.answered.extend(answered);
+    for event in put_events {
+        let key = event.event.key.clone();
+        let (done, after, writes) = put(before.get(&key), event, by)?;
+        all.done.push(done);
+        all.writes.add(writes);
+        all.to_plan.extend(after.map(|after| Loaded::put(after, before.remove(&key), by.now)));
+    }
+    Ok(all)
+}
+
+/// Decides what removing those events that are there leads to.
+pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> Result<Done, Invalid> {
+    let mut all = Done::new(by.now);
+    for mut event in before.into_iter().filter(|event| !event.stands.removed) {
+        all.writes.add(removed(&mut event, source, by)?);
+        let key = event.stands.key.clone();
+        all.done.push(PutDone { key, is_new: false, is_changed: true, dropped: Vec::new() });
+        all.to_plan.push(event);
+    }
+    Ok(all)
+}
+
+/// Decides what changing an instance of the event that is there `before` leads to; `None`: there is none.
+pub fn change_instance(before: Option<Loaded>, put: PutInstance, by: &ByPlanner) -> Result<Option<Done>, Invalid> {
+    let Some(before) = before.filter(|before| !before.stands.removed) else { return Ok(None) };
+    let Ok(event) = &before.event else { return Ok(None) };
+    let (done, after, writes) = put_instance(event, put, by)?;
+    let to_plan = after.map(|after| Loaded::put(after, Some(before), by.now)).into_iter().collect();
+    Ok(Some(Done { done: vec![done], to_plan, writes }))
+}
+
 /// Decides what putting an event over `before` writes; an event that is put as it was changes nothing.
 pub fn put(
     before: Option<&Loaded>,
@@ -117,6 +181,7 @@ pub fn put(
     let there = before.filter(|before| !before.stands.removed);
     let known = there.and_then(|before| before.event.as_ref().ok());
     let mut done = PutDone { key: after.key.clone(), is_new: there.is_none(), is_changed: true, dropped: Vec::new() };
+    (after.created_at, after.updated_at) = (by.now, by.now);
     if let Some(before) = known {
         check_source(before, after.source.as_deref())?;
         after.created_at = before.created_at;
@@ -292,6 +357,11 @@ enum Standing {
 }
 
 impl Held {
+    /// Whether somebody may have been asked in its person's place.
+    pub fn may_have_kin(&self) -> bool {
+        self.reminder.ack.is_some() && self.open.iter().any(|run| run.tries.attempts > 0)
+    }
+
     fn standing(&self) -> Standing {
         let sending = self.open.iter().filter_map(|run| run.state.lease()).map(|lease| lease.until).max();
         let is_untouched = |run: &Occurrence| {
@@ -370,7 +440,7 @@ impl<'a> Plan<'a> {
         let is_unfinished = self.done.is_unfinished;
         let plan_at = match self.busy_until {
             _ if is_unfinished && self.n_left == 0 => Some(now),
-            Some(until) => Some(until.max(now)),
+            Some(until) => Some(self.again_at(until)),
             None => wants.plan_at,
         };
         let after = Stands {
@@ -463,9 +533,15 @@ impl<'a> Plan<'a> {
         if !self.done.is_unfinished {
             self.writes.event.gone.push(stands.key.clone());
         }
-        let plan_at = Some(self.busy_until.filter(|_| self.n_left > 0).unwrap_or(self.by.now).max(self.by.now));
+        let plan_at =
+            Some(self.busy_until.filter(|_| self.n_left > 0).map_or(self.by.now, |until| self.again_at(until)));
         let after = Stands { planned: false, plan_at, ..stands.clone() };
         self.finish(&stands, after, None);
+    }
+
+    /// When to look again at an event of which something is being sent until then.
+    fn again_at(&self, until: Timestamp) -> Timestamp {
+        until.max(self.by.now.saturating_add(AGAIN_AFTER).unwrap_or(Timestamp::MAX))
     }
 
     /// A reminder must change, and a node has leased a run of it.
@@ -546,7 +622,9 @@ impl<'a> Plan<'a> {
             if was.tags != reminder.tags && run.state.waits_for() == Some(Why::Silenced) {
                 look_again(&mut run, None, now);
             }
-            if run != before {
+            if run == before {
+                self.look_again_at(&run, shard);
+            } else {
                 is_changed = true;
                 let wake_at = self.writes.change(run, shard);
                 self.next_runs.extend(wake_at.map(|at| NextRun::of(&reminder, at)));
@@ -622,11 +700,19 @@ impl<'a> Plan<'a> {
         for before in held.open {
             let mut run = before.clone();
             free(&mut run, &held.reminder, self.by.now);
-            if run != before {
+            if run == before {
+                self.look_again_at(&run, shard);
+            } else {
                 let wake_at = self.writes.change(run, shard);
                 self.next_runs.extend(wake_at.map(|at| NextRun::of(&held.reminder, at)));
             }
         }
+    }
+
+    /// A claim may have stepped around a run just now, because it was locked. It is looked at again when its moment comes, if that is soon.
+    fn look_again_at(&mut self, run: &Occurrence, shard: u8) {
+        let soon = self.by.now.saturating_add(SOON).unwrap_or(Timestamp::MAX);
+        self.writes.moments.extend(run.wake_at().filter(|at| *at <= soon).map(|at| (shard, at)));
     }
 
     /// Writes how far planning has come, and what was done.

@@ -213,7 +213,7 @@ impl Event {
     }
 
     /// The reminder that says `message` to `user` at `due_at`, as far as the event itself says what it is.
-    pub(crate) fn draft(&self, user: &str, message: String, due_at: Timestamp, zone: &Zone) -> Reminder {
+    pub fn draft(&self, user: &str, message: String, due_at: Timestamp, zone: &Zone) -> Reminder {
         Reminder {
             id: ReminderId::from_bytes([0; 16]),
             user: user.to_owned(),

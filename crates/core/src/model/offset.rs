@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use crate::invalid::Invalid;
 use crate::span;
@@ -124,6 +124,12 @@ impl Offset {
     pub fn minutes(self) -> f64 {
         // An offset has at most eight digits.
         self.before_seconds as f64 / 60.0
+    }
+
+    /// The same as JSON has it: whole ones without a point.
+    pub fn number(self) -> Number {
+        let whole = Number::from(self.before_seconds / 60);
+        if self.before_seconds % 60 == 0 { whole } else { Number::from_f64(self.minutes()).unwrap_or(whole) }
     }
 
     /// When it is, for an event from `starts_at` to `ends_at`; `None` of an end that there is not, or beyond the calendar.
@@ -268,6 +274,14 @@ mod tests {
         assert_eq!(read_list("offsets", &many).unwrap_err().to_string(), "offsets: has 33 entries; at most 32");
         assert_eq!(read_list("offsets", &json!([1, "x"])).unwrap_err().field, "offsets[1]");
         assert!(read_list("offsets", &json!(60)).is_err());
+    }
+
+    #[test]
+    fn minutes_are_whole_where_they_can_be() {
+        let table = [(3600, json!(60)), (0, json!(0)), (-1800, json!(-30)), (90, json!(1.5)), (-450, json!(-7.5))];
+        for (before_seconds, expect) in table {
+            assert_eq!(Value::Number(Offset { of: End::Start, before_seconds }.number()), expect);
+        }
     }
 
     #[test]

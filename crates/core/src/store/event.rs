@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::{ChangeError, StoreError};
+use super::{Answered, ChangeError, StoreError};
 use crate::alarm::NextRun;
 use crate::event::{Event, Instance, Slot};
 use crate::id::ReminderId;
@@ -24,8 +24,13 @@ pub const SLOTS_SHOWN_MAX: usize = 1000;
 #[async_trait]
 pub trait Events: Send + Sync + 'static {
     /// Writes or replaces events, all or none, as [`crate::decide::event::put`] decides. Up to [`PLANNED_AT_ONCE`] of them are planned in the
-    /// same transaction; more are planned by [`Events::plan_events`].
-    async fn put_events(&self, put: Vec<PutEvent>, by: ByPlanner) -> Result<Put, ChangeError>;
+    /// same transaction; more are planned by [`Events::plan_events`]. `answered` is kept with them, as [`super::Store::create`] keeps it.
+    async fn put_events(
+        &self,
+        put: Vec<PutEvent>,
+        answered: Option<(String, Answered)>,
+        by: ByPlanner,
+    ) -> Result<Put, ChangeError>;
 
     /// Removes events of `source` (none: those that follow no calendar) and withdraws their reminders; those that there are not are left out.
     async fn remove_events(&self, keys: Vec<String>, source: Option<String>, by: ByPlanner)
@@ -145,6 +150,14 @@ pub struct PlannedEvent {
     pub is_unfinished: bool,
     /// Why it cannot be planned.
     pub error: Option<String>,
+}
+
+impl PlannedEvent {
+    /// Whether the journal tells of it.
+    pub fn is_told(&self) -> bool {
+        let Self { n_made, n_moved, n_withdrawn, n_missed, error, .. } = self;
+        n_made + n_moved + n_withdrawn + n_missed > 0 || error.is_some()
+    }
 }
 
 /// What writing a scope led to.

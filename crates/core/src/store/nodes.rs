@@ -129,6 +129,8 @@ pub enum Heard {
     Placed,
     /// Somebody has begun to read the journal on a node.
     Followed,
+    /// Events were written that are to be planned.
+    Events,
     /// No node says this.
     Nonsense,
 }

@@ -175,7 +175,7 @@ fn what_nobody_has_seen_is_changed_in_place_or_withdrawn() {
 fn an_overdue_reminder_survives_the_same_event_put_again() {
     let overdue = |given: Given| given.with(|given| (given.now, given.asked_at) = (DUE + 60, Some(at(DUE + 60))));
     check_all([
-        ("it is on its way", overdue(given()), &[]),
+        ("it is on its way, and looked at again", overdue(given()), &["look at 7200"]),
         (
             "its message is changed on the way",
             overdue(given()).with(|given| given.event.message = "Now".into()),
@@ -184,6 +184,7 @@ fn an_overdue_reminder_survives_the_same_event_put_again() {
                 "reminder active: carried by none, last run 1, 1 planned; changed at 7260",
                 "entry: reminder.changed run 1 {did:update,fields:[message]} of ann by app",
                 "entry: event.planned {event:game:1,starts_at:2027-01-15T11:00:00Z,planned:1,moved:1} of nobody by app",
+                "look at 7200",
             ],
         ),
         (

@@ -216,6 +216,7 @@ impl Hints {
             | Heard::Recalled
             | Heard::Placed
             | Heard::Followed
+            | Heard::Events
             | Heard::Beat(_) => {}
         }
     }

@@ -107,7 +107,7 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
 }
 
 /// The family of a command about reminder `named`, without that one.
-async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
+pub(super) async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
     let which = if family.runs.is_some() {
         "r.escalates_run = any ($3)"
     } else {

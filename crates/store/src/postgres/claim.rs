@@ -172,11 +172,12 @@ async fn due(db: &Connection<'_>, claim: &Claim, also: &str) -> Result<Found, Fa
 /// Reads reminders with these ids, and their people.
 static KNOWN: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "select {}, u.addresses, {}, {} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
+        "select {}, u.addresses, {}, {}, {} from unnest($1) as v (id) join punctual.reminder r on r.id = v.id \
          left join punctual.app_user u on u.id = r.user_id",
         rows::PERSON,
         rows::REMINDER,
-        rows::PROGRESS
+        rows::PROGRESS,
+        rows::is_unplanned("punctual.", "(r.event::json ->> 'key')")
     )
 });
 
@@ -194,7 +195,8 @@ fn loaded<T>(found: &[Row], make: impl Fn(Known) -> T) -> Result<ByReminder<T>, 
         let reminder = Arc::new(rows::reminder(&mut from)?);
         let progress = rows::progress(&mut from)?;
         let person = Arc::new(rows::person_of(&reminder.user, row, 0));
-        Ok(make(Known { reminder, progress, addresses, person }))
+        let is_unplanned = from.flag()?;
+        Ok(make(Known { reminder, progress, addresses, person, is_unplanned }))
     };
     let by_id = |row: &Row| Ok((row.id(N_PERSON + 1)?, read(row).map_err(|error| error.to_string())));
     Ok(each(found, by_id)?.into_iter().collect())

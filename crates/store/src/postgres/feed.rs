@@ -12,6 +12,7 @@ use tokio_postgres::types::Type;
 
 use super::PostgresStore;
 use super::batch::BEGIN;
+use super::event;
 use super::fault::Fault;
 use super::pipeline;
 use super::pool::Connection;
@@ -160,6 +161,7 @@ async fn finish(db: &Connection<'_>, node: &str, end: &FeedEnd) -> Result<bool, 
     put(db, feed).await?;
     if let Some(shifts) = shifts {
         put_shifts(db, &feed.key.owner, shifts).await?;
+        event::mark_group(db, &feed.key.owner, writes.now).await?;
     }
     write(db, Shards::ALL, writes).await?;
     db.commit().await?;

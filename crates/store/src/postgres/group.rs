@@ -15,7 +15,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, impossible, micros};
 use super::write::write;
-use super::{feed, keep, person};
+use super::{event, feed, keep, person};
 use crate::rows;
 
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
@@ -40,6 +40,7 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Wh
     write(db, own, &group_changed(&group.name, Some(group), who, group.updated_at)).await?;
     let before = before.map(|before| before.users).unwrap_or_default();
     let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
+    event::mark_group(db, &group.name, group.updated_at).await?;
     let_go(db, own, &group.name, &left, group.updated_at).await
 }
 
@@ -59,6 +60,7 @@ pub(super) async fn delete(
     keep::delete(db, "delete from punctual.user_group where name = $1", name).await?;
     feed::follow_group(db, name, None, now).await?;
     write(db, own, &group_changed(name, None, who, now)).await?;
+    event::mark_group(db, name, now).await?;
     let_go(db, own, name, &before.users, now).await.map(Some)
 }
 

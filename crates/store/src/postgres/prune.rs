@@ -30,7 +30,10 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
         // The last round: nothing is left that an event of that time could be asked about.
         let old: [super::pool::Param<'_>; 1] = [(&before, Type::TIMESTAMPTZ)];
         let events = db.execute(
-            "with gone as (delete from punctual.event where starts_at < $1 returning key) \
+            "with gone as (delete from punctual.event e where coalesce(e.ends_at, e.starts_at) < $1 and e.planned \
+               and e.plan_at is null and not exists (select from punctual.event_reminder l \
+                 join punctual.occurrence o on o.reminder_id = l.reminder_id \
+                 where l.event_key = e.key and (o.wake_at is not null or o.state = 'paused' or o.at >= $1)) returning key) \
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
             &old,
         );

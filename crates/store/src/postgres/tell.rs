@@ -57,6 +57,7 @@ pub(super) fn understand(payload: &str) -> Heard {
         ("recall", "") => Heard::Recalled,
         ("journal", "") => Heard::Placed,
         ("follow", "") => Heard::Followed,
+        ("events", "") => Heard::Events,
         ("beat", echo) if (1..=ECHO_MAX).contains(&echo.len()) => Heard::Beat(echo.to_owned()),
         ("wake", moments) => moments_of(moments).map_or(Heard::Nonsense, Heard::Wake),
         _ => Heard::Nonsense,
@@ -85,6 +86,7 @@ mod tests {
         assert_eq!(understand("beat 12-abc"), Heard::Beat("12-abc".into()));
         assert_eq!((understand("throttle"), understand("recall")), (Heard::Throttled, Heard::Recalled));
         assert_eq!((understand("journal"), understand("follow")), (Heard::Placed, Heard::Followed));
+        assert_eq!(understand("events"), Heard::Events);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use super::pool::{Connection, Param};
 use super::row::{clean, micros, uuid};
 use super::settle::n_open;
 use super::tell::tell;
-use super::{alert, answered, inbound};
+use super::{alert, answered, event, inbound};
 use crate::columns::{
     ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED,
     RESPONSE, Table, Value,
@@ -82,6 +82,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     }
     put(&mut pipeline, db, &INSERT_ATTEMPT, &ATTEMPT, writes.attempts.iter().collect());
     put(&mut pipeline, db, &UPDATE_REPORTED, &REPORTED, writes.reported.iter().collect());
+    event::write(&mut pipeline, db, &writes.event);
     put(&mut pipeline, db, &UPDATE_REMINDER, &REMINDER_FIELDS, writes.reminders.iter().collect());
     put(&mut pipeline, db, &UPDATE_MOVED, &MOVED, writes.moved.iter().collect());
     put(&mut pipeline, db, &INSERT_REMINDER, &NEW_REMINDER, writes.created.iter().map(|new| &new.reminder).collect());
@@ -146,7 +147,23 @@ fn insert_new<T>(table: &Table<T>) -> String {
     format!("{} on conflict do nothing", insert(table))
 }
 
-fn update<T>(table: &Table<T>) -> String {
+/// Replaces a row that is there.
+pub(super) fn upsert<T>(table: &Table<T>) -> String {
+    let Table { name, .. } = table;
+    let (names, params, keys, sets) = (table.names(""), params(table), table.keys(), table.upserts());
+    format!(
+        "insert into punctual.{name} as t ({names}) select * from unnest({params}) on conflict ({keys}) do update set {sets}"
+    )
+}
+
+/// Deletes the rows that are named.
+pub(super) fn delete<T>(table: &Table<T>) -> String {
+    let Table { name, .. } = table;
+    let (params, names, same) = (params(table), table.names(""), table.same());
+    format!("delete from punctual.{name} t using unnest({params}) as v ({names}) where {same}")
+}
+
+pub(super) fn update<T>(table: &Table<T>) -> String {
     let Table { name, .. } = table;
     let (sets, params, names, same) = (table.sets(), params(table), table.names(""), table.same());
     format!("update punctual.{name} t set {sets} from unnest({params}) as v ({names}) where {same}")
@@ -171,7 +188,7 @@ async fn write_entries(db: &Connection<'_>, entries: &[Entry]) -> Result<(), Fau
 }
 
 /// Adds a statement over `rows` to a pipeline, unless there are none.
-fn put<'a, T: Sync>(
+pub(super) fn put<'a, T: Sync>(
     pipeline: &mut Vec<Statement<'a>>,
     db: &'a Connection<'_>,
     sql: &'static str,

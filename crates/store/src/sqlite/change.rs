@@ -64,7 +64,7 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
 }
 
 /// The family of a command about reminder `named`, without that one.
-fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
+pub(super) fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
     let runs = family.runs.as_ref().map(|runs| runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
     let which =
         runs.map_or("r.status IN ('active', 'paused')".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));

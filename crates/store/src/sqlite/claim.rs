@@ -104,7 +104,8 @@ fn due(db: &Connection, claim: &Claim, also: &str, known: &mut ByReminder<Known>
 
 /// The columns that [`read_known`] reads, of `reminder r` and `user u`.
 fn known_columns() -> String {
-    format!("{}, {}, u.addresses, {}", rows::REMINDER, rows::PROGRESS, rows::PERSON)
+    let is_unplanned = rows::is_unplanned("", "json_extract(r.event, '$.key')");
+    format!("{}, {}, u.addresses, {}, {is_unplanned}", rows::REMINDER, rows::PROGRESS, rows::PERSON)
 }
 
 fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
@@ -112,8 +113,10 @@ fn read_known(row: &Row<'_>, first: usize) -> Result<Known, StoreError> {
     let reminder = rows::reminder(&mut from)?;
     let progress = rows::progress(&mut from)?;
     let addresses = from.addresses().map_err(|error| error.to_string());
-    let person = rows::person_of(&reminder.user, row, first + rows::N_REMINDER + rows::N_PROGRESS + 1);
-    Ok(Known { reminder: Arc::new(reminder), progress, addresses, person: Arc::new(person) })
+    let of_person = first + rows::N_REMINDER + rows::N_PROGRESS + 1;
+    let person = rows::person_of(&reminder.user, row, of_person);
+    let is_unplanned = Reader::new(row, of_person + rows::N_PERSON).flag()?;
+    Ok(Known { reminder: Arc::new(reminder), progress, addresses, person: Arc::new(person), is_unplanned })
 }
 
 /// The same of some reminders. Nobody else can change them: this is the only writer.

@@ -10,6 +10,7 @@ use punctual_core::store::{FeedEnd, Feeds, StoreError, TakenFeed};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
+use super::event;
 use super::read::collect;
 use super::row::{broken, impossible, micros};
 use super::worker::Urgency;
@@ -121,6 +122,7 @@ impl Feeds for SqliteStore {
             put(db, feed)?;
             if let Some(shifts) = shifts {
                 put_shifts(db, &feed.key.owner, shifts)?;
+                event::mark_group(db, &feed.key.owner, writes.now)?;
             }
             write(db, writes)?;
             Ok(true)

@@ -8,13 +8,12 @@ use punctual_core::journal::Who;
 use punctual_core::store::StoreError;
 use rusqlite::{Connection, params};
 
-use super::feed;
-use super::keep;
 use super::person::follow;
 use super::read::collect;
 use super::row::{broken, impossible, micros};
 use super::values::for_rows;
 use super::write::write;
+use super::{event, feed, keep};
 use crate::rows;
 
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
@@ -40,6 +39,7 @@ pub(super) fn put(db: &Connection, group: &Group, who: Who) -> Result<Vec<Timest
     write(db, &group_changed(&group.name, Some(group), who, group.updated_at))?;
     let before = before.map(|before| before.users).unwrap_or_default();
     let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
+    event::mark_group(db, &group.name, group.updated_at)?;
     let_go(db, &group.name, &left, group.updated_at)
 }
 
@@ -54,6 +54,7 @@ pub(super) fn delete(
     keep::delete(db, "DELETE FROM user_group WHERE name = ?1", name)?;
     feed::follow_group(db, name, None, now)?;
     write(db, &group_changed(name, None, who, now))?;
+    event::mark_group(db, name, now)?;
     let_go(db, name, &before.users, now).map(Some)
 }
 

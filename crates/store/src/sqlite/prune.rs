@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use punctual_core::store::StoreError;
 use rusqlite::{Connection, params};
 
+use super::event;
 use super::row::{broken, micros};
 
 /// How long an answered request is remembered: long enough for any client that retries.
@@ -38,6 +39,7 @@ pub(super) fn prune(db: &Connection, before: Timestamp, limit: usize) -> Result<
         .map_err(broken)?;
     }
     if n_pruned == 0 {
+        event::prune(db, before)?;
         // The last round. Nothing waits for a silence that is long over.
         db.prepare_cached("DELETE FROM silence WHERE until_at < ?")
             .map_err(broken)?

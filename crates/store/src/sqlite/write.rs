@@ -14,7 +14,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, group, inbound, journal, read};
+use super::{answered, event, group, inbound, journal, read};
 use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
     Value,
@@ -44,6 +44,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     if let Some(place) = &writes.place {
         inbound::move_place(db, place, writes.now)?;
     }
+    event::write(db, &writes.event)?;
     insert(db, &NEW_REMINDER, &writes.created, |new| &new.reminder)?;
     let firsts: Vec<Planned> = writes.created.iter().map(NewReminder::first).collect();
     insert(db, &PLANNED, &firsts, |first| first)?;
@@ -129,6 +130,7 @@ static STATEMENTS: LazyLock<Mutex<Statements>> = LazyLock::new(Mutex::default);
 enum Kind {
     Insert,
     InsertNew,
+    Upsert,
     Update,
 }
 
@@ -142,6 +144,13 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
         let made = match kind {
             Kind::Insert => format!("INSERT {insert}"),
             Kind::InsertNew => format!("INSERT {insert} ON CONFLICT DO NOTHING"),
+            Kind::Upsert => {
+                format!(
+                    "INSERT INTO {name} AS t ({names}) VALUES {{values}} ON CONFLICT ({}) DO UPDATE SET {}",
+                    table.keys(),
+                    table.upserts()
+                )
+            }
             Kind::Update => format!(
                 "WITH v ({names}) AS (VALUES {{values}}) UPDATE {name} AS t SET {} FROM v WHERE {}",
                 table.sets(),
@@ -157,11 +166,15 @@ fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T)
     run(db, table, Kind::Insert, rows, of)
 }
 
+pub(super) fn upsert<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+    run(db, table, Kind::Upsert, rows, |row| row)
+}
+
 fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::InsertNew, rows, |row| row)
 }
 
-fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+pub(super) fn update<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::Update, rows, |row| row)
 }
 

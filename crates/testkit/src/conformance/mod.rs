@@ -90,7 +90,8 @@ files!(
     alerts,
     journal,
     inbound,
-    escalations
+    escalations,
+    events
 );
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.

@@ -41,10 +41,18 @@ impl Tables {
             escalate: user.escalate.clone(),
         });
         let addresses = user.map(|user| user.addresses.clone()).unwrap_or_default();
-        Known { reminder: Arc::new(reminder), progress, addresses: Ok(addresses), person: Arc::new(person) }
+        let of = reminder.event.as_ref().and_then(|event| self.events.get(&event.key));
+        let is_unplanned = of.is_some_and(|kept| !kept.stands.planned);
+        Known {
+            reminder: Arc::new(reminder),
+            progress,
+            addresses: Ok(addresses),
+            person: Arc::new(person),
+            is_unplanned,
+        }
     }
 
-    fn open(&self, id: ReminderId) -> impl Iterator<Item = &Occurrence> {
+    pub(super) fn open(&self, id: ReminderId) -> impl Iterator<Item = &Occurrence> {
         self.runs_of(id).map(|run| &run.occurrence).filter(|run| !run.state.is_final())
     }
 
@@ -87,7 +95,11 @@ impl Tables {
 
     /// The other reminders about the same run that a command concerns.
     fn family(&self, named: &change::Loaded, change: &Change) -> Vec<Kin> {
-        let Some(family) = family_of(named, change) else { return Vec::new() };
+        family_of(named, change).map(|family| self.kin(named.reminder.id, &family)).unwrap_or_default()
+    }
+
+    /// The family of a command about reminder `named`, without that one.
+    pub(super) fn kin(&self, named: ReminderId, family: &Family) -> Vec<Kin> {
         let is_kin = |other: &Reminder| match (&family.runs, other.escalates) {
             _ if other.id == family.root => true,
             (Some(runs), Some(about)) => about.reminder == family.root && runs.contains(&about.run),
@@ -97,7 +109,7 @@ impl Tables {
             }
             (_, None) => false,
         };
-        let kin = self.reminders.values().filter(|(other, _)| other.id != named.reminder.id && is_kin(other));
+        let kin = self.reminders.values().filter(|(other, _)| other.id != named && is_kin(other));
         let load = |(reminder, progress): &(Reminder, Progress)| {
             let run = OccurrenceId { reminder: reminder.id, run: family.run_of(reminder.id) };
             let last_ended = self.runs.get(&run).map(|run| run.occurrence.clone()).filter(|run| run.state.is_final());
@@ -179,6 +191,7 @@ impl Tables {
         let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
         let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
         self.groups.extend(group.map(|group| (name.to_owned(), group)));
+        self.mark(now, |event| event.groups.iter().any(|group| group == name));
         let mut wakes = Vec::new();
         for user in left {
             wakes.extend(self.follow(&user, Difference::TIMES, None, now)?);

@@ -79,9 +79,11 @@ impl Feeds for MemoryStore {
         if !tables.feeds.get(&feed.key).is_some_and(is_held) {
             return Ok(false);
         }
+        let now = writes.now;
         tables.write(writes)?;
         if let (Some(shifts), Some(group)) = (shifts, tables.groups.get_mut(&feed.key.owner)) {
             group.shifts = shifts;
+            tables.mark(now, |event| event.groups.contains(&feed.key.owner));
         }
         tables.feeds.insert(feed.key.clone(), (feed, None));
         Ok(true)

@@ -133,6 +133,7 @@ impl Tables {
         }
         if ended.is_empty() {
             self.silences.retain(|_, silence| silence.until >= before);
+            self.prune_events(before);
         }
         ended.len()
     }

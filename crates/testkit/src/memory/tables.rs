@@ -26,6 +26,11 @@ pub(super) struct Tables {
     pub(super) users: BTreeMap<String, User>,
     pub(super) groups: BTreeMap<String, Group>,
     pub(super) silences: BTreeMap<SilenceId, Silence>,
+    /// Events, each with how far planning it has come, and when something was first asked for that has not been planned.
+    pub(super) events: BTreeMap<String, event::Kept>,
+    /// The slots of events that have reminders.
+    pub(super) slots: BTreeMap<Slot, (Timestamp, ReminderId)>,
+    pub(super) scopes: BTreeMap<Path, Scope>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) answered: BTreeMap<String, (Timestamp, Answered)>,
     /// Events that were taken, and until when each is remembered.
@@ -159,6 +164,7 @@ impl Tables {
         for dead in writes.dead {
             self.dead.entry(dead.address.clone()).or_insert(dead);
         }
+        self.write_events(writes.event);
         writes.entries.iter().for_each(|entry| self.enter(entry));
         let (_, own) = &self.shares[self.connection];
         let foreign: Vec<_> = writes.moments.into_iter().filter(|(shard, _)| !own.contains(*shard)).collect();

@@ -33,10 +33,10 @@ use punctual_core::journal::{Entry, Who};
 use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
-    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
-    ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
-    Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ByPlanner, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held,
+    Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Planned, Pulse, Question, Released,
+    ReminderQuery, ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats,
+    Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 
@@ -110,6 +110,16 @@ pub trait Tap: Send + Sync + 'static {
         message_id: &str,
     ) -> Result<bool, StoreError> {
         store.note_sent(occurrence, lease, attempt, message_id).await
+    }
+
+    /// As [`punctual_core::store::Events::plan_events`].
+    async fn plan_events(
+        &self,
+        store: &Arc<dyn Store>,
+        keys: Option<Vec<String>>,
+        by: ByPlanner,
+    ) -> Result<Planned, StoreError> {
+        store.plan_events(keys, by).await
     }
 
     /// As [`Store::put_user`].
