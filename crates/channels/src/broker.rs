@@ -3,6 +3,9 @@
 /// Where in the broker a message goes.
 pub(crate) mod route;
 
+/// What stands beside the body of a message that belongs to an event.
+pub(crate) mod headers;
+
 use std::error::Error;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

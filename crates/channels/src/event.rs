@@ -5,8 +5,10 @@ use std::fmt::{self, Display};
 
 use jiff::Timestamp;
 use punctual_core::channel::{Message, Notice};
+use punctual_core::event::End;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use serde::{Serialize, Serializer};
+use serde_json::Number;
 use serde_json::value::RawValue;
 
 /// The type of the event that a reminder is due.
@@ -17,7 +19,9 @@ pub(crate) const DUE: &str = "reminder.due";
 /// `public_url` is where people and programs reach this server; without it the answer links are null.
 pub(crate) fn to_json(message: &Message, public_url: Option<&str>) -> Vec<u8> {
     let reminder = &*message.reminder;
-    let metadata = reminder.metadata.as_str();
+    let text = reminder.metadata.as_str();
+    // Stored text that is no JSON must neither break the document nor stop the reminder.
+    let metadata = serde_json::from_str(text).or_else(|_| serde_json::from_str("{}")).unwrap_or(RawValue::NULL);
     let event = Event {
         kind: DUE,
         // When it happened, after Standard Webhooks; when it was sent stands in the header.
@@ -42,11 +46,19 @@ pub(crate) fn to_json(message: &Message, public_url: Option<&str>) -> Vec<u8> {
                     dismiss_url: link("dismiss"),
                 }
             }),
-            // Stored text that is no JSON must neither break the document nor stop the reminder.
-            metadata: serde_json::from_str(metadata).or_else(|_| serde_json::from_str("{}")).unwrap_or(RawValue::NULL),
+            event: reminder.event.as_ref().map(|event| Of {
+                key: &event.key,
+                starts_at: event.starts_at,
+                ends_at: event.ends_at,
+                offset_minutes: event.offset.number(),
+                of: (event.offset.of == End::End).then_some("end"),
+                instance: event.instance.as_deref(),
+                metadata,
+            }),
+            metadata,
         },
     };
-    let mut json = Vec::with_capacity(640 + message.text.len() + metadata.len());
+    let mut json = Vec::with_capacity(640 + message.text.len() + 2 * text.len());
     serde_json::to_writer(&mut json, &event).expect("texts and numbers always become JSON in memory");
     json
 }
@@ -117,6 +129,27 @@ struct Data<'a> {
     priority: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     ack: Option<Ack<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<Of<'a>>,
+    metadata: &'a RawValue,
+}
+
+/// The application's event that a reminder belongs to.
+#[derive(Serialize)]
+struct Of<'a> {
+    key: &'a str,
+    /// When this instance of it starts.
+    starts_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends_at: Option<Timestamp>,
+    /// How many minutes before it this is; negative: after it.
+    offset_minutes: Number,
+    /// `end`: the offset is counted from the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<&'static str>,
+    /// Which of a series, by its original local start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<&'a str>,
     metadata: &'a RawValue,
 }
 
@@ -156,6 +189,7 @@ fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, 
 mod tests {
     use std::sync::Arc;
 
+    use punctual_core::event::Offset;
     use punctual_core::reminder::Metadata;
     use serde_json::{Value, json};
 
@@ -190,6 +224,26 @@ mod tests {
                 },
             })
         );
+    }
+
+    #[test]
+    fn a_reminder_of_an_event_names_it() {
+        let mut message = sample::message_of_event("https://example.org/hook");
+        let metadata = json!({"game_id": 42, "title": "Chess", "ranked": true, "fee": 1.5});
+        let expect =
+            json!({"key": "game:42", "starts_at": "2026-03-02T08:00:00Z", "offset_minutes": 60, "metadata": metadata});
+        assert_eq!(event(&message, None)["data"]["event"], expect);
+        sample::change(&mut message, |reminder| {
+            let event = reminder.event.as_mut().unwrap();
+            event.ends_at = Some("2026-03-02T09:30:00Z".parse().unwrap());
+            event.offset = Offset { before_seconds: -450, of: End::End };
+            event.instance = Some("20260302T090000".into());
+        });
+        let expect = json!({
+            "key": "game:42", "starts_at": "2026-03-02T08:00:00Z", "ends_at": "2026-03-02T09:30:00Z", "offset_minutes": -7.5, "of": "end",
+            "instance": "20260302T090000", "metadata": metadata,
+        });
+        assert_eq!(event(&message, None)["data"]["event"], expect);
     }
 
     #[test]

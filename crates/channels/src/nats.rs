@@ -31,10 +31,11 @@ use async_trait::async_trait;
 use punctual_core::channel::{AddressRule, Channel, Limits, Message, Notice, Receipt, SendError};
 use punctual_core::clock::{Clock, within};
 use punctual_core::invalid::Invalid;
+use punctual_core::template::said;
 use tokio::sync::watch;
 
 use crate::broker::route::Route;
-use crate::broker::{CONCURRENCY, Heard};
+use crate::broker::{self, CONCURRENCY, Heard};
 use crate::common::fields::Fields;
 use crate::common::link::Link;
 use crate::common::token::Token;
@@ -254,6 +255,9 @@ impl Channel for Nats {
         headers.insert("Reminder-Id", message.reminder.id.to_string());
         headers.insert("Occurrence-Id", message.occurrence.to_string());
         headers.insert("Attempt", message.attempt.to_string());
+        for (name, value) in broker::headers::of(message) {
+            headers.insert(name, said(&value));
+        }
         self.publish(self.subject.fill(message), headers, body).await
     }
 

@@ -26,14 +26,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lapin::BasicProperties;
-use lapin::types::ShortString;
+use lapin::types::{AMQPValue, FieldTable, ShortString};
 use punctual_core::channel::{AddressRule, Channel, Limits, Message, Notice, Receipt, SendError};
 use punctual_core::clock::{Clock, within};
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::OnUnknown;
+use punctual_core::template::said;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::broker::CONCURRENCY;
+use crate::broker::headers::{self, Header};
 use crate::broker::route::Route;
 use crate::common::fields::Fields;
 use crate::common::token::Token;
@@ -133,8 +136,8 @@ impl Rabbitmq {
     /// Publishes one message; `holds`: it must not be sent again when it may have arrived.
     async fn publish(&self, letter: Letter<'_>, body: Vec<u8>, holds: bool) -> Result<Receipt, SendError> {
         let (tell, told) = oneshot::channel();
-        let Letter { place, key, kind, sent_at } = letter;
-        let properties = properties(&key, kind, sent_at);
+        let properties = properties(&letter);
+        let Letter { place, key, .. } = letter;
         let mut begins = self.groups.add(Job { place, key, properties, body, holds, tell });
         let limit = self.config.timeout;
         if within(&*self.clock, limit, &mut begins).await.is_none() {
@@ -157,6 +160,7 @@ struct Letter<'a> {
     key: String,
     kind: &'a str,
     sent_at: Timestamp,
+    headers: Vec<Header>,
 }
 
 /// Where in the broker.
@@ -185,14 +189,14 @@ impl Channel for Rabbitmq {
         let place = self.place(|route| route.fill(message))?;
         let body = event::to_json(message, self.config.public_url.as_deref());
         let (key, sent_at) = (message.idempotency_key.clone(), message.sent_at);
-        let letter = Letter { place, key, kind: event::DUE, sent_at };
+        let letter = Letter { place, key, kind: event::DUE, sent_at, headers: headers::of(message) };
         self.publish(letter, body, message.reminder.on_unknown == OnUnknown::Hold).await
     }
 
     async fn tell(&self, notice: &Notice) -> Result<Receipt, SendError> {
         let place = self.place(|route| route.fill_notice(notice))?;
         let (key, kind) = (notice.idempotency_key(), &*notice.entry.kind);
-        let letter = Letter { place, key, kind, sent_at: notice.sent_at };
+        let letter = Letter { place, key, kind, sent_at: notice.sent_at, headers: Vec::new() };
         self.publish(letter, event::notice_to_json(notice), false).await
     }
 
@@ -236,19 +240,39 @@ impl fmt::Debug for Rabbitmq {
     }
 }
 
-fn properties(key: &str, kind: &str, sent_at: Timestamp) -> BasicProperties {
-    // No headers: the body has it all, and a broker that has to read them confirms fewer messages.
+fn properties(letter: &Letter<'_>) -> BasicProperties {
     let mut properties = BasicProperties::default()
         .with_content_type("application/json".into())
         .with_delivery_mode(PERSISTENT)
-        .with_type(kind.into())
+        .with_type(letter.kind.into())
         .with_app_id("punctual".into())
-        .with_timestamp(u64::try_from(sent_at.as_second()).unwrap_or(0));
+        .with_timestamp(u64::try_from(letter.sent_at.as_second()).unwrap_or(0));
     // The keys that are made here are never longer than a short text may be.
-    if let Ok(key) = ShortString::try_new(key.to_owned()) {
+    if let Ok(key) = ShortString::try_new(letter.key.clone()) {
         properties = properties.with_message_id(key);
     }
+    // Only what belongs to an event has headers: the body has it all, and a broker that has to read them confirms fewer messages.
+    if !letter.headers.is_empty() {
+        let mut table = FieldTable::default();
+        for (name, value) in &letter.headers {
+            table.insert(name.as_str().into(), amqp(value));
+        }
+        properties = properties.with_headers(table);
+    }
     properties
+}
+
+/// A header's value in the protocol's own type.
+fn amqp(value: &Value) -> AMQPValue {
+    match value {
+        Value::Bool(truth) => AMQPValue::Boolean(*truth),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => AMQPValue::LongLongInt(whole),
+            (None, Some(number)) => AMQPValue::Double(number),
+            (None, None) => AMQPValue::LongString(number.to_string().into()),
+        },
+        other => AMQPValue::LongString(said(other).into()),
+    }
 }
 
 #[cfg(test)]

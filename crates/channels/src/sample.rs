@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_core::channel::{Message, Notice};
 use punctual_core::clock::Clock;
+use punctual_core::event::{End, OfEvent, Offset};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::journal::{ENGINE, Kind, Placed};
 use punctual_core::phrase::Lang;
@@ -62,6 +63,18 @@ pub(crate) fn message(address: &str) -> Message {
         dated: due_at,
         sent_at: "2026-03-02T07:00:01.5Z".parse().unwrap(),
     }
+}
+
+/// A reminder of a game, an hour before it.
+pub(crate) fn message_of_event(address: &str) -> Message {
+    let mut message = message(address);
+    let starts_at = message.due_at + jiff::SignedDuration::from_hours(1);
+    change(&mut message, |reminder| {
+        let offset = Offset { before_seconds: 3600, of: End::Start };
+        reminder.event = Some(OfEvent { key: "game:42".into(), starts_at, ends_at: None, offset, instance: None });
+        reminder.metadata = Metadata::from_stored(r#"{"game_id":42,"title":"Chess","ranked":true,"fee":1.5}"#.into());
+    });
+    message
 }
 
 /// The entry that the second attempt of the third run was sent, on its way to `address`.

@@ -37,6 +37,9 @@ mod peers;
 /// Answers from the platforms.
 mod inbound;
 
+/// Planning the reminders of events.
+mod events;
+
 /// Telling applications what happened.
 mod subscriptions;
 

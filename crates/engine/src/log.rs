@@ -28,10 +28,11 @@ pub(crate) enum Kind {
     Elsewhere,
     Recovered,
     Woken,
+    Planned,
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Created,
         Self::Cancelled,
         Self::Processing,
@@ -41,6 +42,7 @@ impl Kind {
         Self::Elsewhere,
         Self::Recovered,
         Self::Woken,
+        Self::Planned,
     ];
 
     /// The event, as the end of "and 7 more".
@@ -55,6 +57,7 @@ impl Kind {
             Self::Elsewhere => "already claimed elsewhere",
             Self::Recovered => "recovered",
             Self::Woken => "woken",
+            Self::Planned => "planned",
         }
     }
 }

@@ -9,7 +9,7 @@ use punctual_core::channel::Channel;
 use punctual_core::clock::{BoxFuture, Clock, Random};
 use punctual_core::opinion::Opinion;
 use punctual_core::store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::alarm::{self, Alarms};
 use crate::claim::Claimer;
@@ -17,6 +17,7 @@ use crate::commands::change::Changer;
 use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
+use crate::events::{self, Planner};
 use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
@@ -77,6 +78,7 @@ pub(crate) struct Wired {
     pub(crate) dead: Arc<Dead>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) changer: Arc<Changer>,
+    pub(crate) planner: Arc<Planner>,
     pub(crate) editor: Arc<Editor>,
     pub(crate) taker: Arc<Taker>,
     pub(crate) words: Arc<Words>,
@@ -142,12 +144,21 @@ impl Engine {
             random: random.clone(),
             has_told_follows: false.into(),
         });
+        let planner = Arc::new(Planner {
+            node: node.clone(),
+            timer: timer.clone(),
+            leases: leases.clone(),
+            alarms: alarms.clone(),
+            peers: peers.clone(),
+            nudged: Notify::new(),
+        });
         let listener = Arc::new(Listener {
             node: node.clone(),
             peers: peers.clone(),
             timer: timer.clone(),
             leases: leases.clone(),
             dispatcher: dispatcher.clone(),
+            planner: planner.clone(),
             runtime: runtime.clone(),
         });
         let settler = Settler {
@@ -168,6 +179,7 @@ impl Engine {
             alarms: alarms.clone(),
             leases: leases.clone(),
             dispatcher: dispatcher.clone(),
+            planner: planner.clone(),
             holding: holding.map(|(name, _)| name.clone()).collect(),
         };
         let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
@@ -232,6 +244,9 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        for _ in 0..events::PASSES {
+            tasks.push(Box::pin(planner.clone().run()));
+        }
         for subscription in node.settings.subscriptions.clone() {
             let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
                 let (name, channel) = (&subscription.name, &subscription.to.channel);
@@ -253,6 +268,7 @@ impl Engine {
             dead,
             dispatcher,
             changer,
+            planner,
             editor,
             taker,
             words,

@@ -31,17 +31,24 @@ use punctual_channels::Closure;
 pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
 pub use punctual_core::id::ReminderId;
 use punctual_core::journal::Who;
+use punctual_core::model::offset;
 use punctual_core::reach::{DefaultChannel, ME};
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder, ReminderStatus};
 pub use punctual_core::reminder::{Address, Priority};
 use punctual_core::schedule::Schedule;
-pub use punctual_core::store::ReminderView;
-use punctual_core::store::{By, ChangeError, StoreError};
+use punctual_core::scope::Scope;
+use punctual_core::store::{By, ChangeError, PutEvent, StoreError};
+pub use punctual_core::store::{EventView, ReminderView};
 pub use punctual_core::zone::Zone;
 pub use punctual_engine::Engine;
 use punctual_engine::{CreateError, Parts, Running, Settings, SystemClock, SystemRandom, TokioRuntime};
 use punctual_store::sqlite::{self, OpenError, SqliteStore};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use crate::http::{AskedEvent, UnsaidOfEvent, event_of};
+
+/// How many times a reminder is tried again that does not say it.
+const RETRIES_MAX: u32 = 3;
 
 /// Why something did not work.
 #[derive(Debug, thiserror::Error)]
@@ -103,9 +110,37 @@ impl Punctual {
 
     /// Cancels a reminder. When this has returned, nothing of it is sent any more.
     pub async fn cancel(&self, id: ReminderId) -> Result<(), Error> {
-        let by = By::new(Who::from("embedded").via("embedded"), self.engine.clock().now());
+        let by = By::new(who(), self.engine.clock().now());
         self.engine.change(id, punctual_core::change::Change::Cancel, by).await?;
         Ok(())
+    }
+
+    /// Writes or replaces an event of the application's, and plans its reminders. When this has returned, both survive a crash.
+    pub async fn put_event(&self, event: EventAsk) -> Result<EventView, Error> {
+        let EventAsk { key, fields } = event;
+        let unsaid = UnsaidOfEvent { zone: &self.zone, retries_max: RETRIES_MAX, now: self.engine.clock().now() };
+        let AskedEvent { event, keeps_instances } = event_of(Value::Object(fields), Some(&key), unsaid)?;
+        self.engine.put_events(vec![PutEvent { event, keeps_instances }], who(), None).await?;
+        let put = self.engine.store().event(&key).await?;
+        put.ok_or_else(|| Error::Store(StoreError::Broken(format!("the event {key} was removed again at once"))))
+    }
+
+    /// Removes an event and withdraws its reminders; says whether there was one.
+    pub async fn remove_event(&self, key: &str) -> Result<bool, Error> {
+        Ok(!self.engine.remove_events(vec![key.to_owned()], who()).await?.done.is_empty())
+    }
+
+    /// Writes or replaces the offsets for events below `path` that have none of their own, such as `guild:1/channel:2`; each offset is as the
+    /// HTTP API takes it. Returns how many events are planned anew.
+    pub async fn put_scope(&self, path: &str, offsets: Value) -> Result<u64, Error> {
+        let offsets = offset::read_list("offsets", &offsets)?;
+        let scope = Scope { path: path.parse()?, offsets, updated_at: self.engine.clock().now() };
+        Ok(self.engine.put_scope(scope, who()).await?.n_events)
+    }
+
+    /// Removes a scope, so that events which depended on it depend on the next one up; says whether there was one.
+    pub async fn remove_scope(&self, path: &str) -> Result<bool, Error> {
+        Ok(self.engine.remove_scope(&path.parse()?, who()).await?.is_some())
     }
 
     /// The engine, for everything else.
@@ -162,6 +197,71 @@ impl Builder {
         });
         let running = engine.start().await?;
         Ok(Punctual { engine, running, zone: self.zone })
+    }
+}
+
+/// Who acts, for the journal.
+fn who() -> Who {
+    Who::from("embedded").via("embedded")
+}
+
+/// An event of the application's, whose reminders move with it.
+///
+/// ```
+/// use punctual::embed::EventAsk;
+/// use serde_json::json;
+///
+/// let game = EventAsk::new("game:42", "2026-03-10T18:00:00Z", "{title} in {minutes} min")
+///     .offsets(json!([60, "PT15M", { "after": "end", "by": "10m" }]))
+///     .field("ends_at", "2026-03-10T20:00:00Z")
+///     .user("ann")
+///     .field("metadata", json!({ "title": "Chess" }));
+/// # drop(game);
+/// ```
+#[derive(Debug, Clone)]
+pub struct EventAsk {
+    key: String,
+    fields: Map<String, Value>,
+}
+
+impl EventAsk {
+    /// An event with the application's own name for it, its start and what to say.
+    pub fn new(key: impl Into<String>, starts_at: impl ToString, message: impl Into<String>) -> Self {
+        let fields = Map::new();
+        Self { key: key.into(), fields }.field("starts_at", starts_at.to_string()).field("message", message.into())
+    }
+
+    /// When its people are reminded, as the HTTP API takes it; without it the nearest scope says so.
+    #[must_use]
+    pub fn offsets(self, offsets: Value) -> Self {
+        self.field("offsets", offsets)
+    }
+
+    /// Reminds this user, too.
+    #[must_use]
+    pub fn user(self, user: impl Into<String>) -> Self {
+        self.with("users", Value::String(user.into()))
+    }
+
+    /// Sends to this address; several are tried in order.
+    #[must_use]
+    pub fn to(self, channel: &str, address: &str) -> Self {
+        self.with("to", json!({ "channel": channel, "address": address }))
+    }
+
+    /// Any field of an event, as the HTTP API takes it.
+    #[must_use]
+    pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+
+    fn with(mut self, list: &str, item: Value) -> Self {
+        match self.fields.entry(list).or_insert_with(|| Value::Array(Vec::new())) {
+            Value::Array(items) => items.push(item),
+            other => *other = Value::Array(vec![item]),
+        }
+        self
     }
 }
 
@@ -279,7 +379,7 @@ impl Ask {
             escalates: None,
             event: None,
             snooze_allowed: true,
-            retries_max: 3,
+            retries_max: RETRIES_MAX,
             misfire: Misfire::default(),
             on_unknown: OnUnknown::default(),
             created_via: "library".into(),

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use punctual_core::channel::Message;
+use punctual_core::event::OfEvent;
 use punctual_core::span;
 use punctual_core::template::{self, Part};
 
 use super::texts::texts;
-
 /// Makes a value harmless in a platform's markup.
 pub type Escape = fn(&str) -> String;
 
@@ -31,6 +32,9 @@ pub const FIELDS: &[&str] = &[
     "run",
     "reminder_id",
     "occurrence_id",
+    "event.key",
+    "event.minutes",
+    "event.starts_at",
 ];
 
 /// A text with fields of a reminder in it.
@@ -116,14 +120,15 @@ impl Template {
 
 fn field(name: &str, message: &Message) -> String {
     let reminder = &*message.reminder;
-    let local = || message.due_at.to_zoned(reminder.timezone.rules().clone());
+    let local = |at: Timestamp| at.to_zoned(reminder.timezone.rules().clone());
+    let event = |said: &dyn Fn(&OfEvent) -> String| reminder.event.as_ref().map(said).unwrap_or_default();
     match name {
         "word" => texts(message.language).reminder.to_owned(),
         "prompt" => reminder.ack.as_ref().and_then(|ack| ack.prompt.clone()).unwrap_or_default(),
         "user" => reminder.user.clone(),
         "name" => reminder.name.clone().unwrap_or_default(),
-        "due" => local().strftime("%H:%M").to_string(),
-        "date" => local().strftime("%Y-%m-%d").to_string(),
+        "due" => local(message.due_at).strftime("%H:%M").to_string(),
+        "date" => local(message.due_at).strftime("%Y-%m-%d").to_string(),
         "late" => match Duration::try_from_secs_f64(message.late_seconds()) {
             Ok(late) if late >= Duration::from_secs(60) => span::rough(late).to_string(),
             _ => String::new(),
@@ -134,6 +139,9 @@ fn field(name: &str, message: &Message) -> String {
         "run" => message.occurrence.run.to_string(),
         "reminder_id" => reminder.id.to_string(),
         "occurrence_id" => message.occurrence.to_string(),
+        "event.key" => event(&|event| event.key.clone()),
+        "event.minutes" => event(&|event| event.offset.number().to_string()),
+        "event.starts_at" => event(&|event| local(event.starts_at).strftime("%Y-%m-%d %H:%M").to_string()),
         _ => name
             .strip_prefix("metadata.")
             .map(|key| template::said(&reminder.metadata.to_value()[key]))
@@ -165,6 +173,14 @@ mod tests {
         check("{date} {due} {late}|{name}|", "2026-03-02 08:00 ||");
         check("room {metadata.room}{metadata.nothing}", "room 7");
         check("{{literal}} {message} {name}", "{literal} Take your \"medicine\"");
+    }
+
+    #[test]
+    fn a_reminder_of_an_event_has_its_fields_and_others_leave_nothing() {
+        let template = Template::parse("{event.key} {event.minutes} {event.starts_at}|", plain).unwrap();
+        let said = |message: &Message| template.render(message, "");
+        assert_eq!(said(&sample::message_of_event("")), "game:42 60 2026-03-02 09:00|");
+        assert_eq!(said(&sample::message("")), "|");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use punctual_core::store::{Claim, Claimed, Claims, StoreError, UpcomingQuery};
 use self::lead::{LEAD_MAX, Lead};
 use crate::alarm::Alarms;
 use crate::dispatch::Dispatcher;
+use crate::events::Planner;
 use crate::flight::{Fired, Flight, Flights};
 use crate::instant::{minus, plus, signed};
 use crate::leases::Leases;
@@ -57,6 +58,7 @@ pub(crate) struct Claimer {
     pub(crate) alarms: Arc<Alarms>,
     pub(crate) leases: Arc<Leases>,
     pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) planner: Arc<Planner>,
     /// The channels on which a message that may have arrived is not sent again by itself.
     pub(crate) holding: BTreeSet<String>,
 }
@@ -259,6 +261,10 @@ impl Claimer {
         // A run that was planned while claiming may lie within what the timer has just forgotten.
         self.timer.wake_at(claims.wakes);
         self.alarms.planned(claims.next_runs);
+        if !claims.events.is_empty() {
+            // Their runs were left alone until they are planned.
+            self.planner.nudge();
+        }
         pass.not_before.extend(claims.not_before);
         Ok(n_taken)
     }

@@ -31,11 +31,11 @@ async fn breathe() {
 
 /// Those whom plans ask when nobody answers.
 #[derive(Default)]
-struct Others {
+pub(super) struct Others {
     /// The users who have an entry, with their addresses.
     users: HashMap<String, Vec<Address>>,
     /// The groups that there are.
-    groups: BTreeSet<String>,
+    pub(super) groups: BTreeSet<String>,
 }
 
 impl Engine {
@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// The people and groups whom these steps ask.
-    async fn others_of(&self, steps: impl Iterator<Item = &Step>) -> Result<Others, StoreError> {
+    pub(super) async fn others_of(&self, steps: impl Iterator<Item = &Step>) -> Result<Others, StoreError> {
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         for step in steps {
             match &step.to {
@@ -118,7 +118,7 @@ impl Engine {
         Ok(others)
     }
 
-    fn check_steps(&self, steps: &[Step], others: &Others) -> Result<(), Invalid> {
+    pub(super) fn check_steps(&self, steps: &[Step], others: &Others) -> Result<(), Invalid> {
         for (index, Step { to, .. }) in steps.iter().enumerate() {
             let wrong = |problem: String| Invalid::new(format!("escalate[{index}].to"), problem);
             match to {

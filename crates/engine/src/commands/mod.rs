@@ -12,6 +12,9 @@ pub(crate) mod change;
 /// Changing the people reminders are for.
 mod user;
 
+/// Writing and removing events and scopes.
+mod event;
+
 /// Silencing reminders for a while.
 mod silence;
 

@@ -17,6 +17,7 @@ use super::Peers;
 use super::beat::TIMER_AHEAD;
 use super::budget::Budget;
 use crate::dispatch::Dispatcher;
+use crate::events::Planner;
 use crate::instant::plus;
 use crate::leases::Leases;
 use crate::log::Kind;
@@ -42,6 +43,7 @@ pub(crate) struct Listener {
     pub(crate) timer: Arc<Timer>,
     pub(crate) leases: Arc<Leases>,
     pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) planner: Arc<Planner>,
     pub(crate) runtime: Arc<dyn Runtime>,
 }
 
@@ -93,6 +95,7 @@ impl Listener {
                         // The hints that were given before are lost.
                         self.timer.reset();
                         self.dispatcher.hear_waits();
+                        self.planner.nudge();
                     }
                 }
                 Some(Ok(hint)) => hints.heed(self, hint),
@@ -143,6 +146,7 @@ struct Hints {
     wakes: Budget,
     placed: Budget,
     followed: Budget,
+    events: Budget,
     /// Moments that the timer does not know yet.
     moments: Vec<Timestamp>,
     /// Notifications that no node sends, since the log last said so.
@@ -167,6 +171,8 @@ impl Hints {
             placed: Budget::new(20, millis(20)),
             // Each is a beat, which writes.
             followed: Budget::new(3, millis(500)),
+            // Each plans what was written.
+            events: Budget::new(20, millis(20)),
             moments: Vec::new(),
             n_nonsense: 0,
             said_at: Timestamp::MIN,
@@ -198,6 +204,7 @@ impl Hints {
             Heard::Recalled if self.recalled.ask(now) => listener.look_at_recalled(),
             Heard::Placed if self.placed.ask(now) => listener.node.journal.placed_elsewhere(),
             Heard::Followed if self.followed.ask(now) => listener.peers.left.notify_one(),
+            Heard::Events if self.events.ask(now) => listener.planner.nudge(),
             Heard::Nonsense => {
                 self.n_nonsense += 1;
                 if now.duration_since(self.said_at).abs() >= SAID_EVERY {
@@ -223,8 +230,8 @@ impl Hints {
 
     /// How long until a hint that waits may be acted on.
     fn wait(&self, now: Timestamp) -> Option<Duration> {
-        let Self { looks, left, waits, recalled, wakes, placed, followed, .. } = self;
-        let budgets = [looks, left, waits, recalled, wakes, placed, followed];
+        let Self { looks, left, waits, recalled, wakes, placed, followed, events, .. } = self;
+        let budgets = [looks, left, waits, recalled, wakes, placed, followed, events];
         budgets.into_iter().filter_map(|budget| budget.wait(now)).min()
     }
 
@@ -245,6 +252,9 @@ impl Hints {
         }
         if self.placed.ask_again(now) {
             listener.node.journal.placed_elsewhere();
+        }
+        if self.events.ask_again(now) {
+            listener.planner.nudge();
         }
         if self.left.ask_again(now) || self.followed.ask_again(now) {
             listener.peers.left.notify_one();

@@ -31,6 +31,7 @@ mod change;
 mod channels;
 mod completions;
 mod doctor;
+mod events;
 mod groups;
 mod import;
 mod keys;
@@ -38,6 +39,7 @@ mod list;
 mod migrate;
 mod next;
 mod parse;
+mod scopes;
 mod serve;
 mod show;
 mod silence;
@@ -134,6 +136,10 @@ enum Command {
     Users(users::Args),
     /// People who belong together
     Groups(groups::Args),
+    /// Events of applications, whose reminders move with them
+    Events(events::Args),
+    /// Offsets for all events below a path
+    Scopes(scopes::Args),
     /// Send nothing for a while: of a tag, a group or a user
     Silence(silence::Args),
     /// The ways to reach them
@@ -234,6 +240,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Snooze(args) => change::snooze(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
+        Command::Events(args) => events::run(&args, &context).await,
+        Command::Scopes(args) => scopes::run(&args, &context).await,
         Command::Silence(args) => silence::run(&args, &context).await,
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,

@@ -18,10 +18,11 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, CalendarAddress, Channels, DeadAddresses, Group, GroupInput, Groups, Import, Imported, Journal,
-    JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput,
-    ReminderQuery, Reminders, Revive, Revived, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery,
-    Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery, Users,
+    Answer, CalendarAddress, Channels, DeadAddresses, Event, EventBatch, EventInput, EventQuery, Events, EventsPut,
+    Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence,
+    Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Scope,
+    ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats,
+    Subscriptions, Test, Tested, User, UserInput, UserQuery, Users,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -136,6 +137,61 @@ impl Client {
         self.delete(&group(name)).await
     }
 
+    /// A page of events.
+    pub(crate) async fn events(&self, query: &EventQuery) -> Answered<Events> {
+        self.get("/v1/events", query).await
+    }
+
+    /// One event with its reminders.
+    pub(crate) async fn event(&self, key: &str) -> Answered<Event> {
+        self.get(&event(key), &()).await
+    }
+
+    /// Writes or replaces an event.
+    pub(crate) async fn put_event(&self, key: &str, input: &EventInput) -> Answered<Event> {
+        self.call(Method::PUT, &event(key), NONE, Some(input)).await
+    }
+
+    /// Writes or replaces many events in one transaction.
+    pub(crate) async fn put_events(&self, batch: &EventBatch) -> Answered<EventsPut> {
+        self.call(Method::POST, "/v1/events/batch", NONE, Some(batch)).await
+    }
+
+    /// Removes an event.
+    pub(crate) async fn delete_event(&self, key: &str) -> Answered<()> {
+        self.delete(&event(key)).await
+    }
+
+    /// Changes one instance of a series.
+    pub(crate) async fn put_instance(&self, key: &str, at: &str, input: &InstanceInput) -> Answered<Event> {
+        self.call(Method::PUT, &instance(key, at), NONE, Some(input)).await
+    }
+
+    /// Cancels one instance of a series.
+    pub(crate) async fn delete_instance(&self, key: &str, at: &str) -> Answered<()> {
+        self.delete(&instance(key, at)).await
+    }
+
+    /// A page of scopes.
+    pub(crate) async fn scopes(&self, query: &ScopeQuery) -> Answered<Scopes> {
+        self.get("/v1/scopes", query).await
+    }
+
+    /// One scope.
+    pub(crate) async fn scope(&self, path: &str) -> Answered<Scope> {
+        self.get(&scope(path), &()).await
+    }
+
+    /// Writes or replaces a scope.
+    pub(crate) async fn put_scope(&self, path: &str, input: &ScopeInput) -> Answered<Scope> {
+        self.call(Method::PUT, &scope(path), NONE, Some(input)).await
+    }
+
+    /// Removes a scope.
+    pub(crate) async fn delete_scope(&self, path: &str) -> Answered<()> {
+        self.delete(&scope(path)).await
+    }
+
     /// A page of silences.
     pub(crate) async fn silences(&self, query: &SilenceQuery) -> Answered<Silences> {
         self.get("/v1/silences", query).await
@@ -236,6 +292,20 @@ fn user(id: &str) -> String {
 
 fn group(name: &str) -> String {
     format!("/v1/groups/{}", escaped(name))
+}
+
+fn event(key: &str) -> String {
+    format!("/v1/events/{}", escaped(key))
+}
+
+fn instance(key: &str, at: &str) -> String {
+    format!("{}/instances/{}", event(key), escaped(at))
+}
+
+/// Levels stay levels; a slash in the name of one is escaped.
+fn scope(path: &str) -> String {
+    let level = |level: &str| escaped(&level.replace("%2F", "/").replace("%2f", "/").replace("%25", "%"));
+    format!("/v1/scopes/{}", path.split('/').map(level).collect::<Vec<_>>().join("/"))
 }
 
 /// `text` as one segment of a path.

@@ -156,6 +156,11 @@ impl Caller {
         self.user.as_deref()
     }
 
+    /// Whether the key itself is bound to one user.
+    pub(super) fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
     /// Whether this caller sees things of `user`.
     pub(super) fn sees(&self, user: &str) -> bool {
         self.bound_to().is_none_or(|bound| bound == user)

@@ -74,7 +74,7 @@ async fn created<'a>(app: &App, views: &'a [ReminderView], understood: Vec<Optio
 }
 
 /// The problem with the item it was met at.
-fn named(error: CreateError) -> Problem {
+pub(super) fn named(error: CreateError) -> Problem {
     match error {
         CreateError::Invalid { index, invalid } => Problem::from(invalid).in_batch(index),
         error => error.into(),

@@ -24,9 +24,10 @@ use super::problem::Problem;
 use super::shown;
 
 /// Routes whose handlers keep the answer in the transaction of what they do.
-const IN_ONE_TRANSACTION: [&str; 3] = ["/v1/reminders", "/v1/reminders/batch", "/v1/reminders/{id}/{verb}"];
+const IN_ONE_TRANSACTION: [&str; 4] =
+    ["/v1/reminders", "/v1/reminders/batch", "/v1/reminders/{id}/{verb}", "/v1/events/batch"];
 /// Routes with large bodies.
-const LARGE: [&str; 2] = ["/v1/reminders/batch", "/v1/import"];
+const LARGE: [&str; 3] = ["/v1/reminders/batch", "/v1/import", "/v1/events/batch"];
 /// The route that needs no key of the API: the link is the proof.
 const LINK: &str = "/a/{token}";
 /// The route of the platforms, which have no key of the API either, and may send a header of this name for reasons of their own.

@@ -43,6 +43,7 @@ mod answer_link;
 mod audit;
 mod batch;
 mod channels;
+mod events;
 mod groups;
 mod health;
 mod import;
@@ -52,6 +53,7 @@ mod occurrences;
 mod parse;
 mod platforms;
 mod reminders;
+mod scopes;
 mod sends;
 mod settings;
 mod silences;
@@ -68,6 +70,7 @@ use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -88,6 +91,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use self::asked::{AskedEvent, UnsaidOfEvent, event as event_of};
 pub(crate) use self::auth::hash as hash_of_key;
 pub(crate) use self::keys::new_key;
 
@@ -334,6 +338,13 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
+        .routes(routes!(events::list))
+        .routes(routes!(events::batch))
+        .routes(routes!(events::show, events::put, events::delete))
+        .routes(routes!(events::put_instance, events::delete_instance))
+        .routes(routes!(scopes::list))
+        .routes(routes!(scopes::show, scopes::put, scopes::delete))
+        .route(scopes::DEEPER, get(scopes::show).put(scopes::put).delete(scopes::delete))
         .routes(routes!(silences::list, silences::create))
         .routes(routes!(silences::end))
         .routes(routes!(keys::list, keys::create))

@@ -8,6 +8,7 @@ use punctual_core::reminder::{Address, MisfirePolicy};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::word::Word;
 
@@ -39,6 +40,11 @@ pub(crate) enum MisfireInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Span(pub(crate) String);
+
+/// How long before or after an event: minutes before its start, a span such as `PT15M` or `-30m`, or `{"after":"end","by":"10m"}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct OffsetInput(pub(crate) Value);
 
 impl From<Address> for AddressInput {
     fn from(Address { channel, address }: Address) -> Self {

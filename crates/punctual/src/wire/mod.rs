@@ -39,6 +39,12 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Events of applications.
+mod event;
+
+/// Offsets for all events below a path.
+mod scope;
+
 /// Stretches of time in which some reminders are not sent.
 mod silence;
 
@@ -63,7 +69,10 @@ mod query;
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
-pub(crate) use either::{AddressInput, MisfireInput, Span};
+pub(crate) use either::{AddressInput, MisfireInput, OffsetInput, Span};
+pub(crate) use event::{
+    Event, EventBatch, EventInput, EventQuery, Events, EventsPut, Instance, InstanceInput, OfEvent, Planned,
+};
 pub(crate) use group::{Group, GroupInput, Groups};
 pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
@@ -77,6 +86,7 @@ pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
 pub(crate) use said::{Choice, Heard, InboundInput};
+pub(crate) use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::either::{AddressInput, MisfireInput, Span};
+use super::event::OfEvent;
 use super::schema;
 use super::step::{Step, StepInput};
 use super::understood::Understood;
@@ -104,6 +105,7 @@ impl ReminderInput {
     pub(crate) const MADE_HERE: &[&str] = &[
         "id",
         "escalates",
+        "event",
         "status",
         "next_run_at",
         "snoozed_until",
@@ -162,6 +164,9 @@ pub(crate) struct Reminder<'a> {
     /// The run that nobody answered, if this asks somebody else about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) escalates: Option<String>,
+    /// The event that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) event: Option<OfEvent>,
     pub(crate) snooze_allowed: bool,
     pub(crate) max_retries: u32,
     pub(crate) misfire: Misfire,

@@ -17,7 +17,7 @@ use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOf
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::either::{AddressInput, MisfireInput, Span};
+use super::either::{AddressInput, MisfireInput, OffsetInput, Span};
 use super::word::Word;
 
 /// Objects of several kinds.
@@ -100,6 +100,42 @@ impl ToSchema for MisfireInput {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((MisfirePolicyInput::name().into(), MisfirePolicyInput::schema()));
     }
+}
+
+/// How long before or after an event, in an answer.
+pub(super) enum Offset {}
+
+impl PartialSchema for Offset {
+    fn schema() -> RefOr<Schema> {
+        offset(|object| object)
+    }
+}
+
+impl ToSchema for Offset {}
+
+impl PartialSchema for OffsetInput {
+    fn schema() -> RefOr<Schema> {
+        offset(closed)
+    }
+}
+
+impl ToSchema for OffsetInput {}
+
+fn offset(object: fn(ObjectBuilder) -> ObjectBuilder) -> RefOr<Schema> {
+    let minutes = ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .description(Some("Minutes before the start; negative: after it."));
+    let of = ObjectBuilder::new()
+        .property("before", text("`start` or `end`; or `after` in its place."))
+        .property("after", text("`start` or `end`."))
+        .property("by", text("A span such as `10m`."))
+        .required("by");
+    OneOfBuilder::new()
+        .item(minutes)
+        .item(text("A span before the start, such as `PT15M` or `1d`; with a `-` after it."))
+        .item(object(of))
+        .description(Some("How long before or after an event."))
+        .into()
 }
 
 /// An object with an address.

@@ -18,6 +18,7 @@ mod command_line;
 mod connections;
 mod embed;
 mod escalation;
+mod event;
 mod first_reminder;
 mod groups;
 mod headers;

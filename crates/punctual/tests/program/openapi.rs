@@ -442,6 +442,30 @@ async fn answers_are_what_the_description_says() {
     call!(GET "/v1/reminders/{id}", id = id; "?user=bob", None);
     call!(GET "/v1/reminders/{id}", id = id; "", None);
     call!(DELETE "/v1/reminders/{id}", id = id; "", None);
+    call!(PUT "/v1/scopes/{path}", path = "guild:1"; "", Some(json!({ "offsets": [60, "PT90S", { "after": "end", "by": "10m" }] })));
+    call!(PUT "/v1/scopes/{path}", path = "guild:1"; "", Some(json!({ "offsets": 60 })));
+    call!(GET "/v1/scopes/{path}", path = "guild:1"; "", None);
+    call!(GET "/v1/scopes"; "?under=guild:1", None);
+    let game = json!({
+        "starts_at": "2099-06-01T18:00:00Z", "ends_at": "2099-06-01T19:00:00Z", "scope": "guild:1/channel:2", "users": ["alice"], "to": ["console"],
+        "message": "{title} in {minutes} min", "metadata": { "title": "Chess" }, "rrule": "FREQ=WEEKLY;COUNT=3", "timezone": "UTC",
+        "require_ack": true, "ack_timeout": "5m", "escalate": [{ "after": "5m", "to": "alice" }], "tags": ["games"], "misfire": "skip", "priority": "high",
+        "instances": [{ "at": "20990608T180000", "cancelled": true }, { "at": "20990615T180000", "starts_at": "2099-06-15T19:00:00Z", "offsets": [5, "end"], "message": "x", "metadata": { "title": "Go" } }],
+    });
+    let (status, event) = call!(PUT "/v1/events/{key}", key = "game"; "", Some(game));
+    assert_eq!(status, 201, "{event}");
+    let planned = text(&event["reminders"][0]["reminder_id"]);
+    call!(GET "/v1/reminders/{id}", id = planned; "", None);
+    call!(PUT "/v1/events/{key}", key = "game"; "", Some(json!({ "starts_at": "soon" })));
+    call!(PUT "/v1/events/{key}/instances/{at}", key = "game", at = "20990608T180000"; "", Some(json!({ "offsets": [15] })));
+    call!(GET "/v1/events/{key}", key = "game"; "", None);
+    call!(GET "/v1/events"; "?scope=guild:1", None);
+    call!(DELETE "/v1/events/{key}/instances/{at}", key = "game", at = "20990615T180000"; "", None);
+    call!(DELETE "/v1/events/{key}", key = "game"; "", None);
+    call!(DELETE "/v1/events/{key}", key = "game"; "", None);
+    call!(POST "/v1/events/batch"; "", Some(json!({ "events": [{ "key": "one", "starts_at": "2099-06-01T18:00:00Z", "users": ["alice"], "message": "x" }] })));
+    call!(POST "/v1/events/batch"; "", Some(json!({ "events": [{}] })));
+    call!(DELETE "/v1/scopes/{path}", path = "guild:1"; "", None);
     call!(GET "/v1/audit"; "?limit=2", None);
     for said in ["morgen um 8", "every day at 8", "tomorrow from 9 to 11", "20 minutes", "nothing"] {
         call!(POST "/v1/parse"; "", Some(json!({ "text": said })));

@@ -7,6 +7,7 @@ mod client;
 mod events;
 mod functions;
 mod plan;
+mod recipe;
 mod remind;
 mod role;
 mod wake;

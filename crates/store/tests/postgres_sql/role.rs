@@ -10,11 +10,12 @@ use tokio_postgres::Client;
 use crate::client::{Listener, database};
 
 /// Each function that is for everybody, with arguments that work.
-const CALLS: [&str; 6] = [
+const CALLS: [&str; 7] = [
     "punctual.remind('ann', 'x', at => now() + interval '1 hour', \"to\" => '[\"webhook:https://example.org\"]')",
     "punctual.cancel(gen_random_uuid())",
     "punctual.put_scope('guild:1', '{60}')",
     "punctual.put_event('game:1', now() + interval '2 hours', scope => 'guild:1', message => '{starts_at}', users => '{ann}')",
+    "punctual.put_instance('none', now()::timestamp, cancelled => true)",
     "punctual.remove_scope('guild:1')",
     "punctual.remove_event('game:1')",
 ];
@@ -86,7 +87,7 @@ async fn a_new_role_has_no_right_and_a_client_may_call_six_functions() {
         server.sql(&name, &functions)
     };
     assert_eq!(callable("nobody"), "");
-    assert_eq!(callable("app"), "cancel put_event put_scope remind remove_event remove_scope");
+    assert_eq!(callable("app"), "cancel put_event put_instance put_scope remind remove_event remove_scope");
     for role in ["nobody", "app"] {
         let readable = format!(
             "select coalesce(string_agg(c.relname, ' '), '') from pg_class c where c.relnamespace = 'punctual'::regnamespace \

@@ -1,5 +1,6 @@
 //! Requests turned into what they ask for. Each mistake names its field.
 
+mod event;
 mod patch;
 mod reminder;
 mod sentence;
@@ -16,6 +17,8 @@ use punctual_core::span;
 use punctual_core::step::Step;
 use punctual_core::zone::Zone;
 
+pub(crate) use event::{AskedEvent, Unsaid as UnsaidOfEvent, event};
+pub(super) use event::{instance, offsets};
 pub(super) use patch::patch;
 pub(super) use reminder::{Asked, Made, Unsaid, is_heavy};
 pub(super) use sentence::Speaker;

@@ -1,6 +1,7 @@
 //! Turns the store's values into answers.
 
 mod entry;
+mod event;
 mod occurrence;
 mod reminder;
 mod user;
@@ -10,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 pub(super) use entry::entry;
+pub(super) use event::{event, event_view};
 pub(super) use occurrence::occurrence;
 pub(super) use reminder::reminder;
 pub(super) use user::user;

@@ -8,7 +8,7 @@ use punctual_core::span;
 use punctual_core::store::ReminderView;
 use serde_json::value::RawValue;
 
-use crate::wire::{Misfire, Reminder, Schedule, Step, Warning};
+use crate::wire::{Misfire, OfEvent, Reminder, Schedule, Step, Warning};
 
 /// A reminder and what its runs have led to, said in the language of its user. `warnings` are problems that did not keep it from
 /// being made.
@@ -31,6 +31,7 @@ pub(in crate::http) fn reminder(view: &ReminderView, lang: Lang, warnings: Vec<I
         max_ack_reminders: ack.map(|ack| ack.reminders_max),
         escalate: reminder.escalate.iter().map(Step::from).collect(),
         escalates: reminder.escalates.map(|run| run.to_string()),
+        event: reminder.event.as_ref().map(OfEvent::from),
         snooze_allowed: reminder.snooze_allowed,
         max_retries: reminder.retries_max,
         misfire: Misfire { policy: reminder.misfire.policy.into(), within: span::format(reminder.misfire.within) },

@@ -8,6 +8,7 @@ use super::Sql;
 use super::cases::cases;
 use super::plan::planned;
 use crate::common::Home;
+use crate::event;
 
 /// The argument of `punctual.remind` that a field of the API is.
 fn argument(field: &str) -> String {
@@ -83,10 +84,13 @@ async fn sql_accepts_and_refuses_what_http_accepts_and_refuses() {
         let Some(arguments) = case.put_event(&key) else { continue };
         n_events += 1;
         let made = match sql.call("put_event", &arguments) {
-            Ok(count) => {
-                assert_eq!(count, "1", "{arguments}");
-                let id = sql.run(&format!("select reminder_id from punctual.event_reminder where event_key = '{key}'"));
+            Ok(is_new) => {
+                assert_eq!(is_new, "true", "{arguments}");
+                let event = event::planned(&server, &key).await;
+                let id = event["reminders"][0]["reminder_id"].as_str().unwrap();
                 let mut made = server.get(&format!("/v1/reminders/{id}")).await;
+                assert_eq!(made["event"]["key"], json!(key));
+                made.as_object_mut().unwrap().remove("event");
                 if case.body.get("name").is_none() {
                     assert_eq!(made["name"], json!(key), "an event's reminders have its name");
                     made["name"] = Value::Null;

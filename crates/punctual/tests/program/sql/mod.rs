@@ -20,23 +20,23 @@ const CALL: &str = "create or replace function call(function text, arguments tex
   end $$";
 
 /// A server's database, as an application sees it.
-struct Sql<'a> {
+pub(crate) struct Sql<'a> {
     server: &'a Postgres,
     database: &'a str,
 }
 
 impl<'a> Sql<'a> {
-    fn new(server: &'a Postgres, database: &'a str) -> Self {
+    pub(crate) fn new(server: &'a Postgres, database: &'a str) -> Self {
         server.sql(database, CALL);
         Self { server, database }
     }
 
-    fn run(&self, statement: &str) -> String {
+    pub(crate) fn run(&self, statement: &str) -> String {
         self.server.sql(self.database, statement)
     }
 
     /// Calls `punctual.FUNCTION(ARGUMENTS)`; `Err` is the column that was refused.
-    fn call(&self, function: &str, arguments: &str) -> Result<String, String> {
+    pub(crate) fn call(&self, function: &str, arguments: &str) -> Result<String, String> {
         let said = self.run(&format!("select call('{function}', $arguments${arguments}$arguments$)"));
         match said.strip_prefix("refused ") {
             Some(column) => Err(column.to_owned()),

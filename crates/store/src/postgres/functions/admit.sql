@@ -6,7 +6,7 @@ declare
 begin
   execute format('grant usage on schema punctual to %I', role);
   for callable in select p.oid from pg_proc p where p.pronamespace = 'punctual'::regnamespace
-    and p.proname in ('remind', 'cancel', 'put_event', 'remove_event', 'put_scope', 'remove_scope')
+    and p.proname in ('remind', 'cancel', 'put_event', 'put_instance', 'remove_event', 'put_scope', 'remove_scope')
   loop
     execute format('grant execute on function %s to %I', callable, role);
   end loop;

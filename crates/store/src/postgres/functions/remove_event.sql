@@ -1,19 +1,20 @@
--- Removes an event and ends its reminders, but for what a node has claimed and is sending. False when there is none.
+-- Removes an event: a node withdraws its reminders right after the commit, and none of them is sent before it has, but for what is just being sent.
+-- False when there is none.
 create or replace function punctual.remove_event(key text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set jit = off set enable_seqscan = off set enable_indexscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set plan_cache_mode = force_custom_plan
 as $$
 declare
   e punctual.event;
 begin
-  delete from punctual.event v where v.key = remove_event.key returning v.* into e;
+  select v.* into e from punctual.event v where v.key = remove_event.key and not v.removed for update;
   if e.key is null then
     return false;
+  elsif e.source is not null then
+    perform punctual.refuse('key', format('`%s` follows the calendar %s', e.key, e.source), 'Remove it there.');
   end if;
-  e.offsets := '{}';
-  e.users := '{}';
-  perform punctual.plan_event(e);
-  delete from punctual.event_reminder l where l.event_key = e.key;
+  update punctual.event v set removed = true, planned = false, plan_at = clock_timestamp(), updated_at = clock_timestamp(),
+    asked_at = case when e.planned then clock_timestamp() else coalesce(e.asked_at, clock_timestamp()) end where v.key = e.key;
+  perform punctual.event_changed(e.key, json_build_object('event', e.key, 'deleted', true));
   return true;
 end $$;

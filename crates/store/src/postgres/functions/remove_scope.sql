@@ -6,10 +6,10 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform punctual.lock_scope(path, true);
-  delete from punctual.scope s where s.path = remove_scope.path;
+  delete from punctual.scope s where s.path = replace(remove_scope.path, '%2f', '%2F');
   if not found then
     return false;
   end if;
-  perform punctual.plan_scope(path);
+  perform punctual.scope_changed(replace(path, '%2f', '%2F'), null);
   return true;
 end $$;
