@@ -18,6 +18,7 @@ use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::events::{self, Planner};
+use crate::feeds::FeedsNudge;
 use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
@@ -85,6 +86,8 @@ pub(crate) struct Wired {
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
+    /// Wakes those who read calendars.
+    pub(crate) feeds: Arc<FeedsNudge>,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
 }
@@ -275,6 +278,7 @@ impl Engine {
             standings,
             heartbeat,
             leases,
+            feeds: Arc::default(),
             tasks,
         };
         let parts = Arc::new(parts);

@@ -52,6 +52,7 @@ mod silence;
 mod key;
 
 /// Ways to reach people.
+mod calendar;
 mod channel;
 
 /// What another system was asked for.
@@ -66,6 +67,9 @@ mod said;
 /// What narrows a call down.
 mod query;
 
+pub(crate) use calendar::{
+    Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars,
+};
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
