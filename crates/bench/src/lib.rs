@@ -16,6 +16,11 @@ mod burst;
 /// How fast reminders are taken in.
 mod create;
 
+/// How fast events are taken in and moved.
+mod events;
+/// How fast reminders are found by words in their text.
+mod search;
+
 /// How late, beside receivers in trouble.
 mod trouble;
 
@@ -45,6 +50,11 @@ mod stream;
 
 /// How soon and how fast answers are taken.
 mod inbound;
+
+/// How fast everything goes out, and in.
+mod export;
+/// How fast a watch reminds of an application's rows.
+mod watch;
 
 /// How late timers in Redis ring.
 mod redis;
@@ -151,6 +161,10 @@ enum Workload {
     Burst(burst::Args),
     /// How fast reminders are taken in: one by one, and in batches
     Create(create::Args),
+    /// How fast events are taken in, moved and planned anew, and how soon a move takes effect
+    Events(events::Args),
+    /// How fast reminders are found by words in their text
+    Search(search::Args),
     /// Commits, rows, log and processor time of one reminder, at a steady rate
     Cost(cost::Args),
     /// Time and memory of a restart
@@ -167,6 +181,11 @@ enum Workload {
     Stream(stream::Args),
     /// How soon a press on a button is recorded, and how many answers are taken in a second
     Inbound(inbound::Args),
+    /// How fast everything is exported, and imported into an SQLite file
+    Export(export::Args),
+    /// How fast a watch reminds of an application's rows, beside plain SQL
+    #[command(alias = "watches")]
+    Watch(watch::Args),
     /// Lateness of timers in Redis, beside plain expiry events
     Redis(redis::Args),
     /// How fast RabbitMQ confirms messages
@@ -226,6 +245,8 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Spread(args) => spread::run(args, common).await.map(Some),
         Workload::Burst(args) => burst::run(args, common).await.map(Some),
         Workload::Create(args) => create::run(args, common).await.map(Some),
+        Workload::Events(args) => events::run(args, common).await.map(Some),
+        Workload::Search(args) => search::run(args, common).await.map(Some),
         Workload::Cost(args) => cost::run(args, common).await.map(Some),
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),
@@ -234,6 +255,8 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Notify(args) => notify::run(args, common).await.map(Some),
         Workload::Stream(args) => stream::run(args, common).await.map(Some),
         Workload::Inbound(args) => inbound::run(args, common).await.map(Some),
+        Workload::Export(args) => export::run(args, common).await.map(Some),
+        Workload::Watch(args) => watch::run(args, common).await.map(Some),
         Workload::Redis(args) => redis::run(args, common).await.map(Some),
         Workload::Rabbitmq(args) => broker::rabbitmq(args).await.map(Some),
         Workload::Nats(args) => broker::nats(args).await.map(Some),

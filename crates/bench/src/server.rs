@@ -77,14 +77,7 @@ impl Server {
 
     /// Its memory.
     pub(super) fn memory(&self) -> anyhow::Result<Memory> {
-        let path = self.proc().join("status");
-        let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let bytes = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-            kilobytes.map(|kilobytes| kilobytes * 1024).with_context(|| format!("there is no {name} in its status"))
-        };
-        Ok(Memory { now: bytes("VmRSS:")?, peak: bytes("VmHWM:")? })
+        Memory::read(&self.proc())
     }
 
     /// How much processor time it has used.
@@ -126,6 +119,18 @@ impl Server {
 }
 
 impl Memory {
+    /// Reads `status` in `dir`, such as `/proc/1` or `/proc/self`.
+    pub(super) fn read(dir: &Path) -> anyhow::Result<Self> {
+        let path = dir.join("status");
+        let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+            kilobytes.map(|kilobytes| kilobytes * 1024).with_context(|| format!("there is no {name} in its status"))
+        };
+        Ok(Self { now: bytes("VmRSS:")?, peak: bytes("VmHWM:")? })
+    }
+
     /// In megabytes, as people say them.
     pub(super) fn megabytes(bytes: u64) -> f64 {
         bytes as f64 / 1e6

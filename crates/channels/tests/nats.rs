@@ -14,6 +14,8 @@ use common::{clock, may_work_later, message, notice, soon, until_sent, within};
 use punctual_channels::common::token::Token;
 use punctual_channels::nats::{Config, Nats};
 use punctual_core::channel::{Channel, SendError};
+use punctual_core::event::{OfEvent, Offset};
+use punctual_core::reminder::Metadata;
 use punctual_testkit::proxy::{Proxy, Toward};
 use punctual_testkit::servers::Nats as Server;
 use punctual_testkit::wait::until;
@@ -35,6 +37,35 @@ fn games() -> stream::Config {
 
 async fn n_messages(stream: &Stream) -> u64 {
     soon(stream.get_info()).await.unwrap().state.messages
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_an_event_names_it_in_its_headers() {
+    let Some(server) = Server::start() else { return };
+    let stream = stream(&server, games()).await;
+    let channel = Nats::new(config(&server), clock()).unwrap();
+    let mut sent = message("game.reminder_due", 1);
+    let reminder = Arc::make_mut(&mut sent.reminder);
+    let (key, starts_at, offset) = ("game:42".to_owned(), sent.due_at, Offset::minutes_before(-30));
+    reminder.event = Some(OfEvent { key, starts_at, ends_at: None, offset, instance: None });
+    reminder.metadata =
+        Metadata::from_stored(r#"{"game_id":42,"ranked":true,"Nats-Rollup":"all","note":"a\r\nb"}"#.into());
+    soon(channel.send(&sent)).await.unwrap();
+    let stored = soon(stream.get_raw_message(1)).await.unwrap();
+    let header = |name: &str| stored.headers.get(name).map(|value| value.as_str().to_owned());
+    let table = [
+        ("event_key", Some("game:42")),
+        ("event_starts_at", Some("2026-05-04T08:00:00Z")),
+        ("event_offset_minutes", Some("-30")),
+        ("reminder_minutes", Some("-30")),
+        ("game_id", Some("42")),
+        ("ranked", Some("true")),
+        ("Nats-Rollup", None),
+        ("note", None),
+    ];
+    for (name, expect) in table {
+        assert_eq!(header(name).as_deref(), expect, "{name}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

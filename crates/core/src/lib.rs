@@ -16,6 +16,9 @@ pub mod decide;
 /// Everything that a decision can ask a store to write.
 pub mod writes;
 
+/// Everything that a store keeps, as lines that stand alone.
+pub mod whole;
+
 /// The promise a store makes.
 pub mod store;
 
@@ -34,6 +37,9 @@ pub mod opinion;
 /// Time and randomness, handed in.
 pub mod clock;
 
+/// The promise of an application's own database.
+pub mod source;
+
 /// Texts of other people, on a terminal.
 pub mod terminal;
 
@@ -43,9 +49,9 @@ pub mod template;
 // What other crates name often is found without its room.
 pub use decide::change;
 pub use model::{
-    answer, event, feed, group, id, journal, occurrence, reminder, scope, shard, silence, step, tag, user,
+    answer, event, feed, group, id, journal, occurrence, reminder, scope, shard, silence, step, tag, user, watch,
 };
-pub use punctual_time::{invalid, phrase, schedule, sentence, span, steps, words, zone};
+pub use punctual_time::{fold, invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 
 // A table of tests beside private rules uses what the tests outside use.

@@ -51,12 +51,17 @@ pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
-pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
-pub use self::search::Search;
+pub use self::read::{
+    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery,
+};
+pub use self::search::{FailedQuery, FailedRun, Filled, FindQuery, Hits, Index, IndexText, Search};
 pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
-pub use self::watch::Watches;
-pub use self::whole::Wholes;
+pub use self::watch::{
+    BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, INTENTS_MAX, KnownWatch, RUN_FOR, RunLease, TakenRun,
+    Watches,
+};
+pub use self::whole::{ERASED_AT_ONCE, Record, Redacted, Removed, Which, WholeQuery, Wholes, Wholly};
 pub use crate::decide::create::{Create, NewReminder};
 pub use crate::model::address::DeadAddress;
 pub use crate::model::trail::{Escalated, Response, Said, Trail};
@@ -345,6 +350,9 @@ pub enum StoreError {
     /// Another node has the connection that it came by; nothing was written.
     #[error("another node has the connection")]
     LeaseLost,
+    /// The store lacks something that its owner must give it, which the text says.
+    #[error("{0}")]
+    Missing(String),
     /// The store cannot write now: it is full, locked or unreachable. Trying later may work.
     #[error("the database cannot be used now: {0}")]
     Unavailable(String),

@@ -43,6 +43,12 @@ mod events;
 /// Telling applications what happened.
 mod subscriptions;
 
+/// Keeping the index by which reminders are found.
+mod search;
+
+/// Looking into applications' own tables for what is due soon.
+mod watches;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -76,7 +82,8 @@ mod instant;
 /// The system's clock, randomness and tasks.
 pub mod system;
 
-pub use commands::{CreateError, Trial};
+pub use commands::export;
+pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};
@@ -86,3 +93,4 @@ pub use run::Running;
 pub use settings::Settings;
 pub use subscriptions::Subscription;
 pub use system::{Runtime, SystemClock, SystemRandom, TokioRuntime, machine};
+pub use watches::{DefinedWatch, Ran, Rehearsal, RehearsedRow, WatchError, WatchHere};

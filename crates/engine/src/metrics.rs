@@ -52,6 +52,12 @@ pub struct Metrics {
     pub subscription_given_up: Family<SubscriptionLabel, Counter>,
     /// How many positions of the journal lie between its end and what was told, by subscription.
     pub subscription_behind: Family<SubscriptionLabel, Gauge>,
+    /// Rows that watches have dealt with, by watch and outcome.
+    pub watch_rows: Family<WatchRowLabels, Counter>,
+    /// Runs of watches that have ended, by watch and state.
+    pub watch_runs: Family<WatchRunLabels, Counter>,
+    /// How long runs of watches took.
+    pub watch_run_seconds: Histogram,
 }
 
 /// Labels of an attempt, and of what else has an outcome.
@@ -75,6 +81,24 @@ pub struct ChannelLabel {
 pub struct SubscriptionLabel {
     /// Which subscription.
     pub name: String,
+}
+
+/// Labels of a row that a watch has dealt with.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct WatchRowLabels {
+    /// Which watch.
+    pub watch: String,
+    /// What became of it: sent, skipped or failed.
+    pub outcome: &'static str,
+}
+
+/// Labels of a run of a watch.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct WatchRunLabels {
+    /// Which watch.
+    pub watch: String,
+    /// How it ended.
+    pub state: &'static str,
 }
 
 /// Labels of an occurrence.
@@ -112,6 +136,9 @@ impl Default for Metrics {
             subscription_told: Family::default(),
             subscription_given_up: Family::default(),
             subscription_behind: Family::default(),
+            watch_rows: Family::default(),
+            watch_runs: Family::default(),
+            watch_run_seconds: Histogram::new(bounds),
         }
     }
 }
@@ -200,6 +227,13 @@ impl Metrics {
             "punctual_subscription_behind",
             "Positions between the journal's end and what was told, by subscription",
             self.subscription_behind.clone(),
+        );
+        registry.register("punctual_watch_rows", "Rows of watches by outcome", self.watch_rows.clone());
+        registry.register("punctual_watch_runs", "Runs of watches that have ended, by state", self.watch_runs.clone());
+        registry.register(
+            "punctual_watch_run_seconds",
+            "How long runs of watches took",
+            self.watch_run_seconds.clone(),
         );
     }
 }

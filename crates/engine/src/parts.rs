@@ -34,12 +34,14 @@ use crate::outage::StoreHealth;
 use crate::peers::beat::Heartbeat;
 use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
+use crate::search::Indexer;
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
 use crate::subscriptions::Teller;
 use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
+use crate::watches::Watchers;
 
 /// The parts that an engine is made of.
 pub struct Parts {
@@ -88,6 +90,7 @@ pub(crate) struct Wired {
     pub(crate) leases: Arc<Leases>,
     /// Wakes those who read calendars.
     pub(crate) feeds: Arc<FeedsNudge>,
+    pub(crate) watchers: Watchers,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
 }
@@ -247,6 +250,9 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        if node.settings.search {
+            tasks.push(Box::pin(Indexer { node: node.clone(), peers: peers.clone() }.run()));
+        }
         for _ in 0..events::PASSES {
             tasks.push(Box::pin(planner.clone().run()));
         }
@@ -258,6 +264,10 @@ impl Engine {
             };
             let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
             tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+        }
+        let watchers = Watchers::new(&node, &peers, &random);
+        for watcher in watchers.all() {
+            tasks.push(Box::pin(watcher.clone().run()));
         }
         let tasks = Mutex::new(tasks);
         let parts = Wired {
@@ -279,9 +289,11 @@ impl Engine {
             heartbeat,
             leases,
             feeds: Arc::default(),
+            watchers,
             tasks,
         };
         let parts = Arc::new(parts);
+        parts.watchers.belong_to(&parts);
         // The only one who sets it.
         let _ = parts.words.engine.set(Arc::downgrade(&parts));
         Self { parts }

@@ -10,6 +10,7 @@ use punctual_core::store::Shared;
 use punctual_core::zone::Zone;
 
 use crate::subscriptions::Subscription;
+use crate::watches::DefinedWatch;
 
 /// The limits and delays of the engine. Each limit says what happens when it is reached.
 #[derive(Debug, Clone)]
@@ -40,8 +41,12 @@ pub struct Settings {
     pub keep_history_for: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub keep_journal_for: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub search: bool,
     /// Which applications are told what.
     pub subscriptions: Vec<Subscription>,
+    /// The applications' tables that are looked into.
+    pub watches: Vec<DefinedWatch>,
     /// Retry delays by priority.
     pub retry: RetryPolicy,
     /// Where to send when neither the reminder nor its user says.
@@ -74,7 +79,9 @@ impl Default for Settings {
             backlog_batch: 256,
             keep_history_for: None,
             keep_journal_for: None,
+            search: false,
             subscriptions: Vec::new(),
+            watches: Vec::new(),
             retry: RetryPolicy::default(),
             default_channel: DefaultChannel::default(),
             language: Lang::En,

@@ -20,7 +20,13 @@
 //! ```
 //!
 //! It keeps the same promises as the server: what `Punctual::remind` has returned survives a
-//! crash, and is delivered when the program next runs. The file is used by one process at a time.
+//! crash, and is delivered when the program next runs. The file is used by one process at a time. With
+//! [`Punctual::connect`] reminders are kept in PostgreSQL, and any number of processes share them.
+//!
+//! A program can let its own table be watched ([`Builder::watch`]): what is due there within a day is reminded of once.
+
+/// Watches of a program's own tables.
+mod watch;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +35,7 @@ use std::time::Duration;
 
 use punctual_channels::Closure;
 pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::clock::Machine;
 pub use punctual_core::id::ReminderId;
 use punctual_core::journal::Who;
 use punctual_core::model::offset;
@@ -37,11 +44,12 @@ use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder,
 pub use punctual_core::reminder::{Address, Priority};
 use punctual_core::schedule::Schedule;
 use punctual_core::scope::Scope;
-use punctual_core::store::{By, ChangeError, PutEvent, StoreError};
+use punctual_core::store::{By, ChangeError, PutEvent, Store, StoreError};
 pub use punctual_core::store::{EventView, ReminderView};
 pub use punctual_core::zone::Zone;
-pub use punctual_engine::Engine;
-use punctual_engine::{CreateError, Parts, Running, Settings, SystemClock, SystemRandom, TokioRuntime};
+use punctual_engine::{CreateError, Parts, Running, Settings, TokioRuntime, machine};
+pub use punctual_engine::{Engine, Ran, WatchError};
+use punctual_store::postgres::{self, PostgresStore};
 use punctual_store::sqlite::{self, OpenError, SqliteStore};
 use serde_json::{Map, Value, json};
 
@@ -50,12 +58,17 @@ use crate::http::{AskedEvent, UnsaidOfEvent, event_of};
 /// How many times a reminder is tried again that does not say it.
 const RETRIES_MAX: u32 = 3;
 
+pub use self::watch::Watch;
+
 /// Why something did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be used.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Connect(#[from] postgres::OpenError),
     /// Something about the request is wrong.
     #[error(transparent)]
     Invalid(#[from] punctual_core::invalid::Invalid),
@@ -86,9 +99,16 @@ pub struct Punctual {
     zone: Zone,
 }
 
-/// What an embedded punctual is made of: a file, channels, a zone.
+/// Where an embedded punctual keeps its reminders.
+enum Place {
+    File(PathBuf),
+    Postgres(String),
+}
+
+/// What an embedded punctual is made of: a file or a database, channels, a zone, watches.
 pub struct Builder {
-    path: PathBuf,
+    place: Place,
+    watches: Vec<(String, Watch)>,
     channels: BTreeMap<String, Arc<dyn Channel>>,
     default_channel: Option<Address>,
     zone: Zone,
@@ -97,7 +117,17 @@ pub struct Builder {
 impl Punctual {
     /// Keeps reminders in the file at `path`, which is made if it is not there.
     pub fn open(path: impl AsRef<Path>) -> Builder {
-        Builder { path: path.as_ref().to_owned(), channels: BTreeMap::new(), default_channel: None, zone: Zone::utc() }
+        Builder::at(Place::File(path.as_ref().to_owned()))
+    }
+
+    /// Keeps reminders in the PostgreSQL at `url`, in a schema of their own. Other processes, and servers, may use it at the same time.
+    pub fn connect(url: &str) -> Builder {
+        Builder::at(Place::Postgres(url.to_owned()))
+    }
+
+    /// Runs a watch now, or joins the run that is going; returns when it has ended.
+    pub async fn run_watch(&self, name: &str) -> Result<Ran, WatchError> {
+        self.engine.run_watch(name).await
     }
 
     /// Asks for a reminder. When this has returned, it survives a crash.
@@ -155,6 +185,18 @@ impl Punctual {
 }
 
 impl Builder {
+    fn at(place: Place) -> Self {
+        Self { place, watches: Vec::new(), channels: BTreeMap::new(), default_channel: None, zone: Zone::utc() }
+    }
+
+    /// Looks into a table of the program's own for what is due soon. A watch of the same name replaces the one before.
+    #[must_use]
+    pub fn watch(mut self, name: &str, watch: Watch) -> Self {
+        self.watches.retain(|(known, _)| known != name);
+        self.watches.push((name.to_owned(), watch));
+        self
+    }
+
     /// Hands reminders to `handle`, under the channel name `name`. The first channel is where
     /// reminders go that do not say where.
     #[must_use]
@@ -181,17 +223,37 @@ impl Builder {
         self
     }
 
-    /// Opens the file and starts. What was missed while nothing ran is delivered now.
+    /// Opens the file or the database and starts. What was missed while nothing ran is delivered now.
     pub async fn start(self) -> Result<Punctual, Error> {
         let default_channel = self.default_channel.ok_or(Error::NoChannel)?;
-        let store = SqliteStore::open(&self.path, sqlite::Options::default())?;
+        let machine = machine();
+        let defaults = Settings::default();
+        let (store, node): (Arc<dyn Store>, String) = match &self.place {
+            Place::File(path) => {
+                (Arc::new(SqliteStore::open(path, sqlite::Options::default())?), defaults.node.clone())
+            }
+            Place::Postgres(url) => {
+                // A name that no other process has had: leases under it are this process's alone.
+                let [a, b, c, d, ..] = machine.random.ten();
+                let node = format!("{}-{a:02x}{b:02x}{c:02x}{d:02x}", std::process::id());
+                (Arc::new(PostgresStore::open(url, &machine).await?), node)
+            }
+        };
+        let watches = self.watches.iter().map(|(name, watch)| watch.defined(name, &machine));
+        let settings = Settings {
+            node,
+            default_channel: DefaultChannel::chosen(default_channel),
+            watches: watches.collect::<Result<_, _>>()?,
+            ..defaults
+        };
+        let Machine { clock, random } = machine;
         let engine = Engine::new(Parts {
-            store: Arc::new(store),
+            store,
             channels: self.channels,
-            clock: Arc::new(SystemClock::start()),
-            random: Arc::new(SystemRandom),
+            clock,
+            random,
             runtime: Arc::new(TokioRuntime::current()),
-            settings: Settings { default_channel: DefaultChannel::chosen(default_channel), ..Settings::default() },
+            settings,
             alarm: None,
             opinion: None,
         });

@@ -7,16 +7,21 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use punctual_core::event::{Event, OfEvent, Repeats, Slot};
+use punctual_core::group::Group;
 use punctual_core::id::ReminderId;
-use punctual_core::journal::Entry;
+use punctual_core::journal::{ENGINE, Entry, Placed};
 use punctual_core::model::offset;
 use punctual_core::occurrence::{Escalation, Occurrence};
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::rules::course::Series;
 use punctual_core::scope::{Path, Scope};
+use punctual_core::silence::Silence;
 use punctual_core::step;
 use punctual_core::store::{DeadAddress, Response};
+use punctual_core::user::User;
+use punctual_core::whole::{KeptReminder, KeptRun};
 use punctual_core::writes::{EndedAttempt, Link, Moved, Planned, Stands};
+use punctual_core::zone::Zone;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +129,7 @@ macro_rules! columns {
     (@set) => { None };
     (@set $set:literal) => { Some($set) };
 }
+pub(crate) use columns;
 
 impl From<i64> for Value<'_> {
     fn from(number: i64) -> Self {
@@ -208,39 +214,63 @@ fn tags(tags: &[String]) -> Option<String> {
     (!tags.is_empty()).then(|| list(tags))
 }
 
+/// The columns of a reminder, `$reminder` of a row, and `$more` of the same row.
+macro_rules! reminder_columns {
+    ($row:ident => $reminder:expr; $($more:tt)*) => {
+        columns! {
+            "id" Id: $row => $reminder.id.as_bytes(),
+            "name" Text: $row => $reminder.name.as_deref(),
+            "message" Text: $row => $reminder.message.as_str(),
+            "schedule" Text: $row => $reminder.schedule.to_json().to_string(),
+            "timezone" Text: $row => $reminder.timezone.name(),
+            "priority" Small: $row => $reminder.priority.rank(),
+            "route" Text: $row => route(&$reminder.to),
+            "only_to" Flag: $row => $reminder.only,
+            "ack_timeout" Big: $row => $reminder.ack.as_ref().map(|ack| millis(ack.timeout)),
+            "ack_prompt" Text: $row => $reminder.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
+            "ack_reminders_max" Int: $row => $reminder.ack.as_ref().map_or(0, |ack| ack.reminders_max),
+            "escalate" Text: $row => step::to_stored(&$reminder.escalate),
+            "snooze_allowed" Flag: $row => $reminder.snooze_allowed,
+            "retries_max" Int: $row => $reminder.retries_max,
+            "misfire" Text: $row => $reminder.misfire.policy.as_str(),
+            "misfire_within" Big: $row => millis($reminder.misfire.within),
+            "on_unknown" Text: $row => $reminder.on_unknown.as_str(),
+            "metadata" Text: $row => $reminder.metadata.as_str(),
+            "tags" Text: $row => tags(&$reminder.tags),
+            "event" Text: $row => $reminder.event.as_ref().map(OfEvent::to_stored),
+            "user_id" Text: $row => $reminder.user.as_str(),
+            "created_via" Text: $row => $reminder.created_via.as_str(),
+            "original_text" Text: $row => $reminder.original_text.as_deref(),
+            "escalates_run" Int: $row => $reminder.escalates.map(|run| run.run),
+            "escalates_id" Id: $row => $reminder.escalates.as_ref().map(|run| run.reminder.as_bytes()),
+            "status" Text: $row => $reminder.status.as_str(),
+            "created_at" At: $row => $reminder.created_at,
+            "updated_at" At: $row => $reminder.updated_at,
+            $($more)*
+        }
+    };
+}
+
 /// A new reminder's columns: its id, what a command can change, and what stays or moves by itself.
-const REMINDER: &[Column<Reminder>] = columns! {
-    "id" Id: r => r.id.as_bytes(),
-    "name" Text: r => r.name.as_deref(),
-    "message" Text: r => r.message.as_str(),
-    "schedule" Text: r => r.schedule.to_json().to_string(),
-    "timezone" Text: r => r.timezone.name(),
-    "priority" Small: r => r.priority.rank(),
-    "route" Text: r => route(&r.to),
-    "only_to" Flag: r => r.only,
-    "ack_timeout" Big: r => r.ack.as_ref().map(|ack| millis(ack.timeout)),
-    "ack_prompt" Text: r => r.ack.as_ref().and_then(|ack| ack.prompt.as_deref()),
-    "ack_reminders_max" Int: r => r.ack.as_ref().map_or(0, |ack| ack.reminders_max),
-    "escalate" Text: r => step::to_stored(&r.escalate),
-    "snooze_allowed" Flag: r => r.snooze_allowed,
-    "retries_max" Int: r => r.retries_max,
-    "misfire" Text: r => r.misfire.policy.as_str(),
-    "misfire_within" Big: r => millis(r.misfire.within),
-    "on_unknown" Text: r => r.on_unknown.as_str(),
-    "metadata" Text: r => r.metadata.as_str(),
-    "tags" Text: r => tags(&r.tags),
-    "event" Text: r => r.event.as_ref().map(OfEvent::to_stored),
-    "user_id" Text: r => r.user.as_str(),
-    "created_via" Text: r => r.created_via.as_str(),
-    "original_text" Text: r => r.original_text.as_deref(),
-    "escalates_run" Int: r => r.escalates.map(|run| run.run),
-    "escalates_id" Id: r => r.escalates.as_ref().map(|run| run.reminder.as_bytes()),
-    "status" Text: r => r.status.as_str(),
-    "created_at" At: r => r.created_at,
-    "updated_at" At: r => r.updated_at,
+const REMINDER: &[Column<Reminder>] = reminder_columns! { r => r;
     "last_run" Int: r => Series::begun(r.schedule.is_recurring()).last_run,
     "carried_by" Int: r => Series::begun(r.schedule.is_recurring()).carried_by,
     "planned" Big: r => Series::begun(r.schedule.is_recurring()).planned,
+};
+
+/// A reminder that an import writes, with how far it has come.
+pub(crate) static KEPT_REMINDER: Table<KeptReminder> = Table {
+    name: "reminder",
+    n_keys: 1,
+    columns: reminder_columns! { k => k.reminder;
+        "last_run" Int: k => k.progress.series.last_run,
+        "carried_by" Int: k => k.progress.series.carried_by,
+        "planned" Big: k => k.progress.series.planned,
+        "last_run_at" At: k => k.progress.tally.last_run_at,
+        "last_status" Text: k => k.progress.tally.last_status.as_ref().map(|kind| kind.as_str()),
+        "total_runs" Int: k => k.progress.tally.total_runs,
+        "consecutive_errors" Int: k => k.progress.tally.consecutive_errors,
+    },
 };
 
 /// How many of them, the id among them, are fields that a command can change.
@@ -364,36 +394,57 @@ pub(crate) static MOVED: Table<Moved> = Table {
     },
 };
 
+/// The columns of a run, `$run` of a row, and `$more` of the same row.
+macro_rules! run_columns {
+    ($row:ident => $run:expr; $($more:tt)*) => {
+        columns! {
+            "reminder_id" Id: $row => $run.id.reminder.as_bytes(),
+            "run" Int: $row => $run.id.run,
+            "due_at" At: $row => $run.due_at,
+            "made_for" At: $row => $run.moved_from(),
+            "state" Text: $row => $run.state.kind().as_str(),
+            "wake_at" At: $row => $run.wake_at(),
+            "own_at" At: $row => $run.own_at(),
+            "escalation" Text: $row => $run.escalation.map(|escalation| escalation.kind().as_str()),
+            "escalate_at" At: $row => $run.escalation.map(Escalation::kept_at),
+            "at" At: $row => $run.state.kept_at(),
+            "error" Text: $row => $run.state.error(),
+            "waits_for" Text: $row => $run.state.waits_for().as_ref().map(|why| why.as_str()),
+            "node" Text: $row => $run.state.lease().map(|lease| &*lease.node),
+            "channel" Text: $row => $run.state.sending().map(|sending| sending.to.channel.as_str()),
+            "address" Text: $row => $run.state.sending().map(|sending| sending.to.address.as_str()),
+            "message_id" Text: $row => $run.state.sending().and_then(|sending| sending.message_id.as_deref()),
+            "readdressed" Flag: $row => $run.state.sending().is_some_and(|sending| sending.readdressed),
+            "attempts" Int: $row => $run.tries.attempts,
+            "rounds" Int: $row => $run.tries.rounds,
+            "position" Int: $row => $run.tries.position,
+            "refused" Big: $row => $run.tries.refused,
+            "asks" Int: $row => $run.tries.asks,
+            "reached" Int: $row => $run.tries.reached,
+            "at_once" Flag: $row => $run.at_once,
+            $($more)*
+        }
+    };
+}
+
 /// A run that has changed. The number of its last lease stays when it has none: a node that still believes in it is refused.
 pub(crate) static OCCURRENCE: Table<Occurrence> = Table {
     name: "occurrence",
     n_keys: 2,
-    columns: columns! {
-        "reminder_id" Id: o => o.id.reminder.as_bytes(),
-        "run" Int: o => o.id.run,
-        "due_at" At: o => o.due_at,
-        "made_for" At: o => o.moved_from(),
-        "state" Text: o => o.state.kind().as_str(),
-        "wake_at" At: o => o.wake_at(),
-        "own_at" At: o => o.own_at(),
-        "escalation" Text: o => o.escalation.map(|escalation| escalation.kind().as_str()),
-        "escalate_at" At: o => o.escalation.map(Escalation::kept_at),
-        "at" At: o => o.state.kept_at(),
-        "error" Text: o => o.state.error(),
-        "waits_for" Text: o => o.state.waits_for().as_ref().map(|why| why.as_str()),
+    columns: run_columns! { o => o;
         "lease" Big = "coalesce(v.lease, t.lease)": o => o.state.lease().map(|lease| lease.number),
-        "node" Text: o => o.state.lease().map(|lease| &*lease.node),
-        "channel" Text: o => o.state.sending().map(|sending| sending.to.channel.as_str()),
-        "address" Text: o => o.state.sending().map(|sending| sending.to.address.as_str()),
-        "message_id" Text: o => o.state.sending().and_then(|sending| sending.message_id.as_deref()),
-        "readdressed" Flag: o => o.state.sending().is_some_and(|sending| sending.readdressed),
-        "attempts" Int: o => o.tries.attempts,
-        "rounds" Int: o => o.tries.rounds,
-        "position" Int: o => o.tries.position,
-        "refused" Big: o => o.tries.refused,
-        "asks" Int: o => o.tries.asks,
-        "reached" Int: o => o.tries.reached,
-        "at_once" Flag: o => o.at_once,
+    },
+};
+
+/// A run that an import writes.
+pub(crate) static KEPT_RUN: Table<KeptRun> = Table {
+    name: "occurrence",
+    n_keys: 2,
+    columns: run_columns! { k => k.occurrence;
+        "lease" Big: k => k.lease,
+        "asked" Text: k => k.occurrence.state.asked(),
+        "priority" Small: k => k.priority.rank(),
+        "shard" Small: k => k.shard,
     },
 };
 
@@ -491,5 +542,73 @@ pub(crate) static ENTRY: Table<Entry> = Table {
         "actor" Text: e => e.who.actor.as_deref(),
         "via" Text: e => e.who.via.as_deref(),
         "data" Text: e => e.data_json(),
+    },
+};
+
+/// Something that happened elsewhere.
+pub(crate) static PLACED: Table<Placed> = Table {
+    name: "journal",
+    n_keys: 0,
+    columns: columns! {
+        "at" At: e => e.at,
+        "reminder_id" Id: e => e.reminder.as_ref().map(ReminderId::as_bytes),
+        "run" Int: e => e.run,
+        "kind" Text: e => e.kind.as_str(),
+        "user_id" Text: e => e.user.as_deref(),
+        "actor" Text: e => (e.actor != ENGINE).then_some(e.actor.as_str()),
+        "via" Text: e => e.via.as_deref(),
+        "data" Text: e => e.data.as_deref(),
+    },
+};
+
+/// A person.
+pub(crate) static USER: Table<User> = Table {
+    name: "user",
+    n_keys: 1,
+    columns: columns! {
+        "id" Text: u => u.id.as_str(),
+        "timezone" Text: u => u.timezone.as_ref().map(Zone::name),
+        "language" Text: u => u.language.as_deref(),
+        // A list of two texts each always is JSON.
+        "addresses" Text: u => serde_json::to_string(&u.addresses).unwrap_or_default(),
+        "quiet_from" Text: u => u.quiet_hours.map(|quiet| quiet.from.to_string()),
+        "quiet_to" Text: u => u.quiet_hours.map(|quiet| quiet.to.to_string()),
+        "quiet_except" Text: u => u.quiet_hours.map(|quiet| quiet.except.as_str()),
+        "quiet_digest" Flag: u => u.quiet_hours.is_some_and(|quiet| quiet.digest),
+        "paused_until" At: u => u.paused_until,
+        "escalate" Text: u => step::to_stored(&u.escalate),
+        "admin" Flag: u => u.admin,
+        "created_at" At: u => u.created_at,
+        "updated_at" At: u => u.updated_at,
+    },
+};
+
+/// People who belong together.
+pub(crate) static GROUP: Table<Group> = Table {
+    name: "user_group",
+    n_keys: 1,
+    columns: columns! {
+        "name" Text: g => g.name.as_str(),
+        "mode" Text: g => g.mode.as_str(),
+        // A list of texts always is JSON.
+        "users" Text: g => serde_json::to_string(&g.users).unwrap_or_default(),
+        "created_at" At: g => g.created_at,
+        "updated_at" At: g => g.updated_at,
+    },
+};
+
+/// A silence.
+pub(crate) static SILENCE: Table<Silence> = Table {
+    name: "silence",
+    n_keys: 1,
+    columns: columns! {
+        "id" Id: s => s.id.as_bytes(),
+        "user_id" Text: s => s.user.as_deref(),
+        "group_name" Text: s => s.group.as_deref(),
+        "tag" Text: s => s.tag.as_deref(),
+        "from_at" At: s => s.from,
+        "until_at" At: s => s.until,
+        "created_at" At: s => s.created_at,
+        "created_by" Text: s => s.created_by.as_str(),
     },
 };

@@ -23,7 +23,7 @@ use punctual_core::schedule::Schedule;
 use punctual_core::scope::Scope;
 use punctual_core::silence::{Silence, Silent};
 use punctual_core::step::{self, Step};
-use punctual_core::store::{Escalated, ReminderView, Response, Said, SlotView, StoreError};
+use punctual_core::store::{Escalated, FailedRun, ReminderView, Response, Said, SlotView, StoreError};
 use punctual_core::user::{Person, QuietHours, User};
 use punctual_core::writes::{Link, Stands};
 use punctual_core::zone::Zone;
@@ -455,6 +455,18 @@ pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, St
         key: from.maybe_owned()?,
         attempt_key: from.maybe_owned()?,
     })
+}
+
+/// Whether a failed run of `reminder r` can be sent again, as [`punctual_core::decide::resend`] decides it.
+pub(crate) const CAN_BE_RESENT: &str = "r.status IN ('active', 'completed') AND r.escalates_id IS NULL";
+
+/// A run that has failed: its id, its reminder's `on_unknown`, and the channels where it was cut off as a JSON list or nothing.
+pub(crate) fn failed_run<F: Fields>(from: &mut Reader<'_, F>) -> Result<FailedRun, StoreError> {
+    let (id, on_unknown) = (from.occurrence_id()?, from.word()?);
+    let channels = from.maybe_text()?.map(serde_json::from_str).transpose().map_err(impossible)?;
+    let mut cut_off_on: Vec<String> = channels.unwrap_or_default();
+    cut_off_on.sort_unstable();
+    Ok(FailedRun { id, on_unknown, cut_off_on })
 }
 
 /// The runs, of `r.escalates_run`, whose person was asked in vain, with the columns that [`escalated`] reads: of tables called `r` and `o`.

@@ -34,6 +34,9 @@ pub mod story;
 /// A store with something between it and its caller.
 pub mod tap;
 
+/// An application's table in memory, which watches look into.
+pub mod source;
+
 /// A store in memory, for many nodes.
 pub mod memory;
 

@@ -35,7 +35,20 @@ impl Nodes {
         channels: &BTreeMap<String, Arc<dyn Channel>>,
         tap: impl Fn(u32, &ManualClock) -> T,
     ) -> Self {
-        let clock = ManualClock::at(instant(BEGIN));
+        Self::start_at(ManualClock::at(instant(BEGIN)), n, channels, &Settings::default(), tap)
+    }
+
+    /// Starts `n` nodes that go by `clock` and have these settings but for their names.
+    ///
+    /// # Panics
+    /// If one does not start.
+    pub fn start_at<T: Tap>(
+        clock: ManualClock,
+        n: u32,
+        channels: &BTreeMap<String, Arc<dyn Channel>>,
+        settings: &Settings,
+        tap: impl Fn(u32, &ManualClock) -> T,
+    ) -> Self {
         let database = MemoryStore::new(Arc::new(clock.clone()));
         let mut nodes = Self { clock, executor: Executor::default(), database, engines: Vec::new() };
         for group in 1..=n {
@@ -45,7 +58,7 @@ impl Nodes {
                 clock: Arc::new(nodes.clock.clone()),
                 random: Arc::new(SeededRandom::new(u64::from(group))),
                 runtime: Arc::new(nodes.executor.runtime(group)),
-                settings: Settings { node: format!("node-{group}"), ..Settings::default() },
+                settings: Settings { node: format!("node-{group}"), ..settings.clone() },
                 alarm: None,
                 opinion: None,
             });

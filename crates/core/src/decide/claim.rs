@@ -451,25 +451,19 @@ impl<'a> Work<'a> {
             _ => Kind::Unanswered,
         };
         let entry = Entry::of_engine(now, kind, id, Some(&reminder.user), data);
-        let mut planned = None;
+        let mut planned = Vec::new();
         if is_missed && course.is_carried_by(id.run) {
-            for missed_at in also_missed {
-                let also = Occurrence::scheduled(course.next_run(reminder), missed_at);
-                course.progress.series.planned = course.progress.series.planned.saturating_add(1);
-                self.writes.plan(Occurrence { state: State::Missed { at: now }, ..also }, reminder);
-            }
-            let n_more = u32::try_from(n_more_missed).unwrap_or(u32::MAX);
-            course.progress.series.planned = course.progress.series.planned.saturating_add(n_more);
-            let next = next.filter(|_| !course.is_counted_out(reminder));
-            planned = course.plan(reminder, next);
+            planned = course.pass(reminder, also_missed, n_more_missed, next, now);
         } else if course.is_carried_by(id.run) {
             // An interval that is counted from the answer goes on when no answer came, too.
             let next = course.next_after(reminder, id.run, run.due_at, &run.state, now).flatten();
-            planned = course.plan(reminder, next);
+            planned.extend(course.plan(reminder, next));
         }
         self.writes.change(run, shard_of(&reminder.user));
-        let planned = planned.and_then(|next| self.writes.plan(next, reminder));
-        self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
+        for run in planned {
+            let at = self.writes.plan(run, reminder);
+            self.claims.next_runs.extend(at.map(|at| NextRun::of(reminder, at)));
+        }
         self.writes.entries.push(entry);
     }
 

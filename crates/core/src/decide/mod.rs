@@ -6,6 +6,12 @@ pub mod create;
 /// What a command changes: cancel, pause, snooze, ack and their kin.
 pub mod change;
 
+/// What goes on when a cancel is undone.
+pub mod undo;
+
+/// Which runs that failed are sent again.
+pub mod resend;
+
 /// What an answer means for the others who were asked.
 pub mod family;
 
@@ -39,6 +45,9 @@ pub mod silence;
 /// Which run a person means who answers in words.
 pub mod inbound;
 
+/// What is written of lines that come from another store.
+pub mod adopt;
+
 /// What is written when keys are made and removed.
 pub mod key;
 
@@ -46,3 +55,6 @@ pub mod key;
 pub mod tell;
 
 pub use self::attempt::{decide, not_tried, postpone, postpone_in_trouble, sent_under, withdraw};
+
+/// Who has a run of a watch, and what its rows become.
+pub mod watch;

@@ -74,6 +74,10 @@ uuid!(
     /// Names one silence.
     SilenceId
 );
+uuid!(
+    /// Names one run of a watch.
+    WatchRunId
+);
 
 impl ReminderId {
     /// The id of what another system, `source`, knows as `key` and created at `created_at`: the same whenever it is asked for,

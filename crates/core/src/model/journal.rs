@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_time::words;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::decide::calendar::Changes;
 use crate::id::{OccurrenceId, ReminderId};
@@ -50,6 +50,8 @@ pub enum Kind {
     Alerted,
     /// A person's entry was written or removed.
     UserChanged,
+    /// A person was removed everywhere.
+    UserErased,
     /// A group was written or removed.
     GroupChanged,
     /// Reminders were silenced for a while.
@@ -72,6 +74,10 @@ pub enum Kind {
     EventChanged,
     /// An event's reminders were planned.
     EventPlanned,
+    /// A watch looked at its rows.
+    WatchRun,
+    /// A watch was defined, replaced or removed.
+    WatchChanged,
     /// An event cannot be planned.
     EventFailed,
     /// A scope was written or removed.
@@ -83,11 +89,11 @@ words!(Kind as "kind" {
     "reminder.sent" => Sent, "reminder.failed" => Failed, "attempt.failed" => AttemptFailed, "reminder.missed" => Missed,
     "reminder.waiting" => Waiting, "reminder.acknowledged" => Acknowledged, "reminder.snoozed" => Snoozed,
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
-    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "group.changed" => GroupChanged,
+    "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
     "calendar.changed" => CalendarChanged, "calendar.read" => CalendarRead, "calendar.failed" => CalendarFailed,
     "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
-    "event.failed" => EventFailed, "scope.changed" => ScopeChanged,
+    "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
 
 /// Who did something.
@@ -187,10 +193,7 @@ pub enum Data {
         fields: Vec<&'static str>,
     },
     /// The runs that a cancel ended.
-    Ended {
-        /// By number.
-        runs: Vec<u32>,
-    },
+    Ended(Ended),
     /// An attempt that has ended.
     Attempt {
         /// Where to.
@@ -287,6 +290,13 @@ pub enum Data {
     Deleted {
         /// Yes.
         deleted: bool,
+    },
+    /// A person who was removed everywhere.
+    Erased {
+        /// How many reminders they had.
+        reminders: u64,
+        /// How many records of others they stood in.
+        records: u64,
     },
     /// A group.
     Group {
@@ -415,11 +425,91 @@ pub enum Data {
         /// What became of it.
         outcome: String,
     },
+    /// A reminder of an application's row.
+    Watched {
+        /// Which watch.
+        watch: String,
+        /// The row's key.
+        row: String,
+        /// Which run of the watch.
+        watch_run: String,
+    },
+    /// A watch that was defined or removed.
+    Watch {
+        /// Which.
+        watch: String,
+        /// `defined`, `replaced` or `forgotten`.
+        did: &'static str,
+    },
+    /// A run of a watch that has ended.
+    WatchRun(Box<WatchEnded>),
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+/// A run of a watch that has ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct WatchEnded {
+    /// Which watch.
+    pub watch: String,
+    /// Which run.
+    pub run: String,
+    /// Somebody asked for it.
+    pub asked: bool,
+    /// How it ended.
+    pub state: &'static str,
+    /// Rows that were due and not reminded of.
+    pub seen: u64,
+    /// Rows whose reminder was made.
+    pub sent: u64,
+    /// Rows that somebody else had dealt with.
+    pub skipped: u64,
+    /// Bad rows.
+    pub failed: u64,
+    /// Tries that were made again.
+    pub retried: u64,
+    /// How long it took, on whichever nodes.
+    pub seconds: f64,
+    /// How long the last node read the application's rows,
+    pub reading_seconds: f64,
+    /// marked them,
+    pub marking_seconds: f64,
+    /// and wrote their reminders.
+    pub writing_seconds: f64,
+    /// How often another node took it over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub taken_over: u64,
+    /// The first bad rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<String>,
+    /// Why it was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
+    *number == N::from(0)
+}
+
+/// What a cancel ended: all that an undo needs to know beside the runs themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The runs, by number.
+    pub runs: Vec<u32>,
+    /// The run of them that carried the series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_by: Option<u32>,
+    /// The reminder was paused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// A run of it was still to be planned.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unplanned: bool,
+}
+
+impl Ended {
+    /// Reads the data of an entry of [`Kind::Cancelled`]; `None` for one that is not about a whole reminder.
+    pub fn read(data: Option<&str>) -> Option<Self> {
+        serde_json::from_str(data?).ok()
+    }
 }
 
 /// An instant in microseconds, as every store keeps it.

@@ -59,5 +59,8 @@ pub mod scope;
 /// Stretches of time in which some reminders are not sent.
 pub mod silence;
 
+/// Standing queries over the application's own table.
+pub mod watch;
+
 /// Which part of the work an occurrence belongs to, where many nodes divide it.
 pub mod shard;

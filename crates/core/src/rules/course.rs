@@ -165,6 +165,29 @@ impl Course {
         }
     }
 
+    /// Goes on after the run that carries the series was missed, and with it the runs at `also` and `n_more` others: returns those at `also`,
+    /// and last the run that is due at `next`.
+    pub(crate) fn pass(
+        &mut self,
+        reminder: &Reminder,
+        also: Vec<Timestamp>,
+        n_more: usize,
+        next: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Vec<Occurrence> {
+        let mut runs = Vec::with_capacity(also.len() + 1);
+        for missed_at in also {
+            let run = Occurrence::scheduled(self.next_run(reminder), missed_at);
+            self.progress.series.planned = self.progress.series.planned.saturating_add(1);
+            runs.push(Occurrence { state: State::Missed { at: now }, ..run });
+        }
+        let n_more = u32::try_from(n_more).unwrap_or(u32::MAX);
+        self.progress.series.planned = self.progress.series.planned.saturating_add(n_more);
+        let next = next.filter(|_| !self.is_counted_out(reminder));
+        runs.extend(self.plan(reminder, next));
+        runs
+    }
+
     /// Counts a run whose attempt ended at `now` with its occurrence in `state`.
     pub(crate) fn count(&mut self, state: &State, counts: bool, now: Timestamp) {
         let kind = state.kind();

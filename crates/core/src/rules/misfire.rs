@@ -1,5 +1,7 @@
 //! Which runs were missed while nothing ran, and which of them are delivered late.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::wake::{Wake, end};
@@ -20,15 +22,8 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
     if late <= SignedDuration::ZERO {
         return None;
     }
-    // No later run can stand for one that somebody asked for by hand, or that is counted from an answer to come.
-    let from_answer = match &reminder.schedule.rule {
-        Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
-        _ => None,
-    };
-    let carries = series.carried_by == Some(occurrence.id.run);
-    // A run that waited through quiet hours is one of the schedule, too, though the series has gone on without it.
-    let waited = matches!(occurrence.state, State::Waiting { .. }) && reminder.schedule.is_recurring();
-    let recurring = (carries || waited) && from_answer.is_none();
+    let is_of_series = carries(series, occurrence) || waited(reminder, occurrence);
+    let recurring = is_of_series && from_answer(reminder).is_none();
     let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
     match reminder.misfire.policy {
         MisfirePolicy::Skip if late <= SKIP_AFTER => return None,
@@ -38,12 +33,34 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
         MisfirePolicy::All if late <= within => return None,
         MisfirePolicy::All | MisfirePolicy::Latest => {}
     }
+    late_run(reminder, reminder.misfire.policy, series, occurrence, now)
+}
+
+/// Leaves a run out, and with it all of its series until `now`, whatever the policy says.
+pub(crate) fn left_out(reminder: &Reminder, series: &Series, occurrence: &Occurrence, now: Timestamp) -> Wake {
+    late_run(reminder, MisfirePolicy::Skip, series, occurrence, now).unwrap_or_else(|| end(State::Missed { at: now }))
+}
+
+/// What `policy` says about a run that is too late to be sent as it is.
+fn late_run(
+    reminder: &Reminder,
+    policy: MisfirePolicy,
+    series: &Series,
+    occurrence: &Occurrence,
+    now: Timestamp,
+) -> Option<Wake> {
+    let due_at = occurrence.due_at;
+    let late = now.duration_since(due_at);
+    let from_answer = from_answer(reminder);
+    let (carries, waited) = (carries(series, occurrence), waited(reminder, occurrence));
+    let recurring = (carries || waited) && from_answer.is_none();
+    let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
 
     if waited && !carries {
         // The run that carries the series stands for all later ones. Whether one of them is due is all that matters here.
         let later = series.carried_by.and_then(|_| reminder.schedule.next_after(&reminder.timezone, due_at));
-        let is_replaced = reminder.misfire.policy == MisfirePolicy::Latest && later.is_some_and(|at| at <= now);
-        let is_missed = is_replaced || late > within || reminder.misfire.policy == MisfirePolicy::Skip;
+        let is_replaced = policy == MisfirePolicy::Latest && later.is_some_and(|at| at <= now);
+        let is_missed = is_replaced || late > within || policy == MisfirePolicy::Skip;
         return is_missed.then(|| end(State::Missed { at: now }));
     }
 
@@ -57,12 +74,12 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
     let later_runs = reminder.schedule.latest_between(&reminder.timezone, due_at, until, MISSED_ROWS_MAX);
     let mut also_missed = later_runs.instants;
     let total = later_runs.total;
-    if reminder.misfire.policy == MisfirePolicy::Latest && also_missed.is_empty() && late <= within {
+    if policy == MisfirePolicy::Latest && also_missed.is_empty() && late <= within {
         return None;
     }
     let is_recent = |at: &Timestamp| now.duration_since(*at) <= within;
     let n_listed = also_missed.len();
-    let delivered_late = match reminder.misfire.policy {
+    let delivered_late = match policy {
         MisfirePolicy::Latest => also_missed.pop_if(|at| is_recent(at)),
         MisfirePolicy::All => also_missed.iter().position(is_recent).map(|first| {
             let at = also_missed[first];
@@ -81,4 +98,22 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
         n_more_missed: total.saturating_sub(n_listed),
         next,
     })
+}
+
+/// How long after an answer the next run comes, where it is counted from there: no later run can stand for one that is still to be answered.
+fn from_answer(reminder: &Reminder) -> Option<Duration> {
+    match &reminder.schedule.rule {
+        Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
+        _ => None,
+    }
+}
+
+/// Whether the series goes on from this run. No later run can stand for one that somebody asked for by hand.
+fn carries(series: &Series, occurrence: &Occurrence) -> bool {
+    series.carried_by == Some(occurrence.id.run)
+}
+
+/// A run that waited through quiet hours is one of the schedule, too, though the series has gone on without it.
+fn waited(reminder: &Reminder, occurrence: &Occurrence) -> bool {
+    matches!(occurrence.state, State::Waiting { .. }) && reminder.schedule.is_recurring()
 }

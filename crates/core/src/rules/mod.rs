@@ -48,5 +48,15 @@ pub mod alert;
 /// What is said back to a person who wrote something.
 pub mod say;
 
+/// The text by which a reminder is found.
+pub mod search;
+
 /// Puts runs that waited through quiet hours into one message.
 pub mod digest;
+
+/// Instants as other systems' databases write them.
+pub mod instant;
+/// Taking a person out of what others have of them.
+pub mod redact;
+/// Which rows of an application are reminded of, and what a node that takes over does with what another had begun.
+pub mod watch;

@@ -9,6 +9,12 @@ mod check;
 /// Changing one reminder.
 pub(crate) mod change;
 
+/// Sending again what has failed.
+mod resend;
+
+/// Finding reminders by words in their text.
+mod search;
+
 /// Changing the people reminders are for.
 mod user;
 
@@ -30,12 +36,28 @@ mod revive;
 /// Sending a message that is no reminder's.
 mod trial;
 
+/// Reading everything there is.
+pub mod export;
+
+/// Taking over what another store has written.
+mod adopt;
+
+/// Comparing lines of another store with what is here.
+mod compare;
+
+/// Removing a person everywhere.
+mod erase;
+
 use std::sync::Arc;
 
 use punctual_core::store::StoreError;
 use tokio::sync::oneshot;
 
+pub use self::compare::Here;
 pub use self::create::CreateError;
+pub use self::erase::Erasure;
+pub use self::resend::{RESEND_MAX, Resent};
+pub use self::search::FoundPage;
 pub use self::trial::Trial;
 use crate::Engine;
 use crate::system::Runtime;

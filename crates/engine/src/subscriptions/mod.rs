@@ -75,7 +75,8 @@ impl Subscription {
 
     fn wants(&self, entry: &Placed) -> bool {
         let is_theirs = |user: &String| entry.user.as_ref() == Some(user);
-        self.users.is_empty() || self.users.iter().any(is_theirs)
+        // What an import has brought happened elsewhere, and was told there.
+        !entry.is_imported() && (self.users.is_empty() || self.users.iter().any(is_theirs))
     }
 }
 

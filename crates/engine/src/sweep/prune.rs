@@ -23,6 +23,7 @@ pub(crate) async fn run(node: Node) {
         if let Some(keep_for) = history {
             let before = minus(node.now(), keep_for);
             while goes_on(&node, BATCH_MAX, node.store.prune(before, BATCH_MAX).await) {}
+            while goes_on(&node, BATCH_MAX, node.store.prune_watches(before, BATCH_MAX).await) {}
         }
         if let Some(keep_for) = journal {
             let before = minus(node.now(), keep_for);

@@ -32,6 +32,7 @@ mod channels;
 mod completions;
 mod doctor;
 mod events;
+mod export;
 mod groups;
 mod import;
 mod keys;
@@ -39,13 +40,16 @@ mod list;
 mod migrate;
 mod next;
 mod parse;
+mod resend;
 mod scopes;
 mod serve;
 mod show;
 mod silence;
 mod subscriptions;
+mod undo;
 mod update;
 mod users;
+mod watches;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -118,6 +122,8 @@ enum Command {
     /// Cancel reminders: nothing of them is sent any more
     #[command(visible_alias = "rm")]
     Cancel(change::Args),
+    /// Undo the last cancel, within 10 minutes
+    Undo(undo::Args),
     /// Send nothing until resumed
     Pause(change::Args),
     /// Go on after a pause
@@ -132,6 +138,8 @@ enum Command {
     Dismiss(change::AnswerArgs),
     /// Send now, whatever the schedule says
     Fire(change::Args),
+    /// Send again what has failed
+    Resend(resend::Args),
     /// The people reminders are for
     Users(users::Args),
     /// People who belong together
@@ -148,9 +156,13 @@ enum Command {
     Audit(audit::Args),
     /// The applications that are told what happens
     Subscriptions,
+    /// Standing queries over applications' own tables
+    Watches(watches::Args),
     /// Keys that may use the API
     Keys(keys::Args),
-    /// Take over what another system was asked for
+    /// Write everything to a file, or all that is one person's
+    Export(export::Args),
+    /// Take over what another system was asked for, or an export of another server
     Import(import::Args),
     /// Compare what a server in shadow would have sent with what the other system did
     ShadowReport(import::report::Args),
@@ -211,6 +223,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Next(args) => next::run(&args, &global),
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
+        Command::Watches(args) if args.serves() => watches::serve(&args, &global),
         Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
@@ -231,6 +244,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Show(args) => show::run(&args, &context).await,
         Command::Update(args) => update::run(&args, &context).await,
         Command::Cancel(args) => change::run(&args, change::Verb::Cancel, &context).await,
+        Command::Undo(args) => undo::run(&args, &context).await,
         Command::Pause(args) => change::run(&args, change::Verb::Pause, &context).await,
         Command::Resume(args) => change::run(&args, change::Verb::Resume, &context).await,
         Command::Skip(args) => change::run(&args, change::Verb::Skip, &context).await,
@@ -238,6 +252,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Dismiss(args) => change::answer(&args, change::Verb::Dismiss, &context).await,
         Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
         Command::Snooze(args) => change::snooze(&args, &context).await,
+        Command::Resend(args) => resend::run(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
         Command::Events(args) => events::run(&args, &context).await,
@@ -246,7 +261,9 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Subscriptions => subscriptions::run(&context).await,
+        Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,
         _ => unreachable!("the other commands need no server"),

@@ -1,14 +1,16 @@
 //! The people reminders are for.
 
+use std::io;
+
 use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 
 use super::add::{steps, steps_words};
-use super::style::Style;
+use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::{Context, Usage, found, print, print_deleted, print_json, when};
-use crate::wire::{self, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
+use crate::wire::{self, EraseInput, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -65,6 +67,14 @@ enum Command {
     Delete {
         /// Whom
         user: String,
+    },
+    /// Remove a person everywhere: their entry, their reminders, their name in the journal
+    Erase {
+        /// Whom
+        user: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
     },
 }
 
@@ -158,6 +168,40 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
             context.client.delete_user(user).await?;
             print_deleted(user, &format!("removed {user}; their reminders stay\n"), context)
         }
+        Command::Erase { user, yes } => erase(user, *yes, context).await,
+    }
+}
+
+async fn erase(user: &str, is_sure: bool, context: &Context) -> anyhow::Result<()> {
+    if !is_sure {
+        eprint!("Everything of {} goes, and does not come back. Write the name once more: ", neutral(user));
+        let mut name = String::new();
+        io::stdin().read_line(&mut name)?;
+        if name.trim_end_matches(['\r', '\n']) != user {
+            return Err(Usage("nothing was erased; --yes erases without asking".into()).into());
+        }
+    }
+    let mut after = None;
+    let erased = loop {
+        let input = EraseInput { confirm: Some(user.to_owned()), after: after.take() };
+        let erased =
+            context.client.erase_user(user, &input).await.map_err(|failure| {
+                anyhow::Error::from(failure).context("not all is erased; the same command goes on")
+            })?;
+        if erased.is_done {
+            break erased;
+        }
+        eprintln!("{} reminders and {} records so far", erased.reminders, erased.records);
+        after = Some(erased.after);
+    };
+    match context.json {
+        true => print_json(&erased),
+        false => print(&format!(
+            "erased {}: {} reminders, and their name in {} records of others\n",
+            neutral(user),
+            erased.reminders,
+            erased.records
+        )),
     }
 }
 

@@ -18,12 +18,13 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Answer, Calendar, CalendarAddress, CalendarImportInput, CalendarImported, CalendarInput, Calendars, Channels,
-    DeadAddresses, Event, EventBatch, EventInput, EventQuery, Events, EventsPut, Group, GroupInput, Groups, Import,
-    Imported, InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready,
-    Reminder, ReminderInput, ReminderQuery, Reminders, Revive, Revived, Scope, ScopeInput, ScopeQuery, Scopes, Sends,
-    SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User,
-    UserInput, UserQuery, Users,
+    Adopt, Adopted, Answer, Calendar, CalendarAddress, CalendarImportInput, CalendarImported, CalendarInput, Calendars,
+    Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch, EventInput, EventQuery, Events, EventsPut,
+    ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal, JournalQuery, Key,
+    KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders,
+    ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings,
+    Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery,
+    Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -76,6 +77,11 @@ impl Client {
         answer: &Answer,
     ) -> Answered<Reminder<'static>> {
         self.call(Method::POST, &format!("{}/{verb}", reminder(id)), Some(user), Some(answer)).await
+    }
+
+    /// Sends again what has failed, or counts it.
+    pub(crate) async fn resend(&self, input: &ResendInput) -> Answered<Resent> {
+        self.call(Method::POST, "/v1/resend", NONE, Some(input)).await
     }
 
     /// The last runs of a reminder.
@@ -141,6 +147,11 @@ impl Client {
     /// Removes a user's entry.
     pub(crate) async fn delete_user(&self, id: &str) -> Answered<()> {
         self.delete(&user(id)).await
+    }
+
+    /// Goes on with the erasure of a user.
+    pub(crate) async fn erase_user(&self, id: &str, input: &EraseInput) -> Answered<Erased> {
+        self.call(Method::POST, &format!("{}/erase", user(id)), NONE, Some(input)).await
     }
 
     /// A page of groups.
@@ -273,6 +284,16 @@ impl Client {
         self.call(Method::POST, "/v1/import", NONE, Some(import)).await
     }
 
+    /// Takes over lines of another store, or compares them with what is here.
+    pub(crate) async fn adopt(&self, lines: &Adopt) -> Answered<Adopted> {
+        self.call(Method::POST, "/v1/import/lines", NONE, Some(lines)).await
+    }
+
+    /// A page of everything.
+    pub(crate) async fn export(&self, query: &ExportQuery) -> Answered<ExportPage> {
+        self.get("/v1/export", query).await
+    }
+
     /// A page of imported reminders, with their sends.
     pub(crate) async fn sends(&self, query: &SendsQuery) -> Answered<Sends> {
         self.get("/v1/import/sends", query).await
@@ -286,6 +307,36 @@ impl Client {
     /// The applications that are told what happens.
     pub(crate) async fn subscriptions(&self) -> Answered<Subscriptions> {
         self.get("/v1/subscriptions", &()).await
+    }
+
+    /// The watches.
+    pub(crate) async fn watches(&self) -> Answered<Watches> {
+        self.get("/v1/watches", &()).await
+    }
+
+    /// One watch with its last runs.
+    pub(crate) async fn watch(&self, name: &str) -> Answered<Watch> {
+        self.get(&watch(name), &()).await
+    }
+
+    /// Runs a watch now, or joins the run that is going. A run that takes long is answered before its end.
+    pub(crate) async fn run_watch(&self, name: &str) -> Answered<WatchRun> {
+        self.call(Method::POST, &format!("{}/run", watch(name)), Some(&RunQuery { wait: Some(20) }), NONE).await
+    }
+
+    /// One run of a watch.
+    pub(crate) async fn watch_run(&self, name: &str, run: &str) -> Answered<WatchRun> {
+        self.get(&format!("{}/runs/{}", watch(name), escaped(run)), &()).await
+    }
+
+    /// What a run of a watch would do.
+    pub(crate) async fn test_watch(&self, name: &str) -> Answered<WatchTest> {
+        self.call(Method::POST, &format!("{}/test", watch(name)), NONE, NONE).await
+    }
+
+    /// Forgets a watch.
+    pub(crate) async fn forget_watch(&self, name: &str) -> Answered<()> {
+        self.delete(&watch(name)).await
     }
 
     /// Counts.
@@ -318,6 +369,10 @@ fn calendar(id: &str, name: &str) -> String {
 
 fn user(id: &str) -> String {
     format!("/v1/users/{}", escaped(id))
+}
+
+fn watch(name: &str) -> String {
+    format!("/v1/watches/{}", escaped(name))
 }
 
 fn group(name: &str) -> String {

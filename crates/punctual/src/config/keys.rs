@@ -96,6 +96,7 @@ pub(crate) const KEYS: &[Key] = &[
         "write the URL that your monitor gave you, such as https://hc-ping.com/UUID",
     ),
     key("heartbeat_interval", &["PUNCTUAL_HEARTBEAT_INTERVAL"], "write seconds, such as 60, or a span, such as \"1m\""),
+    key("search", &["PUNCTUAL_SEARCH"], "write true or false"),
     key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
     key("journal_keep", &["PUNCTUAL_JOURNAL_KEEP"], "write a span, such as \"365d\", or \"forever\""),
     key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),

@@ -9,12 +9,14 @@ use punctual_engine::Subscription;
 use toml::Value;
 
 use super::keys::{self, KEYS, Key, OTHER_VARIABLES, nearest};
-use super::{ChannelConfig, ConfigError, Env, Flags, channels, paths, subscriptions};
+use super::{ChannelConfig, ConfigError, Env, Flags, WatchConfig, channels, paths, subscriptions, watches};
 
 /// The table of the file that is not one setting but many channels.
 const CHANNELS: &str = "channels";
 /// The list of the file that is not one setting but many subscriptions.
 const SUBSCRIPTIONS: &str = "subscriptions";
+/// The table of the file that is not one setting but many watches.
+const WATCHES: &str = "watches";
 
 /// All layers, read and checked for unknown names.
 pub(super) struct Layers<'a> {
@@ -60,7 +62,8 @@ impl<'a> Layers<'a> {
         let known = || KEYS.iter().flat_map(|key| key.env.iter().copied()).chain(OTHER_VARIABLES.iter().copied());
         std::env::vars_os()
             .filter_map(|(name, _)| name.into_string().ok())
-            .filter(|name| name.starts_with("PUNCTUAL_") && !name.starts_with(channels::PREFIX))
+            .filter(|name| name.starts_with("PUNCTUAL_"))
+            .filter(|name| !name.starts_with(channels::PREFIX) && !name.starts_with(watches::PREFIX))
             .filter(|name| !known().any(|known| known == name))
             .map(|name| match nearest(&name, known()) {
                 Some(near) => format!("{name} is no setting; did you mean {near}?"),
@@ -85,6 +88,12 @@ impl<'a> Layers<'a> {
     pub(super) fn subscriptions(&self) -> Result<Vec<Subscription>, ConfigError> {
         let list = self.file.as_ref().and_then(|(_, table)| table.get(SUBSCRIPTIONS));
         subscriptions::read(list).map_err(|error| self.in_file(error))
+    }
+
+    /// The watches that were asked for; `retries_max` is for those that do not say.
+    pub(super) fn watches(&self, retries_max: u32) -> Result<Vec<WatchConfig>, ConfigError> {
+        let table = self.file.as_ref().and_then(|(_, table)| table.get(WATCHES));
+        watches::read(table, self.env, retries_max).map_err(|error| self.in_file(error))
     }
 
     /// An error that names the file.
@@ -207,7 +216,7 @@ fn read_file(path: PathBuf) -> Result<(PathBuf, toml::Table), ConfigError> {
         ConfigError(format!("{shown}{place}: {}", error.message().replace('\n', ", ")))
     })?;
     for name in table.keys() {
-        if ![CHANNELS, SUBSCRIPTIONS].contains(&name.as_str()) && !KEYS.iter().any(|key| key.name == name) {
+        if ![CHANNELS, SUBSCRIPTIONS, WATCHES].contains(&name.as_str()) && !KEYS.iter().any(|key| key.name == name) {
             let hint = match nearest(name, KEYS.iter().map(|key| key.name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are {}", KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),

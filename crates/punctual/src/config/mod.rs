@@ -12,6 +12,7 @@ pub(crate) mod paths;
 mod read;
 pub(crate) mod secret;
 mod subscriptions;
+mod watches;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use punctual_engine::Subscription;
 pub(crate) use channels::ChannelConfig;
 pub(crate) use database::Database;
 pub(crate) use secret::Secret;
+pub(crate) use watches::{WatchConfig, watch_of};
 
 use self::layers::Layers;
 
@@ -89,8 +91,12 @@ pub(crate) struct Config {
     pub(crate) history_keep: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub(crate) journal_keep: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub(crate) search: bool,
     /// Which applications are told what.
     pub(crate) subscriptions: Vec<Subscription>,
+    /// Which tables of applications are looked into.
+    pub(crate) watches: Vec<WatchConfig>,
     /// Whether everything is done but the send.
     pub(crate) shadow: bool,
     /// Whether `/metrics` asks for a key.
@@ -198,7 +204,10 @@ impl Config {
             default_channel: read::default_channel(&layers)?,
             history_keep: read::kept_for(&layers, "history_keep", 90)?,
             journal_keep: read::kept_for(&layers, "journal_keep", 365)?,
+            search: layers.boolean("search")?.unwrap_or(true),
             subscriptions: layers.subscriptions()?,
+            watches: layers
+                .watches(layers.number("retry_max_attempts", 1..=101)?.map_or(3, |n_in_all| n_in_all as u32 - 1))?,
             shadow: layers.boolean("shadow")?.unwrap_or(false),
             metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),
             file: layers.file_path(),

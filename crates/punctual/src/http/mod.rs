@@ -47,15 +47,18 @@ mod audit;
 mod batch;
 mod channels;
 mod events;
+mod export;
 mod groups;
 mod health;
 mod import;
 mod keys;
+mod lines;
 mod metrics;
 mod occurrences;
 mod parse;
 mod platforms;
 mod reminders;
+mod resend;
 mod scopes;
 mod sends;
 mod settings;
@@ -64,6 +67,7 @@ mod stats;
 mod stream;
 mod subscriptions;
 mod users;
+mod watches;
 mod words;
 
 use std::path::PathBuf;
@@ -336,9 +340,12 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reminders::show, reminders::update, reminders::cancel))
         .routes(routes!(occurrences::of_reminder))
         .routes(routes!(reminders::command))
+        .routes(routes!(resend::resend))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
+        .routes(routes!(lines::take))
         .routes(routes!(sends::list))
+        .routes(routes!(export::show))
         .routes(routes!(parse::parse))
         .routes(routes!(users::list))
         .routes(routes!(users::show, users::put, users::delete))
@@ -348,6 +355,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(feeds::put, feeds::delete))
         .routes(routes!(feeds::read_now))
         .routes(routes!(feeds::import))
+        .routes(routes!(users::erase))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))
         .routes(routes!(groups::show, groups::put, groups::delete))
@@ -369,6 +377,11 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
         .routes(routes!(subscriptions::list))
+        .routes(routes!(watches::list))
+        .routes(routes!(watches::show, watches::forget))
+        .routes(routes!(watches::show_run))
+        .routes(routes!(watches::run))
+        .routes(routes!(watches::test))
         .routes(routes!(stats::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))

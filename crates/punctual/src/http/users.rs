@@ -1,20 +1,26 @@
 //! The people reminders are for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use punctual_core::invalid::Invalid;
 use punctual_core::user;
+use punctual_engine::Erasure;
 
 use super::App;
-use super::auth::{Caller, Writer};
+use super::auth::{Admin, Caller, Writer};
 use super::calendar;
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
 use super::{asked, shown};
-use crate::wire::{CalendarAddress, PageQuery, User, UserInput, Users};
+use crate::wire::{CalendarAddress, EraseInput, Erased, PageQuery, User, UserInput, Users};
+
+/// How long one request goes on with an erasure.
+const ERASE_FOR: Duration = Duration::from_secs(2);
 
 /// Lists users, by id.
 #[utoipa::path(
@@ -104,6 +110,33 @@ pub(super) async fn delete(
     }
     app.locales.forget();
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Removes a person everywhere: their entry, their reminders with all that became of them, their keys, and their name in what others have.
+///
+/// Entries of the journal keep their position, and say `erased` where the person stood. It answers after two seconds at the latest: as long as
+/// `is_done` is false, the same is asked for again, with `after`.
+#[utoipa::path(
+    post, path = "/v1/users/{id}/erase", operation_id = "erase_user", tag = "users", params(("id" = String, Path, description = "The user")), request_body = EraseInput,
+    responses((status = 200, description = "How far it has come", body = Erased)),
+)]
+pub(super) async fn erase(
+    State(app): State<Arc<App>>,
+    Admin(caller): Admin,
+    InPath(id): InPath<String>,
+    body: Input,
+) -> Result<Response, Problem> {
+    let EraseInput { confirm, after } = body.read(&[])?;
+    if confirm.as_deref() != Some(&*id) {
+        return Err(Invalid::new("confirm", format!("must be `{id}`: what is erased does not come back")).into());
+    }
+    let erasure: Erasure = after.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let erasure = app.engine.erase(&id, erasure, &caller.who(), ERASE_FOR).await?;
+    app.locales.forget();
+    app.auth.forget();
+    let (is_done, after) = (erasure.is_done(), erasure.to_string());
+    let answer = Erased { is_done, after, reminders: erasure.n_reminders, records: erasure.n_records };
+    Ok(shown::answer(StatusCode::OK, &answer))
 }
 
 /// Says where a user's calendar is.

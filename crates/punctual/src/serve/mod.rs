@@ -32,14 +32,15 @@ use punctual_core::clock::{Clock, Machine, Random, within};
 use punctual_core::opinion::Opinion;
 use punctual_core::reminder::Address;
 use punctual_core::store::{Shared, Store};
-use punctual_engine::{Engine, Parts, Settings, Subscription, TokioRuntime, machine};
+use punctual_engine::{DefinedWatch, Engine, Parts, Settings, Subscription, TokioRuntime, machine};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
+use punctual_store::watched;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use self::links::LocalLinks;
-use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, paths};
+use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, WatchConfig, paths};
 use crate::connections;
 use crate::feeds::Sources;
 use crate::http::{self, ChannelLabel, ShadowSends};
@@ -51,6 +52,19 @@ const REQUESTS_GRACE: Duration = Duration::from_secs(5);
 
 /// Serves until a signal comes.
 pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
+    start(config, true).await
+}
+
+/// Runs watches, and delivers, until a signal comes: everything but the API.
+pub(crate) async fn watch(config: Config) -> anyhow::Result<()> {
+    if config.watches.is_empty() {
+        return Err(anyhow!("there are no watches; write [watches.NAME] into the config file"));
+    }
+    start(config, false).await
+}
+
+/// Starts everything, with the API or without.
+async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -67,9 +81,15 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let mut settings = Settings { shared: secrets.shared.clone(), ..settings(&config, &*random) };
     settings.sends_max = settings.sends_max.min(descriptors.sends_max);
     let node = settings.node.clone();
-    let listener = listen(&config.listen).await?;
-    let address = listener.local_addr().context("the listening socket has no address")?;
-    let url = place::url_of(address);
+    settings.watches = watches(&config, &machine)?;
+    let listener = match has_door {
+        true => Some(listen(&config.listen).await?),
+        false => None,
+    };
+    let address = listener.as_ref().map(TcpListener::local_addr).transpose();
+    let address = address.context("the listening socket has no address")?;
+    // Without the API, links lead to the server that has it.
+    let url = address.map_or_else(|| format!("http://{}", config.listen), place::url_of);
     let local_links = LocalLinks::of(&config, &url);
     let server = server(&config, &url, &secrets, &clock);
     let links = server.links.clone();
@@ -98,6 +118,17 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     if let Opened::Postgres(store) = &database {
         secrets.admin.share(Arc::clone(store), node, Arc::clone(&clock)).await;
     }
+    let (Some(listener), Some(address)) = (listener, address) else {
+        let (version, database, node) = (env!("CARGO_PKG_VERSION"), &config.database, &engine.settings().node);
+        let n_watches = config.watches.len();
+        tracing::info!(version, %database, node, n_watches, "punctual {version} runs watches on {database}, node {node}");
+        let signal = signals.next().await;
+        tracing::info!("{signal}: stopping; again to stop at once");
+        tokio::spawn(signals.next_exits());
+        running.stop().await;
+        tracing::info!("stopped");
+        return Ok(());
+    };
 
     let local_key = Secret::new(http::new_key(&**engine.random()));
     let (stop, stopping) = watch::channel(false);
@@ -134,6 +165,17 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     running.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The watches of the config file, each with its application's rows. Nothing is opened yet.
+pub(crate) fn watches(config: &Config, machine: &Machine) -> anyhow::Result<Vec<DefinedWatch>> {
+    let watch = |WatchConfig { watch, url }: &WatchConfig| {
+        let watch = Arc::new(watch.clone());
+        let source = watched::open(url.expose(), Arc::clone(&watch), machine);
+        let source = source.map_err(|problem| anyhow!("watches.{}.database: {problem}", watch.name))?;
+        Ok(DefinedWatch { watch, source })
+    };
+    config.watches.iter().map(watch).collect()
 }
 
 /// A database that can be used.
@@ -223,7 +265,14 @@ pub(crate) fn check_channels(config: &Config, clock: &Arc<dyn Clock>) -> anyhow:
     let webhook = webhook::Config { allow_private: config.webhook.allow_private, ..webhook::Config::default() };
     made.insert("webhook".into(), Arc::new(Webhook::new(webhook)?));
     check_default(&config.default_channel.address, &made)?;
-    config.subscriptions.iter().try_for_each(|subscription| check_subscription(subscription, &made))
+    config.subscriptions.iter().try_for_each(|subscription| check_subscription(subscription, &made))?;
+    for WatchConfig { watch, .. } in &config.watches {
+        if let Some(to) = watch.to.as_ref().filter(|to| !made.contains_key(&to.channel)) {
+            let known = made.keys().cloned().collect::<Vec<_>>().join(", ");
+            return Err(anyhow!("watches.{}.to: unknown channel `{}`; known are {known}", watch.name, to.channel));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a subscription whose receiver could not be told. The address is not shown: it may be a secret.
@@ -345,6 +394,7 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
         fallback_grace: config.fallback_grace,
         keep_history_for: config.history_keep,
         keep_journal_for: config.journal_keep,
+        search: config.search,
         subscriptions: config.subscriptions.clone(),
         retry: config.retry,
         default_channel: config.default_channel.clone(),

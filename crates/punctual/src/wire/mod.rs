@@ -39,6 +39,9 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Sending again what has failed.
+mod resend;
+
 /// Events of applications.
 mod event;
 
@@ -58,6 +61,9 @@ mod channel;
 /// What another system was asked for.
 mod import;
 
+/// Lines that stand alone: everything out and in.
+mod lines;
+
 /// The server itself.
 mod server;
 
@@ -66,6 +72,9 @@ mod said;
 
 /// What narrows a call down.
 mod query;
+
+/// Watches: standing queries over applications' own tables.
+mod watch;
 
 pub(crate) use calendar::{
     Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars,
@@ -83,17 +92,20 @@ pub(crate) use import::{
 };
 pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
 pub(crate) use key::{Key, KeyInput, Keys};
+pub(crate) use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
 pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use resend::{ResendInput, Resent};
 pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub(crate) use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub(crate) use step::{Escalated, Escalation, Step, StepInput};
 pub(crate) use understood::{ParseInput, Understood, exact, runs};
-pub(crate) use user::{CalendarAddress, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use user::{CalendarAddress, EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub(crate) use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub(crate) use word::Word;

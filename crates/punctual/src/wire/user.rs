@@ -107,6 +107,30 @@ pub(crate) struct Users {
     pub(crate) next_cursor: Option<String>,
 }
 
+/// That a person is to be removed everywhere.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EraseInput {
+    /// The user once more, so that nobody is erased by mistake.
+    pub(crate) confirm: Option<String>,
+    /// The `after` of the answer before; without it, it begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<String>,
+}
+
+/// How far the erasure of a person has come.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Erased {
+    /// Whether all of it is gone. If not, the same is asked for again, with `after`.
+    pub(crate) is_done: bool,
+    /// Where it goes on.
+    pub(crate) after: String,
+    /// How many reminders are gone.
+    pub(crate) reminders: u64,
+    /// How many records of others have named the person: answers, plans, what others were told, entries of the journal.
+    pub(crate) records: u64,
+}
+
 impl From<User> for UserInput {
     fn from(user: User) -> Self {
         let hours = |hours: QuietHours| QuietHoursInput {

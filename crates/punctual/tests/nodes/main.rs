@@ -43,3 +43,4 @@ mod plain_sql;
 mod skewed;
 mod together;
 mod unreachable;
+mod watches;

@@ -52,6 +52,18 @@ pub(crate) fn cancels() -> usize {
     if is_full() { 2_000 } else { 150 }
 }
 
+/// An application's table, and how many of its rows are due.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched {
+    pub(crate) n_rows: usize,
+    pub(crate) n_due: usize,
+}
+
+/// A table that several nodes watch.
+pub(crate) fn watched() -> Watched {
+    if is_full() { Watched { n_rows: 1_000_000, n_due: 10_000 } } else { Watched { n_rows: 40_000, n_due: 4_000 } }
+}
+
 /// A number that decides everything that is left to chance; printed, so that a failure can be tried again.
 pub(crate) fn seed() -> u64 {
     let given = std::env::var("PUNCTUAL_TEST_NODES_SEED").ok().and_then(|text| text.parse().ok());

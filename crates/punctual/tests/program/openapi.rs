@@ -328,11 +328,30 @@ async fn query_parameters_are_those_that_the_server_takes() {
     }
 }
 
+/// A config file with a watch over a table in which one row is due and one is bad; returns where it is.
+fn watching(home: &Home) -> String {
+    let (app, file) = (home.path().join("app.db"), home.path().join("config.toml"));
+    let db = rusqlite::Connection::open(&app).unwrap();
+    db.execute_batch(
+        "create table tasks (id integer primary key, owner text, due_date text, reminder_sent_at text); \
+         insert into tasks values (1, 'alice', datetime('now', '+1 hour'), null), (2, null, datetime('now', '+1 hour'), null)",
+    )
+    .unwrap();
+    let watch = format!(
+        "[watches.tasks]\ndatabase = 'sqlite:{}'\ntable = 'tasks'\nkey = 'id'\ndue = 'due_date'\nsent = 'reminder_sent_at'\nuser = 'owner'\n\
+         message = 'task {{id}}'\nevery = '300d'\n",
+        app.display()
+    );
+    std::fs::write(&file, watch).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn answers_are_what_the_description_says() {
     let home = Home::new();
     let mut receiver = Receiver::listen().await;
-    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", SECRET)]);
+    let file = watching(&home);
+    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", SECRET), ("PUNCTUAL_CONFIG", &file)]);
     let mut description = Description::of(&server).await;
     macro_rules! call {
         ($method:ident $template:literal $(, $name:ident = $value:expr)* ; $query:expr, $body:expr) => {{
@@ -387,6 +406,11 @@ async fn answers_are_what_the_description_says() {
     call!(GET "/v1/silences"; "?limit=1", None);
     call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
     call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
+    call!(POST "/v1/resend"; "", Some(json!({ "since": "2h", "count_only": true })));
+    call!(POST "/v1/resend"; "", Some(json!({ "since": "2h" })));
+    call!(POST "/v1/resend"; "", Some(json!({})));
+    call!(GET "/v1/reminders"; "?q=medicine", None);
+    call!(GET "/v1/reminders"; "?channel=webhook", None);
     call!(POST "/v1/inbound"; "", Some(json!({ "user": "alice", "text": "done" })));
 
     let full = json!({
@@ -494,6 +518,14 @@ async fn answers_are_what_the_description_says() {
     }
     call!(GET "/v1/import/sends"; "?source=old@bot", None);
     call!(GET "/v1/import/sends"; "", None);
+    let (_, page) = call!(GET "/v1/export"; "", None);
+    call!(GET "/v1/export"; "?after=pages", None);
+    for check in [true, false] {
+        call!(POST "/v1/import/lines"; "", Some(json!({ "lines": page["lines"], "check": check })));
+    }
+    call!(POST "/v1/import/lines"; "", Some(json!({ "lines": [{ "line": "user" }] })));
+    call!(POST "/v1/users/{id}/erase", id = "nobody"; "", Some(json!({ "confirm": "somebody" })));
+    call!(POST "/v1/users/{id}/erase", id = "nobody"; "", Some(json!({ "confirm": "nobody" })));
     call!(GET "/v1/dead-addresses"; "", None);
     let gone = Receiver::answering(axum::http::StatusCode::GONE).await;
     let to = json!([{ "channel": "webhook", "address": gone.url }]);
@@ -511,6 +543,14 @@ async fn answers_are_what_the_description_says() {
     call!(POST "/v1/channels/{name}/revive", name = "webhook"; "", Some(json!({ "address": gone.url })));
     call!(GET "/v1/stats"; "", None);
     call!(GET "/v1/subscriptions"; "", None);
+    call!(POST "/v1/watches/{name}/test", name = "tasks"; "", None);
+    let (status, ran) = call!(POST "/v1/watches/{name}/run", name = "tasks"; "", None);
+    assert_eq!((status, &ran["sent"], &ran["failed"]), (200, &json!(1), &json!(1)), "{ran}");
+    call!(POST "/v1/watches/{name}/run", name = "tasks"; "?wait=x", None);
+    call!(GET "/v1/watches"; "", None);
+    call!(GET "/v1/watches/{name}", name = "tasks"; "", None);
+    call!(GET "/v1/watches/{name}/runs/{id}", name = "tasks", id = text(&ran["run_id"]); "", None);
+    call!(DELETE "/v1/watches/{name}", name = "tasks"; "", None);
     call!(GET "/v1/settings"; "", None);
     call!(GET "/healthz"; "", None);
     call!(GET "/readyz"; "", None);

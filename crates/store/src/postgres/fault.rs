@@ -11,6 +11,8 @@ use super::url::chain;
 pub(super) enum Fault {
     /// The server undid the transaction because another was in its way. Doing it again helps.
     RolledBack(String),
+    /// Another's lock, or the statement itself, lasts too long. Nothing was written.
+    Blocked(String),
     /// The connection is gone. Unless it was being committed, nothing was written.
     Lost(String),
     /// All else.
@@ -21,7 +23,7 @@ impl Fault {
     /// Whether the server answered, so that the connection is in a known state.
     pub(super) fn was_answered(&self) -> bool {
         match self {
-            Self::Lost(_) | Self::Store(StoreError::Unavailable(_)) => false,
+            Self::Lost(_) | Self::Blocked(_) | Self::Store(StoreError::Unavailable(_)) => false,
             Self::RolledBack(_) | Self::Store(_) => true,
         }
     }
@@ -38,6 +40,7 @@ impl From<Fault> for StoreError {
         match fault {
             Fault::RolledBack(why) => Self::Unavailable(format!("too many writers were in each other's way: {why}")),
             Fault::Lost(why) => Self::Unavailable(format!("the connection was lost: {why}")),
+            Fault::Blocked(why) => Self::Unavailable(why),
             Fault::Store(error) => error,
         }
     }
@@ -74,8 +77,9 @@ impl From<Error> for Fault {
             )),
             // It is starting, stopping, or was promoted elsewhere; PgBouncer calls everything a protocol violation.
             "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "08000" | "08003" | "08006" | "08P01" => Self::Lost(text),
-            // It cannot write, has no room, or another's lock lasts too long.
-            "25006" | "55P03" | "57014" => Self::Store(StoreError::Unavailable(text)),
+            "55P03" | "57014" => Self::Blocked(text),
+            // It cannot write, or has no room.
+            "25006" => Self::Store(StoreError::Unavailable(text)),
             code if code.starts_with("53") || code.starts_with("58") => Self::Store(StoreError::Unavailable(text)),
             code => Self::Store(StoreError::Broken(format!("{text} (SQLSTATE {code})"))),
         }

@@ -136,7 +136,9 @@ impl Foreign {
     fn refused(&self, fault: &Fault) -> ForeignError {
         let name = self.shown();
         match fault {
-            Fault::RolledBack(why) | Fault::Lost(why) => ForeignError::Lost { name, why: why.clone() },
+            Fault::RolledBack(why) | Fault::Blocked(why) | Fault::Lost(why) => {
+                ForeignError::Lost { name, why: why.clone() }
+            }
             Fault::Store(StoreError::Unavailable(why)) => ForeignError::Lost { name, why: why.clone() },
             Fault::Store(error) => ForeignError::Refused { name, why: error.to_string().replace("database: ", "") },
         }
@@ -144,7 +146,7 @@ impl Foreign {
 }
 
 /// A text, with a mark in place of what is not UTF-8.
-struct Lossy(String);
+pub(super) struct Lossy(pub(super) String);
 
 impl<'a> FromSql<'a> for Lossy {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
@@ -155,7 +157,7 @@ impl<'a> FromSql<'a> for Lossy {
 }
 
 /// `schema.table` with each part quoted, so that a name is taken as it is written.
-fn quoted_parts(name: &str) -> String {
+pub(super) fn quoted_parts(name: &str) -> String {
     if name.contains('"') {
         return name.to_owned();
     }

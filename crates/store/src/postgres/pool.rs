@@ -326,7 +326,7 @@ impl Connection<'_> {
                         Retry::Safe
                     }
                     Fault::Lost(_) => Retry::SafeForReads,
-                    Fault::Store(_) => Retry::Useless,
+                    Fault::Blocked(_) | Fault::Store(_) => Retry::Useless,
                 };
                 Err((fault, retry))
             }

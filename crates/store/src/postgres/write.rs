@@ -11,10 +11,10 @@ use bytes::{BufMut, BytesMut};
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::journal::Entry;
 use punctual_core::reminder::Priority;
 use punctual_core::shard::Shards;
 use punctual_core::store::NewReminder;
+use punctual_core::whole::Adoption;
 use punctual_core::writes::{Planned, Writes, completed};
 use tokio_postgres::types::{IsNull, Kind as TypeKind, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
@@ -29,9 +29,10 @@ use super::settle::n_open;
 use super::tell::tell;
 use super::{alert, answered, event, inbound};
 use crate::columns::{
-    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, Kind, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED,
-    RESPONSE, Table, Value,
+    ATTEMPT, Column, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, Kind, MOVED, NEW_REMINDER, OCCURRENCE,
+    PLACED, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
+use crate::watch::{KeptLedger, LEDGER};
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
 /// them.
@@ -99,12 +100,29 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     }
     // Last, when every lock is taken: of two transactions about one reminder the later one has the larger write.
     if !writes.entries.is_empty() {
-        pipeline.push(Box::pin(write_entries(db, &writes.entries)));
+        pipeline.push(Box::pin(write_entries(db, &INSERT_ENTRY, &ENTRY, &writes.entries)));
     }
     if !writes.moments.is_empty() {
         pipeline.push(Box::pin(tell(db, own, writes.moments.iter().copied(), writes.now)));
     }
     all(pipeline).await
+}
+
+/// Writes what an import adopts, all but its people.
+pub(super) async fn adopt(db: &Connection<'_>, own: Shards, adoption: &Adoption) -> Result<(), Fault> {
+    let Adoption { users: _, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+    let ledger: Vec<KeptLedger> = ledger.iter().map(KeptLedger::of).collect();
+    let mut pipeline: Vec<Statement<'_>> = Vec::new();
+    put(&mut pipeline, db, &INSERT_GROUP, &GROUP, groups.iter().collect());
+    put(&mut pipeline, db, &INSERT_SILENCE, &SILENCE, silences.iter().collect());
+    put(&mut pipeline, db, &INSERT_KEPT_REMINDER, &KEPT_REMINDER, reminders.iter().collect());
+    put(&mut pipeline, db, &INSERT_KEPT_RUN, &KEPT_RUN, runs.iter().collect());
+    put(&mut pipeline, db, &INSERT_LEDGER, &LEDGER, ledger.iter().collect());
+    if !history.is_empty() {
+        pipeline.push(Box::pin(write_entries(db, &INSERT_PLACED, &PLACED, history)));
+    }
+    all(pipeline).await?;
+    write(db, own, writes).await
 }
 
 static UPDATE_OCCURRENCE: LazyLock<String> = LazyLock::new(|| update(&OCCURRENCE));
@@ -124,26 +142,34 @@ static INSERT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&NEW_REMINDER
 static INSERT_PLANNED: LazyLock<String> = LazyLock::new(|| insert(&PLANNED));
 static INSERT_DEAD_ADDRESS: LazyLock<String> = LazyLock::new(|| insert_new(&DEAD_ADDRESS));
 static INSERT_RESPONSE: LazyLock<String> = LazyLock::new(|| insert(&RESPONSE));
+static INSERT_ENTRY: LazyLock<String> = LazyLock::new(|| insert_entries(&ENTRY));
+static INSERT_GROUP: LazyLock<String> = LazyLock::new(|| insert(&GROUP));
+static INSERT_SILENCE: LazyLock<String> = LazyLock::new(|| insert(&SILENCE));
+static INSERT_KEPT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&KEPT_REMINDER));
+static INSERT_KEPT_RUN: LazyLock<String> = LazyLock::new(|| insert(&KEPT_RUN));
+static INSERT_LEDGER: LazyLock<String> = LazyLock::new(|| insert(&LEDGER));
+static INSERT_PLACED: LazyLock<String> = LazyLock::new(|| insert_entries(&PLACED));
+
 /// Entries, and one header for all of them.
-static INSERT_ENTRY: LazyLock<String> = LazyLock::new(|| {
-    let (params, n) = (params(&ENTRY), ENTRY.columns.len());
+fn insert_entries<T>(table: &Table<T>) -> String {
+    let (params, n) = (params(table), table.columns.len());
     format!(
         "with w as (insert into punctual.journal_write (n, node) values (cardinality($1), ${}) returning write) \
          insert into punctual.journal (write, item, {}) select w.write, v.item - 1, {} \
          from w, unnest({params}) with ordinality as v ({}, item)",
         n + 1,
-        ENTRY.names(""),
-        ENTRY.names("v."),
-        ENTRY.names("")
+        table.names(""),
+        table.names("v."),
+        table.names("")
     )
-});
+}
 
-fn insert<T>(table: &Table<T>) -> String {
+pub(super) fn insert<T>(table: &Table<T>) -> String {
     format!("insert into punctual.{} ({}) select * from unnest({})", table.name, table.names(""), params(table))
 }
 
 /// Leaves a row that is there as it is.
-fn insert_new<T>(table: &Table<T>) -> String {
+pub(super) fn insert_new<T>(table: &Table<T>) -> String {
     format!("{} on conflict do nothing", insert(table))
 }
 
@@ -176,14 +202,19 @@ fn params<T>(table: &Table<T>) -> String {
 }
 
 /// Writes what happened, under the name that this node had at its last beat.
-async fn write_entries(db: &Connection<'_>, entries: &[Entry]) -> Result<(), Fault> {
-    let rows: Vec<&Entry> = entries.iter().collect();
+async fn write_entries<T: Sync>(
+    db: &Connection<'_>,
+    sql: &str,
+    table: &'static Table<T>,
+    entries: &[T],
+) -> Result<(), Fault> {
+    let rows: Vec<&T> = entries.iter().collect();
     let node = db.node();
     let node = node.as_deref();
-    let cells: Vec<Cells<'_, Entry>> = ENTRY.columns.iter().map(|column| Cells { column, rows: &rows }).collect();
+    let cells: Vec<Cells<'_, T>> = table.columns.iter().map(|column| Cells { column, rows: &rows }).collect();
     let mut params: Vec<Param<'_>> = cells.iter().map(|cells| (cells as _, array_of(cells.column.kind))).collect();
     params.push((&node, Type::TEXT));
-    db.execute(&INSERT_ENTRY, &params).await?;
+    db.execute(sql, &params).await?;
     Ok(())
 }
 
@@ -191,7 +222,7 @@ async fn write_entries(db: &Connection<'_>, entries: &[Entry]) -> Result<(), Fau
 pub(super) fn put<'a, T: Sync>(
     pipeline: &mut Vec<Statement<'a>>,
     db: &'a Connection<'_>,
-    sql: &'static str,
+    sql: &'a str,
     table: &'static Table<T>,
     rows: Vec<&'a T>,
 ) {

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use punctual_core::id::ReminderId;
-use punctual_core::journal::Entry;
 use punctual_core::store::{JournalPage, JournalQuery, Start, StoreError};
 use rusqlite::{Connection, params, params_from_iter};
 
@@ -62,14 +61,14 @@ fn since(db: &Connection, from: Timestamp) -> Result<Option<i64>, StoreError> {
 }
 
 /// Notes the hours of entries that were written a moment ago, as the last rows of all.
-pub(super) fn note_hours(db: &Connection, entries: &[Entry]) -> Result<(), StoreError> {
-    let (last, mut noted) = (db.last_insert_rowid(), None);
-    for (index, entry) in entries.iter().enumerate() {
-        let hour = micros(entry.at) / MICROS_OF_HOUR;
+pub(super) fn note_hours(db: &Connection, at: impl ExactSizeIterator<Item = Timestamp>) -> Result<(), StoreError> {
+    let (last, n, mut noted) = (db.last_insert_rowid(), at.len(), None);
+    for (index, at) in at.enumerate() {
+        let hour = micros(at) / MICROS_OF_HOUR;
         if noted.replace(hour) == Some(hour) {
             continue;
         }
-        let n_after = i64::try_from(entries.len() - 1 - index).unwrap_or(i64::MAX);
+        let n_after = i64::try_from(n - 1 - index).unwrap_or(i64::MAX);
         db.prepare_cached("INSERT INTO journal_hour (hour, first) VALUES (?, ?) ON CONFLICT DO NOTHING")
             .map_err(broken)?
             .execute([hour, last - n_after])

@@ -15,6 +15,7 @@ mod coming;
 mod commits;
 mod dead;
 mod duty;
+mod erase;
 mod event;
 mod export;
 mod feed;
@@ -35,6 +36,7 @@ mod settle;
 mod silence;
 mod values;
 mod watch;
+mod watched;
 mod whole;
 mod worker;
 mod write;
@@ -68,6 +70,7 @@ pub(crate) use foreign::Foreign;
 pub(crate) use migrate::all_versions;
 pub use migrate::{MigrateReport, migrate};
 pub use open::OpenError;
+pub(crate) use watched::Watched;
 use worker::{Readers, Urgency, Writer};
 
 /// More reminders than this in one create have a commit of their own.

@@ -7,6 +7,7 @@ use punctual_core::alarm::NextRun;
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::store::{NewReminder, StoreError};
 use punctual_core::user::User;
+use punctual_core::whole::Adoption;
 use punctual_core::writes::{Planned, Writes, completed};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, params};
@@ -14,11 +15,12 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, event, group, inbound, journal, read};
+use super::{answered, event, group, inbound, journal, keep, read};
 use crate::columns::{
-    ATTEMPT, DEAD_ADDRESS, ENTRY, MOVED, NEW_REMINDER, OCCURRENCE, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, Table,
-    Value,
+    ATTEMPT, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, MOVED, NEW_REMINDER, OCCURRENCE, PLACED, PLANNED,
+    REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
+use crate::watch::{KeptLedger, LEDGER};
 
 impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -83,8 +85,25 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
         update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
     }
     insert(db, &ENTRY, &writes.entries, |entry| entry)?;
-    journal::note_hours(db, &writes.entries)?;
+    journal::note_hours(db, writes.entries.iter().map(|entry| entry.at))?;
     tell(db, writes)
+}
+
+/// Writes what an import adopts.
+pub(super) fn adopt(db: &Connection, adoption: &Adoption) -> Result<(), StoreError> {
+    let Adoption { users, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+    for user in users {
+        keep::put_user(db, user)?;
+    }
+    insert(db, &GROUP, groups, |group| group)?;
+    insert(db, &SILENCE, silences, |silence| silence)?;
+    insert(db, &KEPT_REMINDER, reminders, |reminder| reminder)?;
+    insert(db, &KEPT_RUN, runs, |run| run)?;
+    let ledger: Vec<KeptLedger> = ledger.iter().map(KeptLedger::of).collect();
+    insert(db, &LEDGER, &ledger, |row| row)?;
+    insert(db, &PLACED, history, |entry| entry)?;
+    journal::note_hours(db, history.iter().map(|entry| entry.at))?;
+    write(db, writes).map(drop)
 }
 
 /// Tells the admins what there is to tell, and asks further people where nobody has answered.
@@ -162,7 +181,7 @@ fn statement<T>(table: &Table<T>, kind: Kind) -> &'static str {
     })
 }
 
-fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
+pub(super) fn insert<R, T>(db: &Connection, table: &Table<T>, rows: &[R], of: fn(&R) -> &T) -> Result<(), StoreError> {
     run(db, table, Kind::Insert, rows, of)
 }
 
@@ -170,7 +189,7 @@ pub(super) fn upsert<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result
     run(db, table, Kind::Upsert, rows, |row| row)
 }
 
-fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
+pub(super) fn insert_new<T>(db: &Connection, table: &Table<T>, rows: &[T]) -> Result<(), StoreError> {
     run(db, table, Kind::InsertNew, rows, |row| row)
 }
 

@@ -524,7 +524,7 @@ async fn a_claim_at_the_same_moment_is_asked_back_or_leaves_the_run_alone() {
         format!("put_event('game:{round}', timestamptz 'START' {start}, '{{60}}', message => 'x', users => '{{ann}}')")
     };
     let client = Listener::connect(&desk.server.url(&desk.name)).await.client;
-    for round in 0..100 {
+    for round in 0..40 {
         desk.call(&put(round, "")).await;
         desk.sql("begin; set local punctual.quiet = on; update punctual.occurrence set wake_at = now() where wake_at is not null; commit");
         let moved = format!("select punctual.{}", put(round, "+ interval '1 day'").replace("START", START));

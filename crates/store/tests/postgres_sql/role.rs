@@ -25,7 +25,7 @@ const OTHERS: [&str; 12] = [
     "select * from punctual.reminder",
     "select * from punctual.app_user",
     "select * from punctual.api_key",
-    "insert into punctual.scope values ('x', '{}', now())",
+    "insert into punctual.scope (path, offsets, updated_at) values ('x', '[]', now())",
     "update punctual.occurrence set wake_at = now()",
     "select * from punctual.throttle",
     "insert into punctual.throttle values ('webhook', false, 'h', now() + interval '1 hour', now())",
@@ -75,7 +75,7 @@ async fn a_client_may_call_the_functions_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_role_has_no_right_and_a_client_may_call_six_functions() {
+async fn a_new_role_has_no_right_and_a_client_may_call_seven_functions() {
     let Some(server) = Postgres::start() else { return };
     let (_store, name) = database(&server).await;
     server.sql(&name, "create role app login in role punctual_client; create role nobody login");

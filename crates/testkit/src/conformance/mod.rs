@@ -80,6 +80,9 @@ files!(
     misfires,
     answers,
     commands,
+    undo,
+    resend,
+    search,
     keeping,
     groups,
     calendars,
@@ -91,7 +94,9 @@ files!(
     journal,
     inbound,
     escalations,
-    events
+    events,
+    watches,
+    wholes
 );
 
 /// Every rule and its name, such as `claims::the_earliest_comes_first`.

@@ -49,6 +49,10 @@ pub(super) struct Tables {
     pub(super) feeds: BTreeMap<FeedKey, (Feed, Option<(String, Timestamp)>)>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
+    /// The texts of the index, by place, and how far it is filled.
+    pub(super) texts: BTreeMap<i64, IndexText>,
+    pub(super) filled: Filled,
+    pub(super) watch: watch::WatchTables,
 }
 
 /// A run, with all that is kept beside it.
@@ -58,7 +62,7 @@ pub(super) struct Run {
     pub(super) lease: u64,
     pub(super) shard: u8,
     pub(super) attempts: BTreeMap<u32, Attempt>,
-    responses: Vec<Response>,
+    pub(super) responses: Vec<Response>,
 }
 
 impl Run {

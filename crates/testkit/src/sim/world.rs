@@ -147,6 +147,7 @@ impl World {
                 random,
                 last_moment: SeededRandom::stream(seed, "last moment"),
                 silences: SeededRandom::stream(seed, "silences"),
+                second_thoughts: SeededRandom::stream(seed, "second thoughts"),
                 ledger,
                 people: options.people,
                 questions: options.questions,

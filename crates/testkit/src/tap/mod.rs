@@ -35,10 +35,11 @@ use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ByPlanner, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held,
     Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Planned, Pulse, Question, Released,
-    ReminderQuery, ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats,
-    Throttle, Trail, Upcoming, UpcomingQuery,
+    ReminderQuery, ReminderView, Report, Reported, RunLease, Settled, Settlement, SilenceQuery, Store, StoreError,
+    StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
+use punctual_core::watch::Intent;
 
 /// Stands between a caller and a store. Every call passes unless a method says otherwise.
 #[async_trait]
@@ -130,6 +131,18 @@ pub trait Tap: Send + Sync + 'static {
     /// As [`Store::journal`].
     async fn journal(&self, store: &Arc<dyn Store>, query: JournalQuery) -> Result<JournalPage, StoreError> {
         store.journal(query).await
+    }
+
+    /// As [`punctual_core::store::Watches::intend`].
+    async fn intend(
+        &self,
+        store: &Arc<dyn Store>,
+        lease: RunLease,
+        watch: &str,
+        intents: Vec<Intent>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        store.intend(lease, watch, intents, now).await
     }
 
     /// As [`Store::put_silence`].

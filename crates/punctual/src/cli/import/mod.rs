@@ -6,9 +6,6 @@ mod kind;
 /// A row by the names its kind has for the columns.
 mod row;
 
-/// Instants as other systems' databases write them.
-mod instant;
-
 /// Texts with columns in them.
 mod template;
 
@@ -31,6 +28,9 @@ mod calendar;
 
 /// Moving a file of punctual's own to PostgreSQL.
 mod own;
+
+/// An export of another server.
+mod lines;
 
 /// How far it is.
 pub(super) mod progress;
@@ -68,7 +68,9 @@ Examples:
   punctual import sqlite:/srv/skynet.db --table scheduled_jobs --user 'skynet:{user_id}' --apply
   punctual import sqlite:calls.db --kind calls --map due_at=when_utc --message 'Call {phone}' --apply
   punctual import holidays.ics --user alice --apply
-  punctual import sqlite:/srv/punctual.db --database postgres://punctual@db.example/punctual --apply";
+  punctual import sqlite:/srv/punctual.db --database postgres://punctual@db.example/punctual --apply
+  punctual import everything.jsonl --apply
+  punctual import everything.jsonl --check";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -91,9 +93,13 @@ pub(super) struct Args {
     /// What they say [default: the table's message]
     #[arg(long, value_name = "TEMPLATE")]
     message: Option<String>,
-    /// What to do with what is overdue there: skip or deliver. The other system may have sent it
-    #[arg(long, value_name = "POLICY", default_value = "skip")]
-    overdue: String,
+    /// What to do with what is overdue there: skip or deliver, of an export missed or deliver. The other system may have
+    /// sent it [default: skip, or missed]
+    #[arg(long, value_name = "POLICY")]
+    overdue: Option<String>,
+    /// Compare an export with what is here, line by line; nothing is written
+    #[arg(long, conflicts_with = "apply")]
+    check: bool,
     /// Cancel here what has ended or gone there since it was imported, and change here what has changed
     #[arg(long)]
     follow: bool,
@@ -112,6 +118,12 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let url = args.source.url()?;
     if calendar::is_one(&url) {
         return calendar::run(args, &url, context).await;
+    }
+    if let Some(path) = lines::file(&url) {
+        return lines::run(&path, args, context).await;
+    }
+    if args.check {
+        return Err(Usage("--check: is for an export, a file of lines that punctual export has written".into()).into());
     }
     if let Some(path) = own::file(&url)? {
         let into = args.database.clone().or_else(|| process_env("PUNCTUAL_DATABASE_URL"));
@@ -192,10 +204,10 @@ impl Args {
             user: Template::parse(&format!("{prefix}{user}"), "--user", layout)?,
             to,
             message: Template::parse(message, "--message", layout)?,
-            takes_overdue: match self.overdue.as_str() {
-                "skip" => false,
-                "deliver" => true,
-                other => return Err(Usage(format!("--overdue: `{other}` is not one of skip, deliver"))),
+            takes_overdue: match self.overdue.as_deref() {
+                None | Some("skip") => false,
+                Some("deliver") => true,
+                Some(other) => return Err(Usage(format!("--overdue: `{other}` is not one of skip, deliver"))),
             },
             now: SystemClock::read(),
         })

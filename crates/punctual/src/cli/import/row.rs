@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use punctual_core::zone::Zone;
 
-use super::instant;
+use punctual_core::rules::instant;
 
 /// Which column is where.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use crate::config::process_env;
 /// Where another system's reminders are.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct SourceArgs {
-    /// postgres://… or sqlite:PATH [env: PUNCTUAL_IMPORT_SOURCE]
+    /// postgres://…, sqlite:PATH, or a file that punctual export has written [env: PUNCTUAL_IMPORT_SOURCE]
     #[arg(value_name = "SOURCE")]
     pub(in crate::cli) source: Option<String>,
     /// The table; for PostgreSQL also SCHEMA.TABLE [default: the one that is known]

@@ -12,11 +12,11 @@ use punctual_store::foreign::{ForeignKey, ForeignPage};
 use serde_json::Value;
 
 use super::compare::{Side, Their};
-use super::instant;
 use super::progress::Progress;
 use super::row::Row;
 use super::source::Source;
 use super::take;
+use punctual_core::rules::instant;
 
 /// How many rows of the attempts' table are read at once.
 const PAGE: usize = 5000;

@@ -2,6 +2,7 @@
 
 mod bad_sources;
 mod kinds;
+mod lines;
 mod own;
 mod v2_reminders;
 

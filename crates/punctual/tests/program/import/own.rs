@@ -44,7 +44,7 @@ fn forget_places(value: &mut Value) {
 }
 
 /// A file with something of everything in it.
-async fn lived_in(home: &Home) -> Vec<Value> {
+pub(super) async fn lived_in(home: &Home) -> Vec<Value> {
     let server = home.serve();
     let mut receiver = Receiver::listen().await;
     let broken = Receiver::answering(axum::http::StatusCode::BAD_REQUEST).await;

@@ -18,8 +18,9 @@ use rusqlite::types::Value;
 
 use self::column::Columns;
 use self::table::{
-    ANSWERED, ATTEMPT, CALENDAR_KEY, DEAD_ADDRESS, FEED, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SEEN,
-    SHIFT, SILENCE, Table, USER,
+    ANSWERED, ATTEMPT, CALENDAR_KEY, DEAD_ADDRESS, EVENT, EVENT_REMINDER, FEED, GROUP, JOURNAL, KEY, OCCURRENCE,
+    REMINDER, RESPONSE, SCOPE, SEEN, SHIFT, SILENCE, Table, USER, WATCH, WATCH_BAD, WATCH_INTENT, WATCH_LEDGER,
+    WATCH_RUN,
 };
 use super::fault::Fault;
 use super::migrate;
@@ -34,7 +35,7 @@ const REMINDERS: usize = 500;
 const ROWS: usize = 5000;
 
 /// All tables, in the order in which they are shown.
-const TABLES: [&Table; 15] = [
+const TABLES: &[&Table] = &[
     &REMINDER,
     &OCCURRENCE,
     &ATTEMPT,
@@ -50,6 +51,14 @@ const TABLES: [&Table; 15] = [
     &KEY,
     &ANSWERED,
     &SEEN,
+    &SCOPE,
+    &EVENT,
+    &EVENT_REMINDER,
+    &WATCH,
+    &WATCH_RUN,
+    &WATCH_INTENT,
+    &WATCH_BAD,
+    &WATCH_LEDGER,
 ];
 
 /// A copy that is under way.
@@ -65,30 +74,33 @@ pub struct Adoption {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    Plain(&'static Plain),
+    /// The table at this place of [`PLAINS`].
+    Plain(usize),
     Reminders,
     Journal,
     Done,
 }
 
-/// A table whose rows belong to nothing else, and the column that orders them.
-#[derive(Debug, PartialEq, Eq)]
-struct Plain {
-    table: &'static str,
-    next: usize,
-}
-
-const PLAINS: [Plain; 10] = [
-    Plain { table: USER.name, next: 1 },
-    Plain { table: GROUP.name, next: 2 },
-    Plain { table: SILENCE.name, next: 3 },
-    Plain { table: DEAD_ADDRESS.name, next: 4 },
-    Plain { table: KEY.name, next: 5 },
-    Plain { table: ANSWERED.name, next: 6 },
-    Plain { table: SEEN.name, next: 7 },
-    Plain { table: CALENDAR_KEY.name, next: 8 },
-    Plain { table: FEED.name, next: 9 },
-    Plain { table: SHIFT.name, next: 10 },
+/// Those that are copied row by row, in order.
+const PLAINS: &[&Table] = &[
+    &USER,
+    &GROUP,
+    &SILENCE,
+    &DEAD_ADDRESS,
+    &KEY,
+    &ANSWERED,
+    &SEEN,
+    &SCOPE,
+    &EVENT,
+    &EVENT_REMINDER,
+    &WATCH,
+    &WATCH_RUN,
+    &WATCH_INTENT,
+    &WATCH_BAD,
+    &WATCH_LEDGER,
+    &CALENDAR_KEY,
+    &FEED,
+    &SHIFT,
 ];
 
 /// How many rows a table has.
@@ -137,7 +149,7 @@ impl From<Fault> for AdoptError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Lost(why) | Fault::RolledBack(why) => Self::Lost(format!("the connection was lost: {why}")),
-            Fault::Store(StoreError::Unavailable(why)) => Self::Lost(why),
+            Fault::Blocked(why) | Fault::Store(StoreError::Unavailable(why)) => Self::Lost(why),
             Fault::Store(error) => Self::Failed(error.to_string()),
         }
     }
@@ -153,7 +165,7 @@ impl Adoption {
             return Err(AdoptError::TooOld { path: path.display().to_string(), found, known });
         }
         let (pool, now) = (open::pool(url, machine)?, machine.clock.now());
-        Ok(Self { file, pool, now, phase: Phase::Plain(&PLAINS[0]), after: None, copied: BTreeMap::new() })
+        Ok(Self { file, pool, now, phase: Phase::Plain(0), after: None, copied: BTreeMap::new() })
     }
 
     /// The database, without its password.
@@ -201,7 +213,7 @@ impl Adoption {
         let db = self.pool.get(Urgency::Normal).await?;
         let result = match self.phase {
             Phase::Done => return Ok(None),
-            Phase::Plain(plain) => copy_plain(&db, &self.file, of_name(plain.table), self.after.as_ref()).await,
+            Phase::Plain(index) => copy_plain(&db, &self.file, PLAINS[index], self.after.as_ref()).await,
             Phase::Reminders => copy_reminders(&db, &self.file, self.after.as_ref(), self.now).await,
             Phase::Journal => copy_journal(&db, &self.file, self.after.as_ref()).await,
         };
@@ -215,7 +227,8 @@ impl Adoption {
             None => {
                 self.after = None;
                 self.phase = match self.phase {
-                    Phase::Plain(plain) => PLAINS.get(plain.next).map_or(Phase::Reminders, Phase::Plain),
+                    Phase::Plain(index) if index + 1 < PLAINS.len() => Phase::Plain(index + 1),
+                    Phase::Plain(_) => Phase::Reminders,
                     Phase::Reminders => Phase::Journal,
                     Phase::Journal | Phase::Done => Phase::Done,
                 };
@@ -231,10 +244,6 @@ impl Adoption {
         db.end(result).await.map_err(|(fault, _)| AdoptError::from(fault))?;
         Ok(())
     }
-}
-
-fn of_name(name: &str) -> &'static Table {
-    TABLES.into_iter().find(|table| table.name == name).unwrap_or(&USER)
 }
 
 /// What a page led to.

@@ -88,6 +88,7 @@ pub(super) const REMINDER: Table = Table {
         same("total_runs", Int),
         same("consecutive_errors", Int),
         same("tags", Text),
+        same("event", Text),
     ],
 };
 
@@ -330,6 +331,143 @@ pub(super) const SEEN: Table = Table {
     columns: &[same("channel", Text), same("id", Bytes), same("until", At)],
 };
 
+pub(super) const SCOPE: Table = Table {
+    name: "scope",
+    into: "scope",
+    from: "scope",
+    key: "path",
+    columns: &[same("path", Text), same("offsets", Text), same("updated_at", At)],
+};
+
+pub(super) const EVENT: Table = Table {
+    name: "event",
+    into: "event",
+    from: "event",
+    key: "key",
+    columns: &[
+        same("key", Text),
+        same("starts_at", At),
+        same("ends_at", At),
+        same("repeats", Text),
+        same("offsets", Text),
+        same("scope", Text),
+        same("users", Text),
+        same("groups", Text),
+        same("message", Text),
+        same("name", Text),
+        same("timezone", Text),
+        same("priority", Small),
+        same("route", Text),
+        same("only_to", Bool),
+        same("ack_timeout", Big),
+        same("ack_prompt", Text),
+        same("ack_reminders_max", Int),
+        same("escalate", Text),
+        same("snooze_allowed", Bool),
+        same("retries_max", Int),
+        same("misfire", Text),
+        same("misfire_within", Big),
+        same("on_unknown", Text),
+        same("metadata", Text),
+        same("tags", Text),
+        same("source", Text),
+        same("created_at", At),
+        same("updated_at", At),
+        same("removed", Bool),
+        same("planned", Bool),
+        same("plan_at", At),
+        same("asked_at", At),
+        same("planned_until", At),
+        same("error", Text),
+    ],
+};
+
+pub(super) const EVENT_REMINDER: Table = Table {
+    name: "event_reminder",
+    into: "event_reminder",
+    from: "event_reminder",
+    key: "event_key || char(1) || instance || char(1) || offset_word || char(1) || user_id",
+    columns: &[
+        same("event_key", Text),
+        same("instance", Text),
+        same("offset_word", Text),
+        same("user_id", Text),
+        same("due_at", At),
+        same("reminder_id", Uuid),
+    ],
+};
+
+pub(super) const WATCH: Table = Table {
+    name: "watch",
+    into: "watch",
+    from: "watch",
+    key: "name",
+    columns: &[
+        same("name", Text),
+        same("hash", Text),
+        same("definition", Text),
+        same("defined_at", At),
+        same("next_at", At),
+    ],
+};
+
+/// No node has a run in the new database: one that was going is gone on with.
+pub(super) const WATCH_RUN: Table = Table {
+    name: "watch_run",
+    into: "watch_run",
+    from: "watch_run",
+    key: "id",
+    columns: &[
+        same("id", Uuid),
+        same("watch", Text),
+        same("started_at", At),
+        same("ended_at", At),
+        same("asked", Bool),
+        same("state", Text),
+        same("node", Text),
+        same("place", Text),
+        same("seen", Big),
+        same("sent", Big),
+        same("skipped", Big),
+        same("failed", Big),
+        same("retried", Big),
+        same("error", Text),
+        same("lease", Big),
+    ],
+};
+
+pub(super) const WATCH_INTENT: Table = Table {
+    name: "watch_intent",
+    into: "watch_intent",
+    from: "watch_intent",
+    key: "watch || char(1) || key",
+    columns: &[
+        same("watch", Text),
+        same("key", Text),
+        same("reminder_id", Uuid),
+        same("user_id", Text),
+        same("intent", Text),
+        same("run", Uuid),
+        same("made_at", At),
+    ],
+};
+
+pub(super) const WATCH_BAD: Table = Table {
+    name: "watch_bad",
+    into: "watch_bad",
+    from: "watch_bad",
+    key: "hex(run) || char(1) || printf('%020d', number)",
+    columns: &[same("run", Uuid), same("number", Big), same("key", Text), same("field", Text), same("problem", Text)],
+};
+
+pub(super) const WATCH_LEDGER: Table = Table {
+    name: "watch_ledger",
+    into: "watch_ledger",
+    from: "watch_ledger",
+    key: "watch || char(1) || key",
+    columns: &[same("watch", Text), same("key", Text), same("due_at", At), same("n", Int), same("sent_at", At)],
+};
+
 impl Table {
     fn expressions(&self) -> String {
         self.columns.iter().map(|column| column.from).collect::<Vec<_>>().join(", ")
@@ -377,8 +515,10 @@ mod tests {
         // Tags are made from the reminders and addresses from the users; connections to platforms are opened anew; a duty's position means
         // nothing in another database, nor does the number of an hour's first entry.
         let not_copied = ["probe", "commits", "reminder_tag", "user_address", "inbound", "duty", "journal_hour"];
-        for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str())) {
-            let table = super::super::TABLES.into_iter().find(|table| table.name == name);
+        // The index by which reminders are found is made anew.
+        let is_searched = |name: &str| name.starts_with("search");
+        for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str()) && !is_searched(name)) {
+            let table = super::super::TABLES.iter().find(|table| table.name == name);
             let table = table.unwrap_or_else(|| panic!("{name} is not copied"));
             let mut columns = Vec::new();
             db.pragma(None, "table_info", name, |row| {

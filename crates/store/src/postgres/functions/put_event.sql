@@ -26,8 +26,9 @@ declare
   people text[];
   place integer;
 begin
-  users := coalesce(users, '{}');
-  groups := coalesce(groups, '{}');
+  -- Each once.
+  users := array(select u.name from unnest(users) with ordinality as u (name, place) group by u.name order by min(u.place));
+  groups := array(select g.name from unnest(groups) with ordinality as g (name, place) group by g.name order by min(g.place));
   if key is null then
     perform punctual.refuse('key', 'is missing', 'Name the event, such as ''game:42''.');
   elsif starts_at is null then
@@ -64,8 +65,6 @@ begin
     end if;
   end loop;
   perform punctual.check_text('rrule', rrule, 1, 65536);
-  users := array(select u.name from unnest(users) with ordinality as u (name, place) group by u.name order by min(u.place));
-  groups := array(select g.name from unnest(groups) with ordinality as g (name, place) group by g.name order by min(g.place));
   n_reminders := greatest(cardinality(users) + 100 * cardinality(groups), 1) * jsonb_array_length(own_offsets::jsonb);
   if n_reminders > 20000 then
     perform punctual.refuse('offsets', format('are %s reminders; at most 20000', n_reminders), 'Name fewer people or offsets.');

@@ -1,16 +1,26 @@
 //! Instants as other systems' databases write them.
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use punctual_core::zone::Zone;
+use jiff::civil::{Date, DateTime};
+
+use crate::zone::Zone;
 
 /// Numbers up to this are seconds since 1970, until the year 5138; larger ones are milliseconds, and still larger ones
 /// microseconds.
 const SECONDS_MAX: f64 = 1e11;
 const MILLIS_MAX: f64 = 1e14;
 
+/// Reads an instant as [`read`] does, and a day as its midnight in `zone`.
+pub fn read_or_midnight(text: &str, zone: &Zone) -> Result<Timestamp, String> {
+    let Ok(day) = text.trim().parse::<Date>() else { return read(text, zone) };
+    if text.contains(':') {
+        return read(text, zone);
+    }
+    zone.rules().to_timestamp(day.at(0, 0, 0, 0)).map_err(|_| format!("`{text}` is no instant"))
+}
+
 /// Reads an instant: with an offset, as a number since 1970, or as a local time in `zone`.
-pub(super) fn read(text: &str, zone: &Zone) -> Result<Timestamp, String> {
+pub fn read(text: &str, zone: &Zone) -> Result<Timestamp, String> {
     let text = text.trim();
     let wrong = || format!("`{text}` is no instant");
     if let Ok(number) = text.parse::<f64>() {
@@ -30,6 +40,11 @@ pub(super) fn read(text: &str, zone: &Zone) -> Result<Timestamp, String> {
         Some(_) => Zone::utc().rules().to_timestamp(local).map_err(|_| wrong()),
         None => zone.rules().to_timestamp(local).map_err(|_| wrong()),
     }
+}
+
+/// Whether a text is a number of milliseconds since 1970.
+pub fn is_millis(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok_and(|number| number.abs() > SECONDS_MAX)
 }
 
 fn number_of(number: f64) -> Option<Timestamp> {
@@ -69,6 +84,22 @@ mod tests {
         }
         for text in ["", "infinity", "soon", "2026-03-02", "2026-13-02 08:00", "1e400", "nan"] {
             assert!(read(text, &zone).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_its_midnight_where_that_is_asked_for() {
+        let zone = Zone::named("Europe/Berlin").unwrap();
+        for (text, at) in [
+            ("2026-03-02", "2026-03-01T23:00:00Z"),
+            ("2026-03-02 08:00:00", "2026-03-02T07:00:00Z"),
+            ("1772438400", "2026-03-02T08:00:00Z"),
+            ("2026-03-02T08:00:00Z", "2026-03-02T08:00:00Z"),
+        ] {
+            assert_eq!(read_or_midnight(text, &zone), Ok(at.parse().unwrap()), "{text}");
+        }
+        for text in ["", "soon", "2026-02-30"] {
+            assert!(read_or_midnight(text, &zone).is_err(), "{text}");
         }
     }
 }

@@ -1,0 +1,235 @@
+//! Removing a person everywhere.
+//!
+//! It is done step by step, each a transaction of a bounded number of rows, so that nobody's reminder waits for it. Nothing is remembered between two
+//! steps but where it goes on, which the caller has: an erasure that was cut off is begun anew, and finds the rest.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use punctual_core::change::{Change, Refused};
+use punctual_core::invalid::Invalid;
+use punctual_core::journal::{Data, Entry, Kind, Who};
+use punctual_core::scope::Path;
+use punctual_core::step::Target;
+use punctual_core::store::{By, ChangeError, EventQuery, PutEvent, Record, SilenceQuery, StoreError};
+
+use super::CreateError;
+use crate::Engine;
+
+/// How many groups, users or silences are read at a time.
+const AT_ONCE: usize = 500;
+/// How long a send is waited for before it is looked for again.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
+
+/// How far an erasure has come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Erasure {
+    part: Part,
+    after: String,
+    /// How many reminders are gone.
+    pub n_reminders: u64,
+    /// How many records of others have named the person.
+    pub n_records: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Part {
+    /// Their entry, their keys and silences, their places in groups and plans.
+    #[default]
+    Person,
+    /// Their reminders.
+    Reminders,
+    /// What others have of them.
+    Records(Record),
+    /// All of it is gone.
+    Done,
+}
+
+impl Erasure {
+    /// Whether all of it is gone.
+    pub fn is_done(&self) -> bool {
+        self.part == Part::Done
+    }
+
+    fn then(&self, part: Part) -> Self {
+        Self { part, after: String::new(), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Erasure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = match &self.part {
+            Part::Person => "person",
+            Part::Reminders => "reminders",
+            Part::Records(record) => record.as_str(),
+            Part::Done => "done",
+        };
+        write!(f, "{part}/{}/{}/{}", self.n_reminders, self.n_records, self.after)
+    }
+}
+
+impl FromStr for Erasure {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let wrong =
+            || Invalid::new("after", format!("`{text}` is not where an erasure goes on; leave it out to begin anew"));
+        let mut parts = text.splitn(4, '/');
+        let mut next = || parts.next().ok_or_else(wrong);
+        let part = match next()? {
+            "person" => Part::Person,
+            "reminders" => Part::Reminders,
+            word => Part::Records(word.parse().map_err(|_| wrong())?),
+        };
+        let n_reminders = next()?.parse().map_err(|_| wrong())?;
+        let n_records = next()?.parse().map_err(|_| wrong())?;
+        Ok(Self { part, n_reminders, n_records, after: next()?.to_owned() })
+    }
+}
+
+impl Engine {
+    /// Goes on with the erasure of `user`, as `who` asked, for about `span`; returns how far it has come.
+    pub async fn erase(&self, user: &str, erasure: Erasure, who: &Who, span: Duration) -> Result<Erasure, StoreError> {
+        let (engine, user, who) = (self.clone(), user.to_owned(), who.clone());
+        self.finish(async move {
+            let clock = &engine.parts.node.clock;
+            let (began_at, mut erasure) = (clock.now(), erasure);
+            while !erasure.is_done() && clock.now().duration_since(began_at).unsigned_abs() < span {
+                erasure = engine.erase_some(&user, erasure, &who).await?;
+            }
+            Ok(erasure)
+        })
+        .await
+    }
+
+    async fn erase_some(&self, user: &str, mut erasure: Erasure, who: &Who) -> Result<Erasure, StoreError> {
+        let store = self.store();
+        match erasure.part {
+            Part::Person => {
+                self.erase_person(user, who).await?;
+                Ok(erasure.then(Part::Reminders))
+            }
+            Part::Reminders => {
+                let removed = store.remove_reminders(user).await?;
+                erasure.n_reminders += removed.n_reminders as u64;
+                let mut is_waited_for = false;
+                for id in &removed.open {
+                    let by = By::new(who.clone(), self.parts.node.now());
+                    match self.change(*id, Change::Cancel, by).await {
+                        // A send that has begun ends by itself; another node may have it.
+                        Err(ChangeError::Refused(Refused::SendBegun | Refused::OtherBegun(_))) => is_waited_for = true,
+                        Err(ChangeError::Store(error)) => return Err(error),
+                        Ok(_) | Err(_) => {}
+                    }
+                }
+                if is_waited_for {
+                    self.parts.node.clock.pause(LOOK_AGAIN_AFTER).await;
+                }
+                match removed.has_more || !removed.open.is_empty() {
+                    true => Ok(erasure),
+                    false => Ok(erasure.then(Part::Records(Record::Reminders))),
+                }
+            }
+            Part::Records(record) => {
+                let redacted = store.redact(user, record, &erasure.after).await?;
+                erasure.n_records += redacted.n as u64;
+                match (redacted.next, record.next()) {
+                    (Some(after), _) => Ok(Erasure { after, ..erasure }),
+                    (None, Some(next)) => Ok(erasure.then(Part::Records(next))),
+                    (None, None) => {
+                        let data = Data::Erased { reminders: erasure.n_reminders, records: erasure.n_records };
+                        let at = self.parts.node.now();
+                        let (user, reminder, run, who) = (None, None, None, who.clone());
+                        store.record(Entry { at, kind: Kind::UserErased, who, user, reminder, run, data }).await?;
+                        self.parts.node.journal.written();
+                        Ok(erasure.then(Part::Done))
+                    }
+                }
+            }
+            Part::Done => Ok(erasure),
+        }
+    }
+
+    /// Removes a person's entry, and what is about nobody else.
+    async fn erase_person(&self, user: &str, who: &Who) -> Result<(), StoreError> {
+        let store = self.store();
+        for key in store.keys().await?.into_iter().filter(|key| key.user.as_deref() == Some(user)) {
+            self.delete_key(&key.id, who.clone()).await?;
+        }
+        let now = self.parts.node.now();
+        loop {
+            let query =
+                SilenceQuery { user: Some(user.to_owned()), tag: None, id: None, after: None, now, limit: AT_ONCE };
+            let silences = store.silences(query).await?;
+            if silences.is_empty() {
+                break;
+            }
+            for silence in silences {
+                self.end_silence(silence.id, who.clone()).await?;
+            }
+        }
+        let mut after = None;
+        loop {
+            let groups = store.groups(after, AT_ONCE).await?;
+            let Some(last) = groups.last() else { break };
+            after = Some(last.name.clone());
+            for mut group in groups.into_iter().filter(|group| group.users.iter().any(|one| one == user)) {
+                group.users.retain(|one| one != user);
+                match group.users.is_empty() {
+                    true => drop(self.delete_group(&group.name, who.clone()).await?),
+                    false => {
+                        group.updated_at = now;
+                        self.put_group(group, who.clone()).await?;
+                    }
+                }
+            }
+        }
+        let names = |target: &Target| matches!(target, Target::User(one) if one == user);
+        let mut after = None;
+        loop {
+            let users = store.users(after, AT_ONCE).await?;
+            let Some(last) = users.last() else { break };
+            after = Some(last.id.clone());
+            for mut other in users.into_iter().filter(|other| other.escalate.iter().any(|step| names(&step.to))) {
+                other.escalate.retain(|step| !names(&step.to));
+                other.updated_at = now;
+                self.put_user(other, who.clone()).await?;
+            }
+        }
+        let mut after = None;
+        loop {
+            let query =
+                EventQuery { user: Some(user.to_owned()), after: after.take(), limit: AT_ONCE, ..EventQuery::default() };
+            let events = store.events(query).await?;
+            let Some(last) = events.last() else { break };
+            after = Some(last.key.clone());
+            for mut event in events.into_iter().filter(|event| event.users.iter().any(|one| one == user)) {
+                event.users.retain(|one| one != user);
+                event.escalate.retain(|step| !names(&step.to));
+                let put = match event.users.is_empty() && event.groups.is_empty() {
+                    true => self.remove_events(vec![event.key.clone()], who.clone()).await,
+                    false => self.put_events(vec![PutEvent { event, keeps_instances: true }], who.clone(), None).await,
+                };
+                match put {
+                    Ok(_) => {}
+                    Err(CreateError::Store(error)) => return Err(error),
+                    Err(CreateError::Invalid { invalid, .. }) => return Err(StoreError::Broken(invalid.to_string())),
+                }
+            }
+        }
+        // Their own defaults for the calendars that they follow.
+        if let Ok(path) = format!("user:{user}").parse::<Path>() {
+            self.remove_scope(&path, who.clone()).await?;
+        }
+        let Some(person) = store.user(user).await? else { return Ok(()) };
+        for address in &person.addresses {
+            let there = store.users_at(&address.channel, vec![address.address.clone()]).await?;
+            if there.iter().all(|other| other.id == user) {
+                // That it is dead is known about nobody else.
+                store.revive(address).await?;
+            }
+        }
+        self.delete_user(user, who.clone()).await.map(drop)
+    }
+}

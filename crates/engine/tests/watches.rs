@@ -1,0 +1,277 @@
+//! A watch reminds of each row once, wherever its node dies, stands still, or loses an answer.
+
+#![expect(clippy::unwrap_used, reason = "what a test does not find is its failure")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::channel::Channel;
+use punctual_core::clock::Clock;
+use punctual_core::reach::DefaultChannel;
+use punctual_core::reminder::Address;
+use punctual_core::store::{ReminderQuery, RunLease, Store, StoreError};
+use punctual_core::watch::{Intent, RunState, WatchRun};
+use punctual_engine::{DefinedWatch, Settings};
+use punctual_testkit::clock::ManualClock;
+use punctual_testkit::nodes::Nodes;
+use punctual_testkit::phone::RecordingChannel;
+use punctual_testkit::source::{Fails, HALF, Tasks};
+use punctual_testkit::tap::Tap;
+
+/// A minute passes until the first run begins.
+const MINUTE: SignedDuration = SignedDuration::from_secs(60);
+const ROWS: i64 = 5;
+
+/// A store that takes its time before its effect and after it, and may forget intents.
+struct Slow {
+    clock: ManualClock,
+    forgets_intents: bool,
+}
+
+#[async_trait]
+impl Tap for Slow {
+    async fn before(&self, call: &'static str) -> Result<(), StoreError> {
+        if ["begin_run", "intend", "finish_rows", "end_run", "intents"].contains(&call) {
+            self.clock.pause(HALF).await;
+        }
+        Ok(())
+    }
+
+    async fn after(&self, call: &'static str) -> Result<(), StoreError> {
+        self.before(call).await
+    }
+
+    async fn intend(
+        &self,
+        store: &Arc<dyn Store>,
+        lease: RunLease,
+        watch: &str,
+        intents: Vec<Intent>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let intents = if self.forgets_intents { Vec::new() } else { intents };
+        store.intend(lease, watch, intents, now).await
+    }
+}
+
+struct Stage {
+    nodes: Nodes,
+    tasks: Tasks,
+}
+
+impl Stage {
+    /// Two nodes that watch five tasks, in batches of two; the first run is about to begin, on node 1.
+    fn new() -> Self {
+        Self::with(false, |_| {})
+    }
+
+    fn with(forgets_intents: bool, prepare: impl FnOnce(&Tasks)) -> Self {
+        let clock = ManualClock::at(punctual_testkit::sample::instant(punctual_testkit::story::BEGIN));
+        let tasks = Tasks::new(&clock, ROWS);
+        prepare(&tasks);
+        let phone: Arc<dyn Channel> = Arc::new(RecordingChannel::default());
+        let settings = Settings {
+            default_channel: DefaultChannel::chosen(Address::new("phone", "1")),
+            watches: vec![DefinedWatch { watch: Arc::new(Tasks::watch(2)), source: Arc::new(tasks.clone()) }],
+            ..Settings::default()
+        };
+        let channels = BTreeMap::from([("phone".to_owned(), phone)]);
+        let tap = |_, clock: &ManualClock| Slow { clock: clock.clone(), forgets_intents };
+        let nodes = Nodes::start_at(clock, 2, &channels, &settings, tap);
+        let to_the_minute = 60_000_000 - nodes.clock.now().as_microsecond().rem_euclid(60_000_000);
+        nodes.advance(SignedDuration::from_micros(to_the_minute));
+        Self { nodes, tasks }
+    }
+
+    fn store<T: Send + 'static>(&self, work: impl AsyncFnOnce(&dyn Store) -> T) -> T {
+        futures_util::FutureExt::now_or_never(work(self.nodes.store())).expect("a store in memory answers at once")
+    }
+
+    fn runs(&self) -> Vec<WatchRun> {
+        self.store(async |store| store.watch_runs("tasks", 10).await.unwrap())
+    }
+
+    /// The row of each reminder.
+    fn reminded(&self) -> Vec<i64> {
+        let query = ReminderQuery { limit: 1000, ..ReminderQuery::default() };
+        let views = self.store(async |store| store.reminders(query).await.unwrap());
+        let key = |metadata: serde_json::Value| metadata["watch"]["key"].as_str().unwrap().parse().unwrap();
+        let mut keys: Vec<i64> = views.iter().map(|view| key(view.reminder.metadata.to_value())).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Whether each row has one reminder and its mark, and nothing is left half done.
+    fn is_once(&self) -> Result<(), String> {
+        let expect: Vec<i64> = self.tasks.rows().into_keys().collect();
+        let (reminded, left) = (self.reminded(), self.store(async |store| store.intents("tasks").await.unwrap()));
+        let unmarked: Vec<i64> =
+            self.tasks.rows().iter().filter(|(_, row)| row.sent.is_none()).map(|(key, _)| *key).collect();
+        match reminded == expect && left.is_empty() && unmarked.is_empty() {
+            true => Ok(()),
+            false => Err(format!("{reminded:?} were reminded of, {} left, {unmarked:?} unmarked", left.len())),
+        }
+    }
+}
+
+fn millis(n: u64) -> SignedDuration {
+    SignedDuration::from_micros(i64::try_from(n * 1000 + 500).unwrap())
+}
+
+/// How long a run takes where nothing goes wrong.
+fn length() -> u64 {
+    let stage = Stage::new();
+    stage.nodes.advance(SignedDuration::from_secs(2));
+    let run = stage.runs().remove(0);
+    assert_eq!((run.state, run.counts.seen, run.counts.sent), (RunState::Done, 5, 5));
+    assert_eq!(stage.is_once(), Ok(()));
+    (run.ended_at.unwrap().duration_since(run.started_at).as_millis()).try_into().unwrap()
+}
+
+#[test]
+fn a_node_may_die_at_any_moment_of_a_run_and_another_goes_on_within_five_seconds() {
+    for died_after in 0..length() + 3 {
+        let stage = Stage::new();
+        stage.nodes.advance(millis(died_after));
+        stage.nodes.kill(1);
+        stage.nodes.advance(SignedDuration::from_secs(5));
+        let run = stage.runs().into_iter().next();
+        let went_on = run.as_ref().is_some_and(|run| run.state == RunState::Done);
+        assert!(went_on, "after {died_after} ms: {run:?}");
+        assert_eq!(stage.is_once(), Ok(()), "after {died_after} ms");
+        assert_eq!(stage.runs().len(), 1, "after {died_after} ms: the same run");
+    }
+}
+
+#[test]
+fn a_node_may_stand_still_at_any_moment_and_wake_at_any_other() {
+    for stood_after in 0..length() + 3 {
+        for stood_for in [500, 2_000, 4_003, 4_020, 4_500, 9_000] {
+            let stage = Stage::new();
+            stage.nodes.advance(millis(stood_after));
+            stage.nodes.freeze(1, true);
+            stage.nodes.advance(SignedDuration::from_millis(stood_for));
+            stage.nodes.freeze(1, false);
+            stage.nodes.advance(SignedDuration::from_secs(12));
+            assert_eq!(stage.is_once(), Ok(()), "after {stood_after} ms, for {stood_for} ms");
+        }
+    }
+}
+
+#[test]
+fn without_intents_a_death_in_the_middle_would_lose_a_reminder() {
+    let is_once = |died_after| {
+        let stage = Stage::with(true, |_| {});
+        stage.nodes.advance(millis(died_after));
+        stage.nodes.kill(1);
+        stage.nodes.advance(SignedDuration::from_secs(50));
+        stage.is_once()
+    };
+    let lost = (0..length() + 3).filter(|died_after| is_once(*died_after).is_err()).count();
+    assert!(lost >= 3, "each of three batches has a moment between its mark and its reminders: {lost}");
+}
+
+#[test]
+fn an_answer_of_the_application_may_be_lost_at_any_call() {
+    let n_calls = {
+        let stage = Stage::new();
+        stage.nodes.advance(SignedDuration::from_secs(2));
+        stage.tasks.n_calls()
+    };
+    for call in 1..=n_calls {
+        for fails in [Fails::Before, Fails::After] {
+            let stage = Stage::with(false, |tasks| tasks.fail(call, fails));
+            stage.nodes.advance(SignedDuration::from_secs(12));
+            assert_eq!(stage.is_once(), Ok(()), "call {call} {fails:?}");
+            assert_eq!(stage.runs()[0].counts.retried, 1, "call {call} {fails:?}");
+        }
+    }
+}
+
+#[test]
+fn a_row_that_is_refused_is_named_and_the_others_go_on() {
+    let stage = Stage::with(false, |tasks| {
+        tasks.refuse(2);
+        tasks.change(4, |row| {
+            row.owner = None;
+            Some(())
+        });
+    });
+    stage.nodes.advance(SignedDuration::from_secs(2));
+    let run = stage.runs().remove(0);
+    assert_eq!((run.counts.seen, run.counts.sent, run.counts.skipped, run.counts.failed), (5, 3, 0, 2));
+    assert_eq!(stage.reminded(), [1, 3, 5]);
+    let unmarked: Vec<i64> =
+        stage.tasks.rows().iter().filter(|(_, row)| row.sent.is_none()).map(|(key, _)| *key).collect();
+    assert_eq!(unmarked, [2, 4], "they stay unmarked");
+    let bad = stage.store(async |store| store.bad_rows(run.id, 0, 10).await.unwrap());
+    let bad: Vec<_> = bad.iter().map(|(_, bad)| (bad.key.as_str(), bad.field.as_deref().unwrap())).collect();
+    assert_eq!(bad, [("2", "reminder_sent_at"), ("4", "owner")]);
+}
+
+#[test]
+fn a_row_that_another_worker_takes_meanwhile_is_skipped() {
+    let stage = Stage::new();
+    // The first batch has been read, and not marked yet.
+    stage.nodes.advance(millis(10));
+    let now = stage.nodes.clock.now();
+    for key in 1..=2 {
+        stage.tasks.change(key, |row| {
+            row.sent.get_or_insert(now);
+            Some(())
+        });
+    }
+    stage.nodes.advance(SignedDuration::from_secs(2));
+    let run = stage.runs().remove(0);
+    assert_eq!(run.counts.sent + run.counts.skipped, run.counts.seen);
+    assert_eq!(run.counts.sent as usize, stage.reminded().len());
+    let marked = stage.tasks.rows().values().filter(|row| row.sent != Some(now)).count();
+    assert_eq!(marked, stage.reminded().len(), "each mark of ours has its reminder, and no other");
+}
+
+#[test]
+fn a_ledger_makes_one_reminder_an_interval_wherever_a_node_dies() {
+    for died_after in 0..40 {
+        let stage = Stage::with(false, Tasks::only_read);
+        stage.nodes.advance(millis(died_after));
+        stage.nodes.kill(1);
+        stage.nodes.advance(MINUTE * 3);
+        assert_eq!(stage.reminded(), [1, 2, 3, 4, 5], "after {died_after} ms");
+        assert!(stage.tasks.rows().values().all(|row| row.sent.is_none()), "nothing is marked");
+    }
+}
+
+#[test]
+fn a_run_that_was_asked_for_answers_with_its_counts_and_a_second_asker_joins() {
+    let stage = Stage::new();
+    stage.nodes.advance(SignedDuration::from_secs(2));
+    stage.tasks.change(3, |row| {
+        row.sent = None;
+        Some(())
+    });
+    let (one, two) = (stage.nodes.engine(1).clone(), stage.nodes.engine(2).clone());
+    let (first, second) =
+        stage.nodes.run(1, async move { tokio::join!(one.run_watch("tasks"), two.run_watch("tasks")) });
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert_eq!(first.run.id, second.run.id, "on whichever node");
+    assert_eq!((first.joined, second.joined), (false, true));
+    assert_eq!((first.run.counts.seen, first.run.counts.sent), (1, 1));
+    assert_eq!(second.run.counts, first.run.counts);
+}
+
+#[test]
+fn a_node_that_is_stopped_gives_its_run_back() {
+    for stopped_after in [3, 8, 15, 22] {
+        let mut stage = Stage::new();
+        stage.nodes.advance(millis(stopped_after));
+        stage.nodes.stop(1);
+        let stopped_at = stage.nodes.clock.run_for();
+        stage.nodes.advance(SignedDuration::from_secs(4));
+        assert_eq!(stage.is_once(), Ok(()), "after {stopped_after} ms");
+        assert!(stage.nodes.clock.run_for() - stopped_at >= Duration::from_secs(4));
+        assert_eq!(stage.runs().len(), 1, "another goes on with it");
+    }
+}

@@ -1,0 +1,174 @@
+//! A person who is erased stands nowhere any more.
+
+use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::until;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::common::{Home, Receiver, Server};
+
+/// A name that stands nowhere by chance.
+const NAME: &str = "zoe-q7";
+
+/// The rows of a database that have the name somewhere, each as its table and its text: all tables are read, so that none can be forgotten.
+trait Tables {
+    fn naming(&self, name: &str) -> Vec<String>;
+}
+
+struct File(std::path::PathBuf);
+
+impl Tables for File {
+    fn naming(&self, name: &str) -> Vec<String> {
+        let db = rusqlite::Connection::open(&self.0).unwrap();
+        let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+        let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let mut found = Vec::new();
+        for table in tables {
+            let mut rows = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+            let n_columns = rows.column_count();
+            let mut rows = rows.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                for column in 0..n_columns {
+                    let text = match row.get_ref(column).unwrap() {
+                        rusqlite::types::ValueRef::Text(bytes) | rusqlite::types::ValueRef::Blob(bytes) => {
+                            String::from_utf8_lossy(bytes).into_owned()
+                        }
+                        _ => continue,
+                    };
+                    if text.contains(name) {
+                        found.push(format!("{table}: {text}"));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+struct Database<'a>(&'a Postgres, String);
+
+impl Tables for Database<'_> {
+    fn naming(&self, name: &str) -> Vec<String> {
+        let tables = self.0.sql(&self.1, "select tablename from pg_tables where schemaname = 'punctual'");
+        let naming = |table: &str| {
+            let sql = format!("select t::text from punctual.{table} t where t::text like '%{name}%'");
+            let rows = self.0.sql(&self.1, &sql);
+            rows.lines().map(|row| format!("{table}: {row}")).collect::<Vec<_>>()
+        };
+        tables.lines().flat_map(naming).collect()
+    }
+}
+
+/// Lets the person leave traces wherever a person can.
+async fn live(server: &Server, receiver: &mut Receiver) {
+    let to = json!([{ "channel": "webhook", "address": receiver.url }]);
+    let put = async |path: &str, body: Value| {
+        let (status, body) = server.call(Method::PUT, path, Some(body)).await;
+        assert!(status.is_success(), "{path}: {body}");
+    };
+    put("/v1/users/bob", json!({ "addresses": to })).await;
+    put(&format!("/v1/users/{NAME}"), json!({ "addresses": to, "timezone": "UTC" })).await;
+    put("/v1/users/dan", json!({ "escalate": [{ "after": "5m", "to": NAME }, { "after": "9m", "to": "bob" }] })).await;
+    put("/v1/groups/both", json!({ "users": [NAME, "bob"] })).await;
+    put("/v1/groups/alone", json!({ "users": [NAME] })).await;
+    let post = async |path: &str, body: Value| {
+        let (status, body) = server.call(Method::POST, path, Some(body)).await;
+        assert!(status.is_success(), "{path}: {body}");
+        body
+    };
+    post("/v1/silences", json!({ "user": NAME, "tag": "x", "until": "9d" })).await;
+    let key = post("/v1/keys", json!({ "name": format!("{NAME}'s phone"), "user": NAME })).await;
+    let own = key["key"].as_str().unwrap();
+    // A request that is answered the same when it comes again,
+    let request = server.request(Method::POST, "/v1/reminders").bearer_auth(own).header("Idempotency-Key", "k1");
+    let body = json!({ "user": NAME, "message": "later", "schedule": { "type": "daily", "time": "08:00" } });
+    assert!(request.json(&body).send().await.unwrap().status().is_success());
+    // an answer of theirs to somebody else's reminder,
+    let ask = json!({ "user": "bob", "message": "tea?", "schedule": { "type": "once", "at": "now" }, "require_ack": true,
+        "escalate": [{ "after": "1h", "to": NAME }] });
+    let asked = post("/v1/reminders", ask).await;
+    receiver.next().await;
+    let said = json!({ "user": "bob", "channel": "webhook", "text": "done" });
+    post("/v1/inbound", said).await;
+    assert_eq!(server.get(&format!("/v1/reminders/{}", asked["id"].as_str().unwrap())).await["status"], "completed");
+    // and somebody who is asked because they did not answer.
+    let ask = json!({ "user": NAME, "message": "their own secret", "schedule": { "type": "once", "at": "now" }, "require_ack": true,
+        "ack_timeout": "1s", "max_ack_reminders": 9, "escalate": [{ "after": "1s", "to": "bob" }] });
+    post("/v1/reminders", ask).await;
+    until("bob is asked", async || {
+        server.get("/v1/reminders?user=bob").await["reminders"].as_array().unwrap().len() == 2
+    })
+    .await;
+}
+
+async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
+    let mut receiver = Receiver::listen().await;
+    live(server, &mut receiver).await;
+    let before = tables.naming(NAME);
+    for table in ["reminder", "journal", "answered", "api_key", "user_group", "silence", "user_address"] {
+        assert!(before.iter().any(|row| row.starts_with(&format!("{table}: "))), "{table} names them: {before:#?}");
+    }
+    let entries = server.get("/v1/audit?limit=500").await["entries"].as_array().unwrap().clone();
+
+    home.run(&["users", "erase", NAME]).fails(2, &["nothing was erased", "--yes"]);
+    let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
+    assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(2)), "{ran}");
+
+    // What happens afterwards is about nobody who was erased.
+    assert_eq!(tables.naming(NAME), Vec::<String>::new());
+    assert_eq!(tables.naming("their own secret"), Vec::<String>::new());
+    let after = server.get("/v1/audit?limit=500").await["entries"].as_array().unwrap().clone();
+    for (before, after) in entries.iter().zip(&after) {
+        for field in ["id", "at", "kind", "reminder_id"] {
+            assert_eq!(before[field], after[field], "an entry keeps its place");
+        }
+    }
+    let last = after.last().unwrap();
+    assert_eq!((&last["kind"], &last["user"]), (&json!("user.erased"), &Value::Null), "{last}");
+    assert_eq!(last["data"]["reminders"], 2);
+    assert_eq!(server.get("/v1/groups").await["groups"][0]["users"], json!(["bob"]));
+    assert_eq!(server.get("/v1/users/dan").await["escalate"][0]["to"], "bob");
+
+    // Once more, and there is nothing to do.
+    let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
+    assert_eq!((&ran["is_done"], &ran["reminders"], &ran["records"]), (&json!(true), &json!(0), &json!(0)), "{ran}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_is_erased_stands_in_no_table_of_a_file() {
+    let home = Home::new();
+    let server = home.serve();
+    shows(&home, &server, &File(home.data_dir().join("punctual.db"))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_is_erased_stands_in_no_table_of_a_database() {
+    let Some(postgres) = Postgres::start() else { return };
+    let name = postgres.new_database(None);
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &postgres.url(&name))]);
+    shows(&home, &server, &Database(&postgres, name)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_send_that_is_under_way_is_waited_for() {
+    let home = Home::new();
+    let server = home.serve();
+    let hanging = Receiver::hanging().await;
+    let to = json!([{ "channel": "webhook", "address": hanging.url }]);
+    let body =
+        json!({ "user": NAME, "message": "m", "schedule": { "type": "once", "at": "now" }, "to": to, "only": true });
+    let reminder = server.create(body).await;
+    let path = format!("/v1/reminders/{}/occurrences", reminder["id"].as_str().unwrap());
+    until("it is being sent", async || server.get(&path).await["occurrences"][0]["state"] == "processing").await;
+    let erase = json!({ "confirm": NAME });
+    let (status, answer) = server.call(Method::POST, &format!("/v1/users/{NAME}/erase"), Some(erase)).await;
+    assert!(status.is_success() && answer["is_done"] == false, "{answer}");
+    // The receiver is gone: the send ends, and nothing follows it.
+    drop(hanging);
+    let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
+    assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(1)), "{ran}");
+    let (status, body) =
+        server.call(Method::POST, &format!("/v1/users/{NAME}/erase"), Some(json!({ "confirm": "zoe" }))).await;
+    assert_eq!((status.as_u16(), body["field"].as_str()), (422, Some("confirm")), "{body}");
+}
