@@ -194,7 +194,6 @@ fn view(number: u64, schedule: Schedule, zone: &Zone) -> ReminderView {
         original_text: None,
         metadata: Metadata::default(),
         tags: vec!["health".into()],
-        event: None,
         status: ReminderStatus::Active,
         created_at,
         updated_at: created_at,
