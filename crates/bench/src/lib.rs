@@ -16,6 +16,9 @@ mod burst;
 /// How fast reminders are taken in.
 mod create;
 
+/// How fast events are taken in and moved.
+mod events;
+
 /// How late, beside receivers in trouble.
 mod trouble;
 
@@ -156,6 +159,8 @@ enum Workload {
     Burst(burst::Args),
     /// How fast reminders are taken in: one by one, and in batches
     Create(create::Args),
+    /// How fast events are taken in, moved and planned anew, and how soon a move takes effect
+    Events(events::Args),
     /// Commits, rows, log and processor time of one reminder, at a steady rate
     Cost(cost::Args),
     /// Time and memory of a restart
@@ -236,6 +241,7 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Spread(args) => spread::run(args, common).await.map(Some),
         Workload::Burst(args) => burst::run(args, common).await.map(Some),
         Workload::Create(args) => create::run(args, common).await.map(Some),
+        Workload::Events(args) => events::run(args, common).await.map(Some),
         Workload::Cost(args) => cost::run(args, common).await.map(Some),
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),

@@ -26,6 +26,8 @@ pub(crate) const PASSES: usize = 2;
 const TAKE_BACK_TRIES: u32 = 20;
 /// How long it waits in between.
 const TAKE_BACK_AGAIN_AFTER: Duration = Duration::from_millis(5);
+/// How long to wait where others are just planning what is due, or an application has it locked.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(5);
 /// How often a node looks that does not hear what others change.
 const DEAF_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait after the store failed.
@@ -52,12 +54,13 @@ impl Planner {
     pub(crate) async fn run(self: Arc<Self>) {
         while !self.node.stopping() {
             let wait = match self.pass().await {
-                Ok(Some(next_at)) => self.wait_until(next_at),
-                // There is more, which another task can begin with.
-                Ok(None) => {
+                Ok(Next::At(next_at)) => self.wait_until(next_at),
+                // Another task can begin with the rest.
+                Ok(Next::Now) => {
                     self.nudge();
                     continue;
                 }
+                Ok(Next::Elsewhere) => LOOK_AGAIN_AFTER,
                 Err(error) => {
                     self.node.health.failed(&error);
                     PAUSE_AFTER_FAILURE
@@ -78,13 +81,17 @@ impl Planner {
         Duration::try_from(next_at.duration_since(self.node.now())).unwrap_or_default().min(max)
     }
 
-    /// Plans the events whose moment has come, in one transaction; says when the next one's comes, or that there is more to do at once.
-    async fn pass(&self) -> Result<Option<Timestamp>, StoreError> {
+    /// Plans the events whose moment has come, in one transaction; says what comes next.
+    async fn pass(&self) -> Result<Next, StoreError> {
         let planned = self.node.store.plan_events(None, self.by(Who::ENGINE)).await?;
         let (next_at, n_events) = (planned.next_at.unwrap_or(Timestamp::MAX), planned.events.len());
         self.finish(planned, &Who::ENGINE).await?;
-        let has_more = n_events >= PLANNED_AT_ONCE || next_at <= self.node.now();
-        Ok((!has_more).then_some(next_at))
+        Ok(match next_at <= self.node.now() {
+            true if n_events == 0 => Next::Elsewhere,
+            true => Next::Now,
+            false if n_events >= PLANNED_AT_ONCE => Next::Now,
+            false => Next::At(next_at),
+        })
     }
 
     /// Plans until nothing is left to do, though not for long.
@@ -92,8 +99,13 @@ impl Planner {
         // Others help.
         self.nudge();
         let passes = async {
-            while self.pass().await?.is_none() {}
-            Ok(())
+            loop {
+                match self.pass().await? {
+                    Next::Now => {}
+                    Next::Elsewhere => self.node.clock.pause(LOOK_AGAIN_AFTER).await,
+                    Next::At(_) => return Ok(()),
+                }
+            }
         };
         within(&*self.node.clock, CATCH_UP_MAX, passes).await.unwrap_or(Ok(()))
     }
@@ -159,6 +171,16 @@ impl Planner {
             tracing::info!(%key, planned, made, moved, withdrawn, missed, "event planned");
         }
     }
+}
+
+/// What a planner does next.
+enum Next {
+    /// There is more to do at once.
+    Now,
+    /// Others have what is due.
+    Elsewhere,
+    /// Nothing is due before then.
+    At(Timestamp),
 }
 
 /// Events that are not finished, because reminders of theirs are being sent.
