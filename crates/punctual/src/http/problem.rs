@@ -144,6 +144,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::KeyUsed => Self::conflict("key_reused", error.to_string()),
+            StoreError::Missing(_) => Self::new(StatusCode::NOT_IMPLEMENTED, "missing", error.to_string()),
             StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "a request was refused");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error.to_string()).retry_after(1)
