@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
 use punctual_channels::Closure;
 use punctual_core::channel::{Message, Receipt};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::reminder::Address;
 use punctual_core::store::Store;
-use punctual_engine::{Engine, SystemClock, SystemRandom};
+use punctual_engine::{Engine, Settings, SystemClock, SystemRandom};
 use serde_json::{Value, json};
 
 use super::http::request;
@@ -49,6 +50,9 @@ pub(super) struct Args {
     /// How many others are pending already
     #[arg(long, default_value_t = 0, value_name = "N")]
     pending: usize,
+    /// Keep no index of texts meanwhile: the difference is what search costs a create
+    #[arg(long)]
+    without_search: bool,
 }
 
 /// One way of creating.
@@ -88,14 +92,18 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
 
     let store: Arc<dyn Store> = place.open().await?;
     let n_others = place::fill(&*store, args.pending).await?;
-    let engine = rig::engine(store, nowhere(), common.options.redis.as_deref())?;
+    let settings = Settings { search: !args.without_search, ..Settings::default() };
+    let engine = rig::engine_with(store, nowhere(), common.options.redis.as_deref(), settings)?;
     let running = engine.start().await?;
     let batches = batches(args, &engine, &place).await?;
     running.stop().await;
     // Waits until the file is closed, so that the server can have it.
     drop(engine);
 
-    let server = Server::start(&place, &*clock).await?;
+    let config = place.dir().join("bench.toml");
+    std::fs::write(&config, format!("search = {}\n", !args.without_search))?;
+    let config = config.to_str().context("the directory's name is no text")?;
+    let server = Server::start_with(&place, &["--config", config], &*clock).await?;
     let single = over_http(Creates::single(args), &server, &place).await?;
     let batches_over_http = over_http(Creates::batches(args), &server, &place).await?;
     server.stop(&*clock).await?;

@@ -18,6 +18,8 @@ mod create;
 
 /// How fast events are taken in and moved.
 mod events;
+/// How fast reminders are found by words in their text.
+mod search;
 
 /// How late, beside receivers in trouble.
 mod trouble;
@@ -161,6 +163,8 @@ enum Workload {
     Create(create::Args),
     /// How fast events are taken in, moved and planned anew, and how soon a move takes effect
     Events(events::Args),
+    /// How fast reminders are found by words in their text
+    Search(search::Args),
     /// Commits, rows, log and processor time of one reminder, at a steady rate
     Cost(cost::Args),
     /// Time and memory of a restart
@@ -242,6 +246,7 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Burst(args) => burst::run(args, common).await.map(Some),
         Workload::Create(args) => create::run(args, common).await.map(Some),
         Workload::Events(args) => events::run(args, common).await.map(Some),
+        Workload::Search(args) => search::run(args, common).await.map(Some),
         Workload::Cost(args) => cost::run(args, common).await.map(Some),
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),

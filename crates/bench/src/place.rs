@@ -130,6 +130,13 @@ impl Place {
         Ok(Arc::new(store))
     }
 
+    /// How many bytes the database takes with its log; `None` where it is on a server.
+    pub(super) fn size(&self) -> Option<u64> {
+        let path = self.file()?;
+        let of = |suffix: &str| fs::metadata(format!("{}{suffix}", path.display())).map_or(0, |file| file.len());
+        Some(of("") + of("-wal"))
+    }
+
     /// The line of a report that says where it was measured.
     pub(super) fn note(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);

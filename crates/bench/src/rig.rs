@@ -88,6 +88,16 @@ pub(super) fn message(to: &Address, due_at: Timestamp) -> Message {
 
 /// An engine as `punctual serve` runs it, with one channel, and with a Redis timer if there is one.
 pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Option<&str>) -> anyhow::Result<Engine> {
+    engine_with(store, channel, redis, Settings::default())
+}
+
+/// The same with other settings.
+pub(super) fn engine_with(
+    store: Arc<dyn Store>,
+    channel: Arc<dyn Channel>,
+    redis: Option<&str>,
+    settings: Settings,
+) -> anyhow::Result<Engine> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let alarm = redis.map(|url| Reminders::at(url, Arc::clone(&clock))).transpose()?;
     Ok(Engine::new(Parts {
@@ -96,7 +106,7 @@ pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Op
         clock,
         random: Arc::new(SystemRandom),
         runtime: Arc::new(TokioRuntime::current()),
-        settings: Settings::default(),
+        settings,
         alarm: alarm.map(|alarm| Arc::new(alarm) as Arc<dyn Alarm>),
         opinion: None,
     }))

@@ -185,6 +185,7 @@ fn view(number: u64, schedule: Schedule, zone: &Zone) -> ReminderView {
         ack: number.is_multiple_of(5).then(AckPolicy::default),
         escalate: Vec::new(),
         escalates: None,
+        event: None,
         snooze_allowed: true,
         retries_max: 3,
         misfire: Misfire::default(),

@@ -46,13 +46,15 @@ pub use self::event::{
     ByPlanner, EventQuery, EventView, Events, PLANNED_AT_ONCE, Planned, PlannedEvent, Put, PutDone, PutEvent,
     PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, SlotView,
 };
-pub use self::feed::Feeds;
+pub use self::feed::{FeedEnd, Feeds, TakenFeed};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
 pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
-pub use self::read::{ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery};
-pub use self::search::Search;
+pub use self::read::{
+    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery,
+};
+pub use self::search::{FailedQuery, FailedRun, Filled, FindQuery, Hits, Index, IndexText, Search};
 pub use self::settle::{Settled, Settlement};
 pub use self::silence::{Released, SilenceQuery};
 pub use self::watch::{
@@ -348,6 +350,9 @@ pub enum StoreError {
     /// Another node has the connection that it came by; nothing was written.
     #[error("another node has the connection")]
     LeaseLost,
+    /// The store lacks something that its owner must give it, which the text says.
+    #[error("{0}")]
+    Missing(String),
     /// The store cannot write now: it is full, locked or unreachable. Trying later may work.
     #[error("the database cannot be used now: {0}")]
     Unavailable(String),

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use punctual_time::words;
 
+use crate::event::Event;
 use crate::group::Group;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
@@ -13,10 +14,12 @@ use crate::journal::Placed;
 use crate::occurrence::{Attempt, Occurrence};
 use crate::reminder::{Priority, Reminder};
 use crate::rules::course::Progress;
+use crate::scope::Scope;
 use crate::silence::Silence;
 use crate::store::{DeadAddress, Response};
 use crate::user::User;
-use crate::writes::Writes;
+use crate::watch::LedgerRow;
+use crate::writes::{Link, Writes};
 
 /// The most runs in one line, but for those that are open: a reminder has all of those.
 pub const RUNS_MAX: usize = 1000;
@@ -38,10 +41,16 @@ pub enum Line {
     Silence(Silence),
     /// An address that its platform calls dead.
     DeadAddress(DeadAddress),
+    /// Offsets for the events below a path.
+    Scope(Scope),
     /// A reminder with its runs.
     Reminder(Box<Whole>),
     /// Older runs of a reminder that has more than a line holds. All of them have ended.
     Runs(ReminderId, Vec<WholeRun>),
+    /// An event, and which reminder each of its slots has.
+    Event(Box<WholeEvent>),
+    /// When a row of a watch, which is named first, was last reminded of.
+    Ledger(String, LedgerRow),
 }
 
 /// What a line is about.
@@ -53,13 +62,16 @@ pub enum LineKind {
     Group,
     Silence,
     DeadAddress,
+    Scope,
     Reminder,
     Runs,
+    Event,
+    Ledger,
 }
 
 words!(LineKind as "line" {
-    "entry" => Entry, "user" => User, "group" => Group, "silence" => Silence, "dead_address" => DeadAddress, "reminder" => Reminder,
-    "runs" => Runs,
+    "entry" => Entry, "user" => User, "group" => Group, "silence" => Silence, "dead_address" => DeadAddress, "scope" => Scope,
+    "reminder" => Reminder, "runs" => Runs, "event" => Event, "watch_ledger" => Ledger,
 });
 
 /// A reminder, how far it has come, and its runs.
@@ -73,6 +85,15 @@ pub struct Whole {
     pub runs: Vec<WholeRun>,
     /// The run below which there are more; none where these are all.
     pub more_below: Option<u32>,
+}
+
+/// An event, and which reminder each of its slots has. How far planning it has come is no part of it: it is planned anew, and finds its reminders.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WholeEvent {
+    /// The event.
+    pub event: Event,
+    /// Its slots with their reminders.
+    pub links: Vec<Link>,
 }
 
 /// A run, and how it got where it is.
@@ -97,6 +118,9 @@ impl Line {
             Self::Group(_) => LineKind::Group,
             Self::Silence(_) => LineKind::Silence,
             Self::DeadAddress(_) => LineKind::DeadAddress,
+            Self::Scope(_) => LineKind::Scope,
+            Self::Event(_) => LineKind::Event,
+            Self::Ledger(..) => LineKind::Ledger,
             Self::Reminder(_) => LineKind::Reminder,
             Self::Runs(..) => LineKind::Runs,
         }
@@ -110,6 +134,9 @@ impl Line {
             Self::Group(group) => group.name.clone(),
             Self::Silence(silence) => silence.id.to_string(),
             Self::DeadAddress(dead) => dead.address.to_string(),
+            Self::Scope(scope) => scope.path.to_string(),
+            Self::Event(whole) => whole.event.key.clone(),
+            Self::Ledger(watch, row) => format!("{watch}/{}", row.key),
             Self::Reminder(whole) => whole.reminder.id.to_string(),
             Self::Runs(id, runs) => {
                 let last = runs.last().map_or(0, |run| run.occurrence.id.run);
@@ -138,7 +165,11 @@ impl Line {
                 }
                 of_one("runs", *id, runs)
             }
-            Self::Entry(_) | Self::Silence(_) | Self::DeadAddress(_) => Ok(()),
+            Self::Event(whole) => match whole.links.iter().find(|link| link.slot.event != whole.event.key) {
+                Some(other) => Err(Invalid::new("links", format!("has a slot of the event {}", other.slot.event))),
+                None => Ok(()),
+            },
+            Self::Entry(_) | Self::Silence(_) | Self::DeadAddress(_) | Self::Scope(_) | Self::Ledger(..) => Ok(()),
         }
     }
 }
@@ -171,21 +202,37 @@ pub enum Section {
     Silences,
     /// Dead addresses.
     DeadAddresses,
+    /// Scopes.
+    Scopes,
     /// Reminders.
     Reminders,
+    /// Events. They come after their reminders, and after the scopes that say when those are due: an event that is planned finds both.
+    Events,
+    /// The ledgers of watches.
+    Ledgers,
     /// The journal from there on, and what it names, again: a later line counts.
     Changes,
 }
 
 words!(Section as "after" {
     "entries" => Entries, "users" => Users, "groups" => Groups, "silences" => Silences, "dead_addresses" => DeadAddresses,
-    "reminders" => Reminders, "changes" => Changes,
+    "scopes" => Scopes, "reminders" => Reminders, "events" => Events, "watch_ledgers" => Ledgers, "changes" => Changes,
 });
 
 impl Section {
     /// All of them, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Entries, Self::Users, Self::Groups, Self::Silences, Self::DeadAddresses, Self::Reminders, Self::Changes];
+    pub const ALL: [Self; 10] = [
+        Self::Entries,
+        Self::Users,
+        Self::Groups,
+        Self::Silences,
+        Self::DeadAddresses,
+        Self::Scopes,
+        Self::Reminders,
+        Self::Events,
+        Self::Ledgers,
+        Self::Changes,
+    ];
 
     /// The one that follows.
     pub fn next(self) -> Option<Self> {
@@ -280,9 +327,11 @@ pub struct Adoption {
     pub reminders: Vec<KeptReminder>,
     /// Their runs.
     pub runs: Vec<KeptRun>,
+    /// Rows of the ledgers of watches.
+    pub ledger: Vec<(String, LedgerRow)>,
     /// What happened before, in order.
     pub history: Vec<Placed>,
-    /// Attempts, answers and dead addresses; and what the import itself does to runs that are overdue.
+    /// Attempts, answers, dead addresses, scopes and events; and what the import itself does to runs that are overdue.
     pub writes: Writes,
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{asked, at, every, every_from, occurrence, once, reminder, retrying};
 use jiff::Timestamp;
-use punctual_core::change::{Change, Loaded, Patch, Refused, changed};
+use punctual_core::change::{Besides, Change, Loaded, Patch, Refused, changed};
 use punctual_core::occurrence::{Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Priority, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Progress, Series, Tally};
@@ -23,7 +23,7 @@ fn loaded(reminder: Reminder, state: State) -> Loaded {
     let series = Series::begun(reminder.schedule.is_recurring());
     let (open, last_ended) = if first.state.is_final() { (vec![], Some(first)) } else { (vec![first], None) };
     let progress = Progress { series, tally: Tally::default() };
-    Loaded { reminder, progress, open, last_ended, has_kin: false, family: Vec::new() }
+    Loaded { reminder, progress, open, last_ended, has_kin: false, family: Vec::new(), besides: Besides::Nothing }
 }
 
 fn asking(schedule: Schedule) -> Reminder {

@@ -6,7 +6,7 @@ mod common;
 
 use common::said::run;
 use common::{asked, at, every, occurrence, once, processing, reminder, retrying};
-use punctual_core::change::{Change, Loaded, Patch, Refused, changed};
+use punctual_core::change::{Besides, Change, Loaded, Patch, Refused, changed};
 use punctual_core::decide::family::{Kin, VIA, family_of};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::journal::Entry;
@@ -51,7 +51,7 @@ fn member(reminder: Reminder, (state, reached): Standing) -> Loaded {
     let progress = Progress { series: Series::begun(false), tally: Tally::default() };
     let (open, last_ended) = if first.state.is_final() { (vec![], Some(first)) } else { (vec![first], None) };
     let has_kin = reminder.escalates.is_none();
-    Loaded { reminder, progress, open, last_ended, has_kin, family: vec![] }
+    Loaded { reminder, progress, open, last_ended, has_kin, family: vec![], besides: Besides::Nothing }
 }
 
 fn kin(loaded: Loaded) -> Kin {

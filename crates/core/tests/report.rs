@@ -7,7 +7,7 @@ mod common;
 use common::said::{check, written};
 use common::{asked, at, every, once, processing, reminder, retrying};
 use jiff::Timestamp;
-use punctual_core::change::Loaded;
+use punctual_core::change::{Besides, Loaded};
 use punctual_core::channel::SendError;
 use punctual_core::channel::receive::Became;
 use punctual_core::decide::report::reported;
@@ -114,7 +114,7 @@ impl Given {
             [Some(run.clone()), next].into_iter().flatten().partition(|run| run.state.is_final());
         let progress = Progress { series: *series, tally };
         let (reminder, last_ended) = (reminder.clone(), ended.into_iter().next());
-        Loaded { reminder, progress, open, last_ended, has_kin: false, family: Vec::new() }
+        Loaded { reminder, progress, open, last_ended, has_kin: false, family: Vec::new(), besides: Besides::Nothing }
     }
 }
 

@@ -43,11 +43,17 @@ mod events;
 /// Telling applications what happened.
 mod subscriptions;
 
+/// Keeping the index by which reminders are found.
+mod search;
+
 /// Looking into applications' own tables for what is due soon.
 mod watches;
 
 /// A second way to be woken: a timer outside this process.
 mod alarm;
+
+/// Foreign calendars, read every so often.
+mod feeds;
 
 /// Finding runs that were overlooked, removing old history.
 mod sweep;
@@ -77,7 +83,7 @@ mod instant;
 pub mod system;
 
 pub use commands::export;
-pub use commands::{CreateError, Erasure, Here, Trial};
+pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Trial};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};

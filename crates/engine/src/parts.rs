@@ -18,6 +18,7 @@ use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::events::{self, Planner};
+use crate::feeds::FeedsNudge;
 use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
@@ -33,6 +34,7 @@ use crate::outage::StoreHealth;
 use crate::peers::beat::Heartbeat;
 use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
+use crate::search::Indexer;
 use crate::settings::Settings;
 use crate::settle::{Settlements, Settler};
 use crate::subscriptions::Teller;
@@ -86,6 +88,8 @@ pub(crate) struct Wired {
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
+    /// Wakes those who read calendars.
+    pub(crate) feeds: Arc<FeedsNudge>,
     pub(crate) watchers: Watchers,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
@@ -246,6 +250,9 @@ impl Engine {
             Box::pin(prune::run(node.clone())),
             Box::pin(holder.run()),
         ];
+        if node.settings.search {
+            tasks.push(Box::pin(Indexer { node: node.clone(), peers: peers.clone() }.run()));
+        }
         for _ in 0..events::PASSES {
             tasks.push(Box::pin(planner.clone().run()));
         }
@@ -281,6 +288,7 @@ impl Engine {
             standings,
             heartbeat,
             leases,
+            feeds: Arc::default(),
             watchers,
             tasks,
         };

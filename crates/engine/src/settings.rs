@@ -41,6 +41,8 @@ pub struct Settings {
     pub keep_history_for: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub keep_journal_for: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub search: bool,
     /// Which applications are told what.
     pub subscriptions: Vec<Subscription>,
     /// The applications' tables that are looked into.
@@ -77,6 +79,7 @@ impl Default for Settings {
             backlog_batch: 256,
             keep_history_for: None,
             keep_journal_for: None,
+            search: false,
             subscriptions: Vec::new(),
             watches: Vec::new(),
             retry: RetryPolicy::default(),

@@ -13,19 +13,37 @@ use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::reminder::Address;
 use punctual_core::store::{DeadAddress, StoreError};
-use punctual_core::whole::{KeptReminder, Line, LineKind, Whole, WholeRun};
-use punctual_core::writes::EndedAttempt;
+use punctual_core::whole::{KeptReminder, Line, LineKind, Whole, WholeEvent, WholeRun};
+use punctual_core::writes::{EndedAttempt, Link};
 use serde_json::value::RawValue;
 
 use crate::columns::{self, Table, Value};
 use crate::journal;
 use crate::rows::{self, Fields, Reader, impossible};
+use crate::watch::{KeptLedger, LEDGER, ledger};
 
 /// The columns whose text is JSON.
-const JSON: [&str; 9] = ["schedule", "route", "tags", "metadata", "escalate", "addresses", "users", "data", "asked"];
+const JSON: [&str; 13] = [
+    "schedule",
+    "route",
+    "tags",
+    "metadata",
+    "escalate",
+    "addresses",
+    "users",
+    "groups",
+    "data",
+    "asked",
+    "repeats",
+    "offsets",
+    "event",
+];
 
 /// Columns that a nested row has from the row that it stands in.
 const NAMES: [&str; 2] = ["reminder_id", "run"];
+
+/// Columns of an event that say how far planning it has come.
+const PLANNING: [&str; 6] = ["removed", "asked_at", "planned", "plan_at", "planned_until", "error"];
 
 /// Writes a line, without the end of one.
 pub fn to_json(line: &Line) -> String {
@@ -42,6 +60,20 @@ pub fn to_json(line: &Line) -> String {
         Line::Group(group) => object.row(&columns::GROUP, group, &[]),
         Line::Silence(silence) => object.row(&columns::SILENCE, silence, &[]),
         Line::DeadAddress(dead) => object.row(&columns::DEAD_ADDRESS, dead, &[]),
+        Line::Scope(scope) => object.row(&columns::SCOPE, scope, &[]),
+        Line::Event(whole) => {
+            object.row(&columns::EVENT, &whole.event, &PLANNING);
+            let link = |link: &Link| {
+                let mut object = Object::new();
+                object.row(&columns::LINK, link, &[]);
+                object.end()
+            };
+            object.raw("links", &list(&whole.links, link));
+        }
+        Line::Ledger(watch, row) => {
+            let kept = KeptLedger { watch: watch.clone(), row: row.clone() };
+            object.row(&LEDGER, &kept, &[]);
+        }
         Line::Reminder(whole) => {
             // Borrowed columns are made of one row.
             let kept = KeptReminder { reminder: whole.reminder.clone(), progress: whole.progress };
@@ -172,6 +204,21 @@ pub fn from_json(json: &str) -> Result<Line, Invalid> {
             })?;
             let runs = read_runs(&object, reminder.id)?;
             Line::Reminder(Box::new(Whole { reminder, progress, runs, more_below: None }))
+        }
+        LineKind::Scope => Line::Scope(read(&object, &names(rows::SCOPE), |row| rows::scope(row))?),
+        LineKind::Event => {
+            let event = read(&object, &names(rows::EVENT), |row| rows::event(row)?.event.map_err(StoreError::Broken))?;
+            let mut links = Vec::new();
+            for (index, json) in object.list("links")?.into_iter().enumerate() {
+                let link = fields(json.get(), "link")
+                    .and_then(|object| read(&object, &names(rows::LINK), |row| rows::link(row)));
+                links.push(link.map_err(|invalid| invalid.within(&format!("links[{index}]")))?);
+            }
+            Line::Event(Box::new(WholeEvent { event, links }))
+        }
+        LineKind::Ledger => {
+            let watch = object.text("watch")?.ok_or_else(|| Invalid::new("watch", "is missing"))?;
+            Line::Ledger(watch, read(&object, &["key", "due_at", "n", "sent_at"], |row| ledger(row))?)
         }
         LineKind::Runs => {
             let id = object.text("reminder_id")?.unwrap_or_default();

@@ -147,6 +147,13 @@ pub(crate) static LEDGER: Table<KeptLedger> = Table {
     },
 };
 
+impl KeptLedger {
+    /// A row of this watch's.
+    pub(crate) fn of((watch, row): &(String, LedgerRow)) -> Self {
+        Self { watch: watch.clone(), row: row.clone() }
+    }
+}
+
 /// Reads key, due date, number and when it was sent.
 pub(crate) fn ledger<F: Fields>(row: &F) -> Result<LedgerRow, StoreError> {
     let mut from = Reader::new(row, 0);

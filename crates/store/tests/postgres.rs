@@ -11,9 +11,11 @@ use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::retry::RetryPolicy;
+use punctual_core::rules::search::Words;
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{
-    Answer, Answered, By, ChangeError, Claim, Claimed, Create, NewReminder, Settlement, Store, StoreError,
+    Answer, Answered, By, ChangeError, Claim, Claimed, Create, FindQuery, Index, IndexText, NewReminder, Search,
+    Settlement, Store, StoreError,
 };
 use punctual_core::user::User;
 use punctual_engine::machine;
@@ -562,4 +564,30 @@ async fn connections_that_live_are_used_while_new_ones_fail() {
     for _ in 0..20 {
         store.probe().await.expect("a connection that lives is used");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_without_the_extension_says_how_to_get_it_and_finds_when_it_has_it() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = open(&server.url(&database)).await;
+    let reminder = once(1, now(), now());
+    store.create(create(std::slice::from_ref(&reminder))).await.unwrap();
+    let texts = vec![IndexText { reminder: reminder.id, user: "ann".into(), text: "call mom".into() }];
+    store.index(Index { texts, ..Index::default() }).await.unwrap();
+    let find = async || {
+        let words = Words::read("q", "mom", true).unwrap();
+        store.find(FindQuery { words, user: None, before: None, limit: 10 }).await
+    };
+    store.prepare_search().await.unwrap();
+    server.sql(&database, "drop extension pg_trgm cascade");
+    for refused in [find().await.map(drop), store.prepare_search().await] {
+        let Err(StoreError::Missing(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.ends_with("run: create extension pg_trgm"), "{why}");
+    }
+    server.sql(&database, "create extension pg_trgm schema public");
+    assert_eq!(find().await.unwrap().list.len(), 1, "before the index is made again, too");
+    store.prepare_search().await.unwrap();
+    assert_eq!(server.sql(&database, "select to_regclass('punctual.search_trigrams') is not null"), "t");
+    assert_eq!(find().await.unwrap().list.len(), 1);
 }

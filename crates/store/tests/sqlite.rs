@@ -8,7 +8,9 @@ use punctual_core::change::Change;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::Shards;
-use punctual_core::store::{By, Claim, Create, JournalQuery, NewReminder, Start, Store, StoreError};
+use punctual_core::store::{
+    By, Claim, Create, Index, IndexText, JournalQuery, NewReminder, Search, Start, Store, StoreError,
+};
 use punctual_store::sqlite::{OpenError, Options, SqliteStore, migrate};
 use punctual_testkit::sample::{instant, once};
 
@@ -265,4 +267,36 @@ async fn the_audit_trail_of_version_1_becomes_the_journal() {
     ];
     assert_eq!(lines, expect);
     assert!(page.entries.iter().all(|e| e.reminder == Some(id) && e.actor == "engine" && e.at == instant(NOW)));
+}
+
+#[tokio::test]
+async fn the_index_of_texts_stays_whole_and_keeps_nothing_that_was_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let reminders: Vec<Reminder> = (1..=40).map(|number| once(number, instant(NOW), instant(NOW))).collect();
+    {
+        let store = open(&path).unwrap();
+        for reminder in &reminders {
+            store.create(create(reminder, instant(NOW))).await.unwrap();
+        }
+        for round in ["call mom", "feed the cat", "feed the cat"] {
+            let text = |reminder: &Reminder| IndexText {
+                reminder: reminder.id,
+                user: reminder.user.clone(),
+                text: format!("{round} {}", reminder.id),
+            };
+            let texts = reminders.iter().map(text).collect();
+            store.index(Index { texts, ..Index::default() }).await.unwrap();
+        }
+        for reminder in &reminders[..30] {
+            store.change(reminder.id, Change::Cancel, By::new("ann", instant(NOW))).await.unwrap();
+        }
+        store.prune(Timestamp::MAX, 100).await.unwrap();
+    }
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)", []).unwrap();
+    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM search_text"), 10);
+    assert_eq!(count("SELECT count(*) FROM search WHERE search MATCH '\"cat\"'"), 10);
+    assert_eq!(count("SELECT count(*) FROM search WHERE search MATCH '\"mom\"'"), 0);
 }

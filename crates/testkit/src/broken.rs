@@ -92,6 +92,7 @@ pub fn all() -> Vec<Break> {
         ),
         of("an attempt is not written", settling(alone::lose_attempt), calm(), TRAIL),
         of("the next run is planned from another instant", settling(alone::move_series), calm(), SERIES),
+        of("an undo is acknowledged and forgotten", tap(|| alone::ForgottenUndo), calm(), SERIES),
         of(
             "what may have arrived is sent again",
             tap(|| alone::AlwaysResend),

@@ -15,6 +15,9 @@ pub mod zone;
 /// Spans such as `5m` or `1h30m`, as people write them.
 pub mod span;
 
+/// Texts in their plainest form, for finding them.
+pub mod fold;
+
 /// How much work somebody may ask for.
 pub mod steps;
 

@@ -18,7 +18,7 @@ use crate::rules::cut_off::cut_off;
 use crate::rules::misfire::left_out;
 use crate::shard::shard_of;
 use crate::wake::Wake;
-use crate::whole::{Adopted, Adoption, Content, KeptReminder, KeptRun, Line, Overdue, Whole, WholeRun};
+use crate::whole::{Adopted, Adoption, Content, KeptReminder, KeptRun, Line, Overdue, Whole, WholeEvent, WholeRun};
 use crate::writes::{EndedAttempt, Writes};
 
 /// What lines name, for a store to look up.
@@ -34,6 +34,12 @@ pub struct Wanted<'a> {
     pub groups: Vec<&'a str>,
     /// Silences.
     pub silences: Vec<SilenceId>,
+    /// Scopes, by path.
+    pub scopes: Vec<&'a str>,
+    /// Events, by key.
+    pub events: Vec<&'a str>,
+    /// Rows of the ledgers of watches: the watch, and the row.
+    pub ledger: Vec<(&'a str, &'a str)>,
     /// What happened.
     pub entries: Vec<&'a Placed>,
 }
@@ -51,6 +57,12 @@ pub struct There {
     pub groups: HashSet<String>,
     /// Silences.
     pub silences: HashSet<SilenceId>,
+    /// Scopes.
+    pub scopes: HashSet<String>,
+    /// Events.
+    pub events: HashSet<String>,
+    /// Rows of the ledgers of watches.
+    pub ledger: HashSet<(String, String)>,
     /// What happened.
     pub entries: HashSet<Content>,
 }
@@ -67,6 +79,9 @@ impl<'a> Wanted<'a> {
                 Line::Silence(silence) => wanted.silences.push(silence.id),
                 // A dead address that is known stays as it is without being asked for.
                 Line::DeadAddress(_) => {}
+                Line::Scope(scope) => wanted.scopes.push(scope.path.as_str()),
+                Line::Event(whole) => wanted.events.push(&whole.event.key),
+                Line::Ledger(watch, row) => wanted.ledger.push((watch, &row.key)),
                 Line::Reminder(whole) => wanted.reminders.push(whole.reminder.id),
                 Line::Runs(id, runs) => {
                     wanted.reminders.push(*id);
@@ -87,6 +102,7 @@ pub fn adopted(lines: Vec<Line>, mut there: There, overdue: Overdue, now: Timest
         silences: Vec::new(),
         reminders: Vec::new(),
         runs: Vec::new(),
+        ledger: Vec::new(),
         history: Vec::new(),
         writes: Writes::new(now),
     };
@@ -115,6 +131,25 @@ pub fn adopted(lines: Vec<Line>, mut there: There, overdue: Overdue, now: Timest
             Line::DeadAddress(dead) => {
                 adoption.writes.dead.push(dead);
                 true
+            }
+            Line::Scope(scope) => {
+                let is_new = there.scopes.insert(scope.path.to_string());
+                adoption.writes.event.scopes.extend(is_new.then_some(scope));
+                is_new
+            }
+            Line::Event(whole) => {
+                let is_new = there.events.insert(whole.event.key.clone());
+                if is_new {
+                    let WholeEvent { event, links } = *whole;
+                    adoption.writes.event.put.push(event);
+                    adoption.writes.event.links.extend(links);
+                }
+                is_new
+            }
+            Line::Ledger(watch, row) => {
+                let is_new = there.ledger.insert((watch.clone(), row.key.clone()));
+                adoption.ledger.extend(is_new.then_some((watch, row)));
+                is_new
             }
             Line::Reminder(whole) => {
                 let is_new = there.reminders.insert(whole.reminder.id);

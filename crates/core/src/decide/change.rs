@@ -9,11 +9,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::family::{self, Kin};
 use super::person::look_again;
+pub use super::resend::Resend;
+pub use super::undo::Cancelled;
 use crate::clock::later;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
-use crate::journal::{Data, Entry, Kind};
-use crate::occurrence::{Escalation, Occurrence, State, Tries, Why};
+use crate::journal::{Data, Ended, Entry, Kind};
+use crate::occurrence::{Attempt, Escalation, Occurrence, State, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
@@ -61,6 +63,10 @@ pub enum Change {
     Fire,
     /// Change what it says, when, or to whom.
     Update(Box<Patch>),
+    /// The last cancel was a mistake: what it ended goes on.
+    Undo,
+    /// A run that failed is sent again.
+    Resend(Resend),
 }
 
 impl Change {
@@ -77,6 +83,8 @@ impl Change {
             Self::AnswerRun { answer, .. } => answer.verb(),
             Self::Fire => "fire",
             Self::Update(_) => "update",
+            Self::Undo => "undo",
+            Self::Resend(_) => "resend",
         }
     }
 
@@ -84,6 +92,7 @@ impl Change {
     pub fn run(&self) -> Option<u32> {
         match self {
             Self::AnswerRun { run, .. } => Some(*run),
+            Self::Resend(resend) => resend.run,
             _ => None,
         }
     }
@@ -157,6 +166,20 @@ pub struct Loaded {
     pub has_kin: bool,
     /// The other reminders about the same run ([`family::family_of`]).
     pub family: Vec<Kin>,
+    /// What this command needs to know and others do not.
+    pub besides: Besides,
+}
+
+/// What a command needs to know beside the reminder and its open runs.
+#[derive(Debug, Clone, Default)]
+pub enum Besides {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// [`Change::Undo`]: what the last cancel ended, if the journal has it.
+    Cancelled(Option<Cancelled>),
+    /// [`Change::Resend`]: the attempts of [`Loaded::last_ended`].
+    Attempts(Vec<Attempt>),
 }
 
 /// Why a command was refused. Nothing was changed.
@@ -180,7 +203,7 @@ pub enum Refused {
 /// and what is written.
 pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occurrence>, Writes), Refused> {
     let now = by.now;
-    let Loaded { reminder, progress, open, last_ended, has_kin: _, family } = loaded;
+    let Loaded { reminder, progress, open, last_ended, has_kin: _, family, besides } = loaded;
     let mut work = Work::new(reminder, progress, open, last_ended, now);
     if let Change::AnswerRun { run, answer } = change {
         if !matches!(**answer, Change::Ack | Change::Snooze { .. } | Change::Dismiss) {
@@ -206,6 +229,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         Change::Snooze { until } => work.snooze(*until, by)?,
         Change::Fire => work.fire()?,
         Change::Update(patch) => work.update(patch)?,
+        Change::Undo => work.undo(besides)?,
+        Change::Resend(resend) => work.resend(resend, &besides)?,
         // `plain` never returns an answer to one run; see above.
         Change::AnswerRun { .. } => return Err(not_now("an answer is for one run")),
     }
@@ -241,23 +266,27 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
 /// A reminder while a command changes it.
 pub(super) struct Work {
     pub(super) reminder: Reminder,
-    course: Course,
+    pub(super) course: Course,
     /// The open runs as they were.
     before: Vec<Occurrence>,
     /// The open runs that the command is not about. They may get other addresses, or another plan of who is asked next.
     open: Vec<Occurrence>,
-    last_ended: Option<Occurrence>,
+    pub(super) last_ended: Option<Occurrence>,
     /// Existing runs, changed.
-    write: Vec<Occurrence>,
+    pub(super) write: Vec<Occurrence>,
     /// New runs.
-    insert: Vec<Occurrence>,
+    pub(super) insert: Vec<Occurrence>,
+    /// How many runs of the series were missed together with one that was changed, and which that is.
+    pub(super) missed_with: (u32, u64),
+    /// What the journal says that a cancel ended.
+    ended: Ended,
     /// The person's answer, if it was one, to each run that it ended.
     responses: Vec<Response>,
     /// The reminder's fields that were changed.
     fields: Vec<&'static str>,
     /// The run that an answer is meant for; none other is touched.
     pub(super) only_run: Option<u32>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
 }
 
 impl Work {
@@ -277,6 +306,8 @@ impl Work {
             last_ended,
             write: Vec::new(),
             insert: Vec::new(),
+            missed_with: (0, 0),
+            ended: Ended::default(),
             responses: Vec::new(),
             fields: Vec::new(),
             only_run: None,
@@ -297,6 +328,12 @@ impl Work {
             return Err(Refused::SendBegun);
         }
         let at = self.now;
+        self.ended = Ended {
+            runs: self.open.iter().map(|run| run.id.run).collect(),
+            carried_by: self.course.progress.series.carried_by,
+            paused: self.course.status == ReminderStatus::Paused,
+            unplanned: self.open.iter().any(|run| run.state.asked().is_some()),
+        };
         for mut occurrence in std::mem::take(&mut self.open) {
             // One that reached the person was not cancelled: it will just not be asked about any more.
             occurrence.state = match occurrence.state {
@@ -646,7 +683,8 @@ impl Work {
                 writes.recalls = vec![self.reminder.id];
             }
             if matches!(occurrence.state, State::Missed { .. }) {
-                let data = Data::Missed { runs: 1 };
+                let (with, n_also) = self.missed_with;
+                let data = Data::Missed { runs: if occurrence.id.run == with { 1 + n_also } else { 1 } };
                 writes.entries.push(self.entry(Kind::Missed, by, Some(occurrence.id.run), data));
             }
             writes.change(occurrence, shard);
@@ -678,10 +716,7 @@ impl Work {
             Change::Ack | Change::Snooze { .. } | Change::Dismiss => {
                 (kind_of(change), writes.responses.first().map_or(Data::None, Data::of_answer))
             }
-            Change::Cancel => {
-                let runs = writes.occurrences.iter().map(|run| run.id.run).collect();
-                (Kind::Cancelled, Data::Ended { runs })
-            }
+            Change::Cancel => (Kind::Cancelled, Data::Ended(std::mem::take(&mut self.ended))),
             other => (Kind::Changed, Data::Did { did: other.verb(), fields: std::mem::take(&mut self.fields) }),
         }
     }
@@ -776,7 +811,7 @@ impl Work {
         }
     }
 
-    fn must_be(&self, wanted: ReminderStatus) -> Result<(), Refused> {
+    pub(super) fn must_be(&self, wanted: ReminderStatus) -> Result<(), Refused> {
         let status = self.course.status;
         if status == wanted { Ok(()) } else { Err(not_now(&format!("it is {status}, not {wanted}"))) }
     }
@@ -787,7 +822,7 @@ fn is_within(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at) <= LATE_WINDOW
 }
 
-fn not_now(why: &str) -> Refused {
+pub(super) fn not_now(why: &str) -> Refused {
     Refused::NotNow(why.to_owned())
 }
 

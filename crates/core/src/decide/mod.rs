@@ -6,6 +6,12 @@ pub mod create;
 /// What a command changes: cancel, pause, snooze, ack and their kin.
 pub mod change;
 
+/// What goes on when a cancel is undone.
+pub mod undo;
+
+/// Which runs that failed are sent again.
+pub mod resend;
+
 /// What an answer means for the others who were asked.
 pub mod family;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_time::words;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::decide::calendar::Changes;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Why};
 use crate::store::{NewReminder, Response};
@@ -61,6 +62,12 @@ pub enum Kind {
     KeyCreated,
     /// A key was removed.
     KeyDeleted,
+    /// A calendar that is read was put or removed.
+    CalendarChanged,
+    /// A calendar was read, and was another than before.
+    CalendarRead,
+    /// A calendar could not be read.
+    CalendarFailed,
     /// Somebody tried a channel.
     ChannelTest,
     /// An event was written, changed or removed.
@@ -84,6 +91,7 @@ words!(Kind as "kind" {
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
     "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
+    "calendar.changed" => CalendarChanged, "calendar.read" => CalendarRead, "calendar.failed" => CalendarFailed,
     "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
     "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
@@ -185,10 +193,7 @@ pub enum Data {
         fields: Vec<&'static str>,
     },
     /// The runs that a cancel ended.
-    Ended {
-        /// By number.
-        runs: Vec<u32>,
-    },
+    Ended(Ended),
     /// An attempt that has ended.
     Attempt {
         /// Where to.
@@ -396,6 +401,23 @@ pub enum Data {
         /// What it may do.
         scopes: &'static [&'static str],
     },
+    /// A calendar that is read.
+    Calendar {
+        /// What its owner calls it, or `group:NAME` of a rota.
+        calendar: String,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+        /// How many of its items are new, changed and gone.
+        #[serde(flatten)]
+        changes: Option<Changes>,
+        /// What of it could not be read.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        problems: Vec<String>,
+        /// Why it could not be read at all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// A trial of a channel.
     Test {
         /// Which channel.
@@ -465,6 +487,29 @@ pub struct WatchEnded {
 
 fn is_zero<N: PartialEq + From<u8>>(number: &N) -> bool {
     *number == N::from(0)
+}
+
+/// What a cancel ended: all that an undo needs to know beside the runs themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The runs, by number.
+    pub runs: Vec<u32>,
+    /// The run of them that carried the series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_by: Option<u32>,
+    /// The reminder was paused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// A run of it was still to be planned.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unplanned: bool,
+}
+
+impl Ended {
+    /// Reads the data of an entry of [`Kind::Cancelled`]; `None` for one that is not about a whole reminder.
+    pub fn read(data: Option<&str>) -> Option<Self> {
+        serde_json::from_str(data?).ok()
+    }
 }
 
 /// An instant in microseconds, as every store keeps it.

@@ -235,6 +235,17 @@ pub enum OnUnknown {
     Hold,
 }
 
+impl OnUnknown {
+    /// Whether a message that may have arrived is held, where its channel does so by default or not.
+    pub(crate) fn holds(self, by_default: bool) -> bool {
+        match self {
+            Self::Hold => true,
+            Self::Resend => false,
+            Self::Auto => by_default,
+        }
+    }
+}
+
 /// Where a reminder stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReminderStatus {

@@ -1,5 +1,8 @@
 //! Small rules, each written once.
 
+/// Who is meant by what a calendar says about duty.
+pub mod rota;
+
 /// When a reminder that was written in SQL is first due.
 pub mod first;
 
@@ -44,6 +47,9 @@ pub mod alert;
 
 /// What is said back to a person who wrote something.
 pub mod say;
+
+/// The text by which a reminder is found.
+pub mod search;
 
 /// Puts runs that waited through quiet hours into one message.
 pub mod digest;

@@ -194,11 +194,7 @@ pub(crate) fn next_address(refused: u64, from: u32, n_addresses: u32) -> Option<
 
 /// Whether a send of `run` that may have arrived is not repeated at the same address.
 fn holds_unknown(run: &Claimed) -> bool {
-    match run.reminder.on_unknown {
-        OnUnknown::Hold => true,
-        OnUnknown::Resend => false,
-        OnUnknown::Auto => run.holds_unknown,
-    }
+    run.reminder.on_unknown.holds(run.holds_unknown)
 }
 
 /// The addresses of a run that have not refused it, as positions in its route.

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::occurrence::{Occurrence, State, Why};
 use crate::quiet::must_wait;
 use crate::reach::nobody;
-use crate::reminder::{Address, OnUnknown, Reminder, ReminderStatus};
+use crate::reminder::{Address, Reminder, ReminderStatus};
 use crate::rules::course::Series;
 use crate::rules::cut_off::CUT_OFF;
 use crate::rules::escalate;
@@ -224,13 +224,8 @@ impl Moment<'_> {
 
     /// Whether a send that was cut off is not repeated.
     fn is_held(&self) -> bool {
-        match self.reminder.on_unknown {
-            OnUnknown::Hold => true,
-            OnUnknown::Resend => false,
-            OnUnknown::Auto => {
-                self.occurrence.state.sending().is_some_and(|sending| self.holding.contains(&sending.to.channel))
-            }
-        }
+        let sending = self.occurrence.state.sending();
+        self.reminder.on_unknown.holds(sending.is_some_and(|sending| self.holding.contains(&sending.to.channel)))
     }
 }
 

@@ -59,10 +59,41 @@ pub struct ReminderQuery {
     pub tag: Option<String>,
     /// Only those of this name or message, or whose id ends with this.
     pub matching: Option<String>,
+    /// Only those whose own addresses name this channel, or whose last attempt went there. A page looks at no more than
+    /// [`CHANNEL_LOOKED_AT_MAX`] of the reminders that all else is true of.
+    pub channel: Option<String>,
     /// Only older than this one.
     pub before: Option<ReminderId>,
     /// At most so many.
     pub limit: usize,
+}
+
+/// How many reminders a page of [`ReminderQuery::channel`] looks at.
+pub const CHANNEL_LOOKED_AT_MAX: usize = 20_000;
+
+impl ReminderQuery {
+    /// Whether it asks for this reminder, whose last attempt went to `tried_on`; wherever it is in the list.
+    pub fn takes(&self, view: &ReminderView, tried_on: Option<&str>) -> bool {
+        let ReminderView { reminder, next_run_at, last_status, .. } = view;
+        let plain = |id: &str| id.replace('-', "").to_lowercase();
+        let is_named = |matching: &String| {
+            let has_words = reminder.name.as_ref() == Some(matching) || reminder.message == *matching;
+            has_words || plain(&reminder.id.to_string()).ends_with(&plain(matching))
+        };
+        let has_status = |status| match status {
+            StatusFilter::Is(status) => reminder.status == status,
+            StatusFilter::LastRun(end) => *last_status == Some(end),
+        };
+        let goes_by =
+            |channel: &String| tried_on == Some(channel) || reminder.to.iter().any(|to| to.channel == *channel);
+        self.user.as_ref().is_none_or(|user| *user == reminder.user)
+            && self.tag.as_ref().is_none_or(|tag| reminder.tags.contains(tag))
+            && self.status.is_none_or(has_status)
+            && self.from.is_none_or(|from| next_run_at.is_some_and(|at| at >= from))
+            && self.to.is_none_or(|to| next_run_at.is_some_and(|at| at < to))
+            && self.matching.as_ref().is_none_or(is_named)
+            && self.channel.as_ref().is_none_or(goes_by)
+    }
 }
 
 /// A status that narrows a list: that of the reminder, or how its last run ended.

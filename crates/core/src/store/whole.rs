@@ -7,7 +7,9 @@ use punctual_time::words;
 use super::StoreError;
 use crate::id::ReminderId;
 use crate::journal::Placed;
+use crate::watch::LedgerRow;
 use crate::whole::{Adopted, Line, Overdue, Whole, WholeRun};
+use crate::writes::Link;
 
 /// Which reminders are read with all that belongs to them.
 #[derive(Debug, Clone)]
@@ -52,17 +54,20 @@ pub enum Record {
     Silences,
     /// What was answered to requests.
     Answered,
+    /// Small things that are theirs: their calendars, their shifts, and what watches are about to remind them of.
+    Small,
     /// The journal.
     Journal,
 }
 
 words!(Record as "after" {
-    "others" => Reminders, "responses" => Responses, "silences" => Silences, "answered" => Answered, "journal" => Journal,
+    "others" => Reminders, "responses" => Responses, "silences" => Silences, "answered" => Answered, "small" => Small, "journal" => Journal,
 });
 
 impl Record {
     /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Reminders, Self::Responses, Self::Silences, Self::Answered, Self::Journal];
+    pub const ALL: [Self; 6] =
+        [Self::Reminders, Self::Responses, Self::Silences, Self::Answered, Self::Small, Self::Journal];
 
     /// The one that follows.
     pub fn next(self) -> Option<Self> {
@@ -109,6 +114,16 @@ pub trait Wholes: Send + Sync + 'static {
     /// Writes lines of another store, all of them or none, as [`crate::decide::adopt`] decides. What is there already stays as it is, with
     /// everything that belongs to it, so the same lines may come again.
     async fn adopt(&self, lines: Vec<Line>, overdue: Overdue, now: Timestamp) -> Result<Adopted, StoreError>;
+
+    /// The slots of an event, each with its reminder, in the order of their names.
+    async fn links(&self, event: &str) -> Result<Vec<Link>, StoreError>;
+
+    /// The rows of all watches' ledgers, each with its watch, in the order of their names, after `after`.
+    async fn ledgers(
+        &self,
+        after: Option<(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<(String, LedgerRow)>, StoreError>;
 
     /// Removes reminders of a person's that have no run to come, with everything that belongs to them but the journal: about
     /// [`ERASED_AT_ONCE`] rows.

@@ -21,6 +21,8 @@ impl Engine {
                 }
                 let adopted = parts.node.store.adopt(some, overdue, parts.node.now()).await;
                 parts.node.journal.written();
+                // Events that were adopted are planned here: they find the reminders that they have.
+                parts.planner.nudge();
                 look_again(&parts.timer, adopted.clone().map(|adopted| adopted.wakes))?;
                 let Adopted { is_new, n_missed, .. } = adopted?;
                 all.is_new.extend(is_new);

@@ -25,7 +25,10 @@ impl Engine {
     /// Applies one command to one reminder.
     ///
     /// A run that is claimed but not yet being sent is withdrawn first, so that a command succeeds until the very instant.
-    pub async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
+    pub async fn change(&self, id: ReminderId, mut change: Change, by: By) -> Result<Changed, ChangeError> {
+        if let Change::Resend(resend) = &mut change {
+            resend.holding = self.holding();
+        }
         if let Change::Update(patch) = &change
             && (patch.to.is_some() || patch.only.is_some())
         {
@@ -69,7 +72,7 @@ impl Changer {
     pub(crate) async fn change(&self, id: ReminderId, change: Change, by: By) -> Result<Changed, ChangeError> {
         let Self { node, timer, leases, .. } = self;
         // Every other command is about runs to come, or about one whose person may just be asked again.
-        let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume);
+        let leaves_runs = matches!(change.plain(), Change::Fire | Change::Resume | Change::Undo | Change::Resend(_));
         let mut n_tries = 0_u32;
         // The reminder, and those of others who were asked in its person's place.
         let mut ids = vec![id];

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use punctual_core::group::Group;
 use punctual_core::reminder::Address;
 use punctual_core::store::{DeadAddress, SilenceQuery, Store, StoreError, Which, WholeQuery};
-use punctual_core::whole::{Line, RUNS_MAX};
+use punctual_core::whole::{Line, RUNS_MAX, WholeEvent};
 
 use crate::Engine;
 
@@ -53,6 +54,19 @@ async fn here(store: &dyn Store, lines: &[Line], now: Timestamp) -> Result<Vec<H
                 let known = dead.as_ref().and_then(|dead| dead.get(&one.address)).cloned();
                 found.extend(known.map(|known| (index, Line::DeadAddress(known))));
             }
+            Line::Scope(scope) => {
+                found.extend(store.scope(&scope.path).await?.map(|scope| (index, Line::Scope(scope))));
+            }
+            Line::Event(whole) => {
+                if let Some(view) = store.event(&whole.event.key).await? {
+                    let links = store.links(&whole.event.key).await?;
+                    found.insert(index, Line::Event(Box::new(WholeEvent { event: view.event, links })));
+                }
+            }
+            Line::Ledger(watch, row) => {
+                let there = store.ledger_of(watch, vec![row.key.clone()]).await?.pop();
+                found.extend(there.map(|row| (index, Line::Ledger(watch.clone(), row))));
+            }
             Line::Runs(id, runs) => {
                 let Some((first, last)) = runs.first().zip(runs.last()) else { continue };
                 let below = last.occurrence.id.run.saturating_add(1);
@@ -65,7 +79,9 @@ async fn here(store: &dyn Store, lines: &[Line], now: Timestamp) -> Result<Vec<H
     let there = store.users_of(users.keys().cloned().collect()).await?;
     found.extend(there.into_iter().filter_map(|user| Some((*users.get(&user.id)?, Line::User(user)))));
     let there = store.groups_of(groups.keys().cloned().collect()).await?;
-    found.extend(there.into_iter().filter_map(|group| Some((*groups.get(&group.name)?, Line::Group(group)))));
+    // Who is on duty is read from the rota, and stands in no line.
+    let there = there.into_iter().map(|group| Group { shifts: Vec::new(), ..group });
+    found.extend(there.filter_map(|group| Some((*groups.get(&group.name)?, Line::Group(group)))));
     let ids: Vec<_> = reminders.keys().copied().collect();
     for some in ids.chunks(REMINDERS_AT_ONCE) {
         let mut rest = some.to_vec();

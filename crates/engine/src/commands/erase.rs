@@ -10,9 +10,11 @@ use std::time::Duration;
 use punctual_core::change::{Change, Refused};
 use punctual_core::invalid::Invalid;
 use punctual_core::journal::{Data, Entry, Kind, Who};
+use punctual_core::scope::Path;
 use punctual_core::step::Target;
-use punctual_core::store::{By, ChangeError, Record, SilenceQuery, StoreError};
+use punctual_core::store::{By, ChangeError, EventQuery, PutEvent, Record, SilenceQuery, StoreError};
 
+use super::CreateError;
 use crate::Engine;
 
 /// How many groups, users or silences are read at a time.
@@ -183,17 +185,46 @@ impl Engine {
                 }
             }
         }
+        let names = |target: &Target| matches!(target, Target::User(one) if one == user);
         let mut after = None;
         loop {
             let users = store.users(after, AT_ONCE).await?;
             let Some(last) = users.last() else { break };
             after = Some(last.id.clone());
-            let names = |target: &Target| matches!(target, Target::User(one) if one == user);
             for mut other in users.into_iter().filter(|other| other.escalate.iter().any(|step| names(&step.to))) {
                 other.escalate.retain(|step| !names(&step.to));
                 other.updated_at = now;
                 self.put_user(other, who.clone()).await?;
             }
+        }
+        let mut after = None;
+        loop {
+            let query = EventQuery {
+                user: Some(user.to_owned()),
+                after: after.take(),
+                limit: AT_ONCE,
+                ..EventQuery::default()
+            };
+            let events = store.events(query).await?;
+            let Some(last) = events.last() else { break };
+            after = Some(last.key.clone());
+            for mut event in events.into_iter().filter(|event| event.users.iter().any(|one| one == user)) {
+                event.users.retain(|one| one != user);
+                event.escalate.retain(|step| !names(&step.to));
+                let put = match event.users.is_empty() && event.groups.is_empty() {
+                    true => self.remove_events(vec![event.key.clone()], who.clone()).await,
+                    false => self.put_events(vec![PutEvent { event, keeps_instances: true }], who.clone(), None).await,
+                };
+                match put {
+                    Ok(_) => {}
+                    Err(CreateError::Store(error)) => return Err(error),
+                    Err(CreateError::Invalid { invalid, .. }) => return Err(StoreError::Broken(invalid.to_string())),
+                }
+            }
+        }
+        // Their own defaults for the calendars that they follow.
+        if let Ok(path) = format!("user:{user}").parse::<Path>() {
+            self.remove_scope(&path, who.clone()).await?;
         }
         let Some(person) = store.user(user).await? else { return Ok(()) };
         for address in &person.addresses {

@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use punctual_core::event::Event;
 use punctual_core::id::{ReminderId, SilenceId};
 use punctual_core::journal::{Kind, Placed};
 use punctual_core::reminder::Address;
-use punctual_core::store::{JournalQuery, SilenceQuery, Start, Store, StoreError, Which, WholeQuery};
-use punctual_core::whole::{Cursor, Line, Section, Whole};
+use punctual_core::store::{EventQuery, JournalQuery, SilenceQuery, Start, Store, StoreError, Which, WholeQuery};
+use punctual_core::whole::{Cursor, Line, Section, Whole, WholeEvent};
 
 use crate::Engine;
 
@@ -139,6 +140,31 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
             let is_theirs = |address: &Address| user.is_none() || theirs.contains(address);
             lines.extend(dead.into_iter().filter(|dead| is_theirs(&dead.address)).map(Line::DeadAddress));
         }
+        Section::Scopes => {
+            // They belong to applications, and not to a person.
+            if user.is_none() {
+                let scopes = store.scopes(None, after.parse().ok(), AT_ONCE).await?;
+                next = scopes.last().map(|scope| scope.path.to_string());
+                lines.extend(scopes.into_iter().map(Line::Scope));
+            }
+        }
+        Section::Events => {
+            let after = Some(after.clone()).filter(|after| !after.is_empty());
+            let query = EventQuery { user: export.user.clone(), after, limit: AT_ONCE, ..EventQuery::default() };
+            let events = store.events(query).await?;
+            next = events.last().map(|event| event.key.clone());
+            for event in events {
+                lines.push(event_line(store, event, user).await?);
+            }
+        }
+        Section::Ledgers => {
+            if user.is_none() {
+                let after = after.split_once('/').map(|(watch, key)| (watch.to_owned(), key.to_owned()));
+                let rows = store.ledgers(after, AT_ONCE).await?;
+                next = rows.last().map(|(watch, row)| format!("{watch}/{}", row.key));
+                lines.extend(rows.into_iter().map(|(watch, row)| Line::Ledger(watch, row)));
+            }
+        }
         Section::Reminders => next = reminders(store, export, &mut lines, &mut unreadable).await?,
         Section::Changes => {
             let at = after.parse().unwrap_or(export.head);
@@ -157,6 +183,16 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
         None => Cursor::begin(section.next().unwrap_or(Section::Changes)),
     };
     Ok(ExportPage { lines, unreadable, next, is_last: false })
+}
+
+/// An event with its links; of one person alone, without the others.
+async fn event_line(store: &dyn Store, mut event: Event, user: Option<&str>) -> Result<Line, StoreError> {
+    let mut links = store.links(&event.key).await?;
+    if let Some(user) = user {
+        event.users.retain(|one| one == user);
+        links.retain(|link| link.slot.user == user);
+    }
+    Ok(Line::Event(Box::new(WholeEvent { event, links })))
 }
 
 /// Reminders after one, or older runs of it: `ID`, or `ID/RUN`.
@@ -215,6 +251,9 @@ async fn changed(
         let query = SilenceQuery { user: None, tag: None, id: Some(id), after: None, now, limit: 1 };
         lines.extend(store.silences(query).await?.into_iter().map(Line::Silence));
     }
+    for path in of_kind(Kind::ScopeChanged).filter_map(|entry| entry.named("scope")?.parse().ok()) {
+        lines.extend(store.scope(&path).await?.map(Line::Scope));
+    }
     let ids: BTreeSet<ReminderId> = entries.iter().filter_map(|entry| entry.reminder).collect();
     let mut ids: Vec<ReminderId> = ids.into_iter().collect();
     while !ids.is_empty() {
@@ -240,6 +279,15 @@ async fn changed(
             break;
         }
         ids.retain(|id| !seen.contains(id));
+    }
+    let events: BTreeSet<String> = of_kind(Kind::EventChanged)
+        .chain(of_kind(Kind::EventPlanned))
+        .filter_map(|entry| entry.named("event"))
+        .collect();
+    for key in events {
+        if let Some(view) = store.event(&key).await? {
+            lines.push(event_line(store, view.event, export.user.as_deref()).await?);
+        }
     }
     lines.extend(entries.iter().filter(|entry| export.history.has(entry)).cloned().map(Line::Entry));
     Ok(())

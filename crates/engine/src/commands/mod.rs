@@ -9,6 +9,12 @@ mod check;
 /// Changing one reminder.
 pub(crate) mod change;
 
+/// Sending again what has failed.
+mod resend;
+
+/// Finding reminders by words in their text.
+mod search;
+
 /// Changing the people reminders are for.
 mod user;
 
@@ -50,6 +56,8 @@ use tokio::sync::oneshot;
 pub use self::compare::Here;
 pub use self::create::CreateError;
 pub use self::erase::Erasure;
+pub use self::resend::{RESEND_MAX, Resent};
+pub use self::search::FoundPage;
 pub use self::trial::Trial;
 use crate::Engine;
 use crate::system::Runtime;

@@ -32,6 +32,8 @@ const CATCHING_UP_MAX: usize = 8;
 pub struct Journal {
     /// There may be something to place.
     look: Notify,
+    /// Something was written here, or elsewhere as of the last beat.
+    grown: Notify,
     /// Somebody has begun to be interested, and the other nodes must hear of it.
     begun: Notify,
     /// The last position that this node knows of.
@@ -50,6 +52,7 @@ impl Journal {
     pub(crate) fn new() -> Self {
         Self {
             look: Notify::new(),
+            grown: Notify::new(),
             begun: Notify::new(),
             head: watch::Sender::new(0),
             tail: Mutex::new(Tail::new()),
@@ -62,6 +65,7 @@ impl Journal {
 
     /// Says that this node has written entries.
     pub(crate) fn written(&self) {
+        self.grown.notify_one();
         if self.is_interesting() || self.is_followed.load(Ordering::Acquire) {
             self.look.notify_one();
         }
@@ -83,7 +87,15 @@ impl Journal {
             self.must_place.store(true, Ordering::Release);
             self.look.notify_one();
         }
+        if pulse.unplaced || pulse.head > self.head() {
+            self.grown.notify_one();
+        }
         self.reached(pulse.head);
+    }
+
+    /// Waits until something was written. One waits at a time.
+    pub(crate) async fn grown(&self) {
+        self.grown.notified().await;
     }
 
     /// Whether somebody is interested on this node.

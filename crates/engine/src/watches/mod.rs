@@ -352,8 +352,14 @@ impl Watcher {
         }
     }
 
-    async fn begin(&self, asked: bool) -> Result<Begun, StoreError> {
+    /// The present, to the microsecond: instants are kept and shown no finer.
+    fn now(&self) -> Timestamp {
         let now = self.node.now();
+        Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
+    }
+
+    async fn begin(&self, asked: bool) -> Result<Begun, StoreError> {
+        let now = self.now();
         let begin = BeginRun {
             watch: self.watch.name.clone(),
             hash: self.watch.hash(),

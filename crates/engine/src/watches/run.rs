@@ -69,9 +69,7 @@ pub(super) struct Spent {
 impl<'w> Run<'w> {
     pub(super) fn new(watcher: &'w Watcher, taken: TakenRun) -> Self {
         let TakenRun { run, lease, is_new } = taken;
-        let at = if is_new { run.started_at } else { watcher.node.now() };
-        // Everything that keeps instants keeps microseconds.
-        let at = Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at);
+        let at = if is_new { run.started_at } else { watcher.now() };
         Self { watcher, lease, run, at, spent: Spent::default(), bad: Vec::new(), is_new }
     }
 
@@ -186,7 +184,7 @@ impl<'w> Run<'w> {
 
     async fn end(&mut self, state: RunState, error: Option<String>) -> Result<(), StoreError> {
         let node = &self.watcher.node;
-        let now = node.now();
+        let now = self.watcher.now();
         (self.run.state, self.run.error, self.run.ended_at) = (state, error.clone(), Some(now));
         let (counts, seconds) = (self.run.counts, self.run.seconds(now));
         let rounded = |span: Duration| (span.as_secs_f64() * 1000.0).round() / 1000.0;

@@ -19,6 +19,9 @@ const MESSAGE_WIDTH: usize = 32;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// Only those whose name or message has these words, or parts of them
+    #[arg(value_name = "WORDS")]
+    words: Vec<String>,
     /// Only active, paused, completed or cancelled ones, or those whose last run failed, was missed or stayed unanswered:
     /// failed, missed, unanswered [default: what is still to come]
     #[arg(long, value_name = "STATUS")]
@@ -26,6 +29,9 @@ pub(super) struct Args {
     /// Also those that are over
     #[arg(long, short, conflicts_with = "status")]
     all: bool,
+    /// Only those whose last run failed: --status failed
+    #[arg(long, conflicts_with_all = ["status", "all"])]
+    failed: bool,
     /// Everybody's
     #[arg(long, conflicts_with = "user")]
     everybody: bool,
@@ -38,11 +44,23 @@ pub(super) struct Args {
     /// Only those with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
+    /// Only those that go by this channel, or whose last attempt did
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "words")]
+    channel: Option<String>,
     /// How many at most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: u16,
     #[command(flatten)]
     user: User,
+}
+
+impl Args {
+    /// Whether not everything that is to come was asked for.
+    fn is_narrow(&self) -> bool {
+        let Self { words, status, all, failed, from, to, tag, channel, .. } = self;
+        let named = [status, from, to, tag, channel].into_iter().any(Option::is_some);
+        named || *all || *failed || !words.is_empty()
+    }
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
@@ -51,14 +69,16 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let query = ReminderQuery {
         mine: (user.is_none() && !args.everybody).then_some(true),
         user,
-        status: args.status.clone(),
+        status: args.status.clone().or(args.failed.then(|| "failed".to_owned())),
         from: args.from.clone(),
         to: args.to.clone(),
         tag: args.tag.clone(),
+        channel: args.channel.clone(),
+        q: Some(args.words.join(" ")).filter(|words| !words.is_empty()),
         ..ReminderQuery::default()
     };
 
-    let page = match args.status.is_some() || args.all {
+    let page = match query.status.is_some() || args.all {
         true => read(context, query).await?,
         // Reminders that are still to come are active or paused.
         false => {
@@ -67,6 +87,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
             let paused = read(context, of("paused")).await?;
             page.reminders.extend(paused.reminders);
             page.next_cursor = page.next_cursor.or(paused.next_cursor);
+            page.indexing = page.indexing.or(paused.indexing);
             page
         }
     };
@@ -94,11 +115,14 @@ async fn read(context: &Context, query: ReminderQuery) -> anyhow::Result<Reminde
 }
 
 fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
-    let Reminders { mut reminders, next_cursor } = page;
+    let Reminders { mut reminders, next_cursor, indexing } = page;
+    let not_found_yet = match indexing {
+        Some(n) => format!("The index is {n} entries behind: what was made lately may be missing.\n"),
+        None => String::new(),
+    };
     if reminders.is_empty() {
-        return match args.status.is_some() || args.all || args.from.is_some() || args.to.is_some() || args.tag.is_some()
-        {
-            true => "No such reminders.\n".into(),
+        return match args.is_narrow() {
+            true => format!("No such reminders.\n{not_found_yet}"),
             false => "Nothing to come. Ask for something:  punctual add \"drink a glass of water\" --in 1m\n".into(),
         };
     }
@@ -114,6 +138,7 @@ fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
     } else if n_more > 0 {
         text.push_str(&format!("There are {n_more} more; --limit shows up to {LIMIT_MAX}.\n"));
     }
+    text.push_str(&not_found_yet);
     text
 }
 

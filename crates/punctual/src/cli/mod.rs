@@ -40,11 +40,13 @@ mod list;
 mod migrate;
 mod next;
 mod parse;
+mod resend;
 mod scopes;
 mod serve;
 mod show;
 mod silence;
 mod subscriptions;
+mod undo;
 mod update;
 mod users;
 mod watches;
@@ -120,6 +122,8 @@ enum Command {
     /// Cancel reminders: nothing of them is sent any more
     #[command(visible_alias = "rm")]
     Cancel(change::Args),
+    /// Undo the last cancel, within 10 minutes
+    Undo(undo::Args),
     /// Send nothing until resumed
     Pause(change::Args),
     /// Go on after a pause
@@ -134,6 +138,8 @@ enum Command {
     Dismiss(change::AnswerArgs),
     /// Send now, whatever the schedule says
     Fire(change::Args),
+    /// Send again what has failed
+    Resend(resend::Args),
     /// The people reminders are for
     Users(users::Args),
     /// People who belong together
@@ -238,6 +244,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Show(args) => show::run(&args, &context).await,
         Command::Update(args) => update::run(&args, &context).await,
         Command::Cancel(args) => change::run(&args, change::Verb::Cancel, &context).await,
+        Command::Undo(args) => undo::run(&args, &context).await,
         Command::Pause(args) => change::run(&args, change::Verb::Pause, &context).await,
         Command::Resume(args) => change::run(&args, change::Verb::Resume, &context).await,
         Command::Skip(args) => change::run(&args, change::Verb::Skip, &context).await,
@@ -245,6 +252,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Dismiss(args) => change::answer(&args, change::Verb::Dismiss, &context).await,
         Command::Fire(args) => change::run(&args, change::Verb::Fire, &context).await,
         Command::Snooze(args) => change::snooze(&args, &context).await,
+        Command::Resend(args) => resend::run(&args, &context).await,
         Command::Users(args) => users::run(&args, &context).await,
         Command::Groups(args) => groups::run(&args, &context).await,
         Command::Events(args) => events::run(&args, &context).await,

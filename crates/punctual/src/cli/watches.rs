@@ -218,7 +218,7 @@ async fn test(name: &str, context: &Context) -> anyhow::Result<()> {
     }
     for row in &bad {
         let field = row.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
-        said.push_str(&format!("  {}: {}{}\n", neutral(&row.key), neutral(&field), neutral(&row.problem)));
+        said.push_str(&format!("  {}\n", neutral(&format!("{}: {field}{}", row.key, row.problem))));
     }
     print(&said)
 }

@@ -73,6 +73,10 @@ pub(crate) struct Config {
     pub(crate) retries_max: u32,
     pub(crate) retry: RetryPolicy,
     pub(crate) webhook: WebhookConfig,
+    /// Whether calendars at private addresses are read.
+    pub(crate) calendar_allow_private: bool,
+    /// The folder whose files may be followed as calendars.
+    pub(crate) calendar_files: Option<PathBuf>,
     /// Channels beside those that are always there.
     pub(crate) channels: Vec<ChannelConfig>,
     /// The language of users who have none.
@@ -87,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) history_keep: Option<Duration>,
     /// How long entries of the journal are kept; `None` keeps them for ever.
     pub(crate) journal_keep: Option<Duration>,
+    /// Whether this node keeps the index of texts by which reminders are found.
+    pub(crate) search: bool,
     /// Which applications are told what.
     pub(crate) subscriptions: Vec<Subscription>,
     /// Which tables of applications are looked into.
@@ -189,6 +195,8 @@ impl Config {
                 timeout: layers.seconds("webhook_timeout")?.unwrap_or(Duration::from_secs(15)),
                 concurrency: layers.number("webhook_concurrency", 1..=10_000)?.map_or(64, |n| n as usize),
             },
+            calendar_allow_private: layers.boolean("calendar_allow_private")?.unwrap_or(false),
+            calendar_files: layers.text("calendar_files")?.map(|found| PathBuf::from(found.value)),
             channels: layers.channels()?,
             language: read::language(&layers)?,
             heartbeat: read::heartbeat(&layers)?,
@@ -196,6 +204,7 @@ impl Config {
             default_channel: read::default_channel(&layers)?,
             history_keep: read::kept_for(&layers, "history_keep", 90)?,
             journal_keep: read::kept_for(&layers, "journal_keep", 365)?,
+            search: layers.boolean("search")?.unwrap_or(true),
             subscriptions: layers.subscriptions()?,
             watches: layers
                 .watches(layers.number("retry_max_attempts", 1..=101)?.map_or(3, |n_in_all| n_in_all as u32 - 1))?,

@@ -28,7 +28,7 @@ use crate::wire;
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params =
-        params.only(&["user", "reminder", "tag", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
+        params.only(&["user", "mine", "reminder", "tag", "kind", "actor", "from", "to", "order", "limit", "cursor"])?;
     // `today` is a day of the user whose entries are listed.
     let zone = match caller.bound_to() {
         Some(user) => app.zone_of(user, app.now()).await?,
@@ -52,6 +52,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         actor: params.get("actor").map(str::to_owned),
         from: bound("from", End::From)?,
         to: bound("to", End::To)?,
+        user: mine(&caller, &params),
         limit: params.limit()?,
         ..wanted(&caller, &params)?
     };
@@ -62,6 +63,12 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let next_cursor = (!page.is_last).then(|| page.reached.to_string());
     let entries = page.entries.iter().map(shown::entry).collect();
     Ok(shown::answer(StatusCode::OK, &wire::Journal { entries, next_cursor }))
+}
+
+/// The user whose entries are listed.
+fn mine(caller: &Caller, params: &Params) -> Option<String> {
+    let is_mine = matches!(params.get("mine"), Some("true" | "1"));
+    caller.bound_to().or(is_mine.then(|| caller.default_user())).map(str::to_owned)
 }
 
 /// The entries that a caller wants, of those that it may see.

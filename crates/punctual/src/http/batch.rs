@@ -49,19 +49,21 @@ pub(super) async fn create(
     let steps = Arc::new(Steps::of_request(items.len()));
     let (mut reminders, mut understood) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for (index, item) in items.into_iter().enumerate() {
-        let made = made_from(item, &app, &caller, now, &steps).await.map_err(|problem| problem.in_batch(index))?;
+        let made = made_from(item, &app, &caller, now, &steps)
+            .await
+            .map_err(|problem| problem.in_batch("reminders", index))?;
         reminders.push(made.reminder);
         understood.push(made.understood);
     }
     let Some(repeatable) = repeatable else {
-        let views = app.create(reminders, &caller, None).await.map_err(named)?;
+        let views = app.create(reminders, &caller, None).await.map_err(|error| named("reminders", error))?;
         return Ok(shown::answer(StatusCode::CREATED, &created(&app, &views, understood).await));
     };
-    let views = app.first_views(reminders, now).await.map_err(named)?;
+    let views = app.first_views(reminders, now).await.map_err(|error| named("reminders", error))?;
     let answer = serde_json::to_string(&created(&app, &views, understood).await).expect("reminders always become JSON");
     let reminders = views.into_iter().map(|view| view.reminder).collect();
     let answered = repeatable.with(StatusCode::CREATED, &answer);
-    app.create(reminders, &caller, Some(answered)).await.map_err(named)?;
+    app.create(reminders, &caller, Some(answered)).await.map_err(|error| named("reminders", error))?;
     Ok(shown::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
 }
 
@@ -73,10 +75,10 @@ async fn created<'a>(app: &App, views: &'a [ReminderView], understood: Vec<Optio
     Created { created: views.len(), reminders }
 }
 
-/// The problem with the item it was met at.
-pub(super) fn named(error: CreateError) -> Problem {
+/// The problem with the item of `list` it was met at.
+pub(super) fn named(list: &str, error: CreateError) -> Problem {
     match error {
-        CreateError::Invalid { index, invalid } => Problem::from(invalid).in_batch(index),
+        CreateError::Invalid { index, invalid } => Problem::from(invalid).in_batch(list, index),
         error => error.into(),
     }
 }

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::App;
 use super::asked::{AskedEvent, UnsaidOfEvent, event as asked_event, instance as asked_instance};
 use super::auth::{Caller, Writer};
+use super::batch::named;
 use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, InPath, Input, Params};
 use super::pages;
@@ -136,7 +137,7 @@ pub(super) async fn put_instance(
     let Some(view) = app.engine.store().event(&key).await? else { return Err(no_such_event()) };
     let zone = view.event.timezone.as_ref().unwrap_or(&app.zone);
     let change = asked_instance(input, zone, app.now())?;
-    let change = PutInstance { at: named(&at)?, following, change };
+    let change = PutInstance { at: instance_of(&at)?, following, change };
     app.engine.put_instance(&key, change, caller.who()).await?;
     answer(&app, StatusCode::OK, &key, &[]).await
 }
@@ -153,7 +154,7 @@ pub(super) async fn delete_instance(
     InPath((key, at)): InPath<(String, String)>,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    let change = PutInstance { at: named(&at)?, following: false, change: Some(event::Instance::Cancelled) };
+    let change = PutInstance { at: instance_of(&at)?, following: false, change: Some(event::Instance::Cancelled) };
     app.engine.put_instance(&key, change, caller.who()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -184,11 +185,11 @@ pub(super) async fn batch(
     }
     let mut events = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        events.push(asked(&app, item, None).map_err(|invalid| Problem::from(invalid).in_batch(index))?);
+        events.push(asked(&app, item, None).map_err(|invalid| Problem::from(invalid).in_batch("events", index))?);
     }
     let answer = serde_json::to_string(&EventsPut { put: events.len() }).expect("a number always becomes JSON");
     let answered = repeatable.map(|repeatable| repeatable.with(StatusCode::OK, &answer));
-    app.engine.put_events(events, caller.who(), answered).await.map_err(super::batch::named)?;
+    app.engine.put_events(events, caller.who(), answered).await.map_err(|error| named("events", error))?;
     Ok(shown::answer_bytes(StatusCode::OK, answer.into_bytes()))
 }
 
@@ -209,7 +210,7 @@ async fn answer(app: &App, status: StatusCode, key: &str, dropped: &[DateTime]) 
 }
 
 /// The original local start that a path names.
-fn named(at: &str) -> Result<DateTime, Invalid> {
+fn instance_of(at: &str) -> Result<DateTime, Invalid> {
     read_name(at).map_err(|problem| Invalid::new("at", problem))
 }
 

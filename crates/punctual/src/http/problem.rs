@@ -95,9 +95,9 @@ impl Problem {
         self
     }
 
-    /// The same problem, met at one item of a batch.
-    pub(super) fn in_batch(mut self, index: usize) -> Self {
-        let item = format!("reminders[{index}]");
+    /// The same problem, met at one item of a batch, which is the list `list`.
+    pub(super) fn in_batch(mut self, list: &str, index: usize) -> Self {
+        let item = format!("{list}[{index}]");
         let document = &mut self.0.document;
         document.index = Some(index);
         let field = match document.field.take() {
@@ -107,7 +107,7 @@ impl Problem {
         for error in &mut document.errors {
             error.field.clone_from(&field);
         }
-        document.detail = format!("item {index} of the batch: {}; nothing was created", document.detail);
+        document.detail = format!("item {index} of the batch: {}; nothing was written", document.detail);
         document.field = Some(field);
         self
     }
@@ -144,6 +144,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::KeyUsed => Self::conflict("key_reused", error.to_string()),
+            StoreError::Missing(_) => Self::new(StatusCode::NOT_IMPLEMENTED, "missing", error.to_string()),
             StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "a request was refused");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", error.to_string()).retry_after(1)

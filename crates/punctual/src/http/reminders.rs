@@ -7,9 +7,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
 use punctual_core::answer::SNOOZE_MINUTES;
-use punctual_core::change::{Change, snooze_until};
+use punctual_core::change::{Change, Resend, snooze_until};
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
+use punctual_core::rules::search::Words;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
 use punctual_core::store::{self, By, ReminderView, Said};
@@ -29,6 +30,8 @@ use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Remin
 
 /// The longest answer in words that is kept.
 const WORDS_BYTES_MAX: usize = 4096;
+/// The most reminders in a page of those that are looked for, by words or by a channel.
+const LOOKED_FOR_MAX: usize = 100;
 /// The longest name of a channel that an answer can come from.
 const CHANNEL_BYTES_MAX: usize = 256;
 
@@ -92,13 +95,14 @@ pub(super) async fn made_from(
     Ok(made)
 }
 
-/// Lists reminders, newest first.
+/// Lists reminders, newest first, or finds them by words in their text.
 #[utoipa::path(
     get, path = "/v1/reminders", operation_id = "list_reminders", tag = "reminders", params(ReminderQuery),
     responses((status = 200, description = "A page", body = Reminders<'static>)),
 )]
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let params = params.only(&["user", "mine", "status", "from", "to", "tag", "match", "limit", "cursor"])?;
+    let params =
+        params.only(&["user", "mine", "status", "from", "to", "tag", "channel", "q", "match", "limit", "cursor"])?;
     let user = match (params.get("user"), params.get("mine")) {
         (Some(user), _) => {
             caller.must_be(user)?;
@@ -124,18 +128,47 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         to: bound("to", End::To)?,
         tag: params.get("tag").map(tag::one),
         matching: params.get("match").map(str::to_owned),
-        ..store::ReminderQuery::default()
+        channel: params.get("channel").map(str::to_owned),
+        limit,
+        before: None,
     };
+    if let Some(words) = params.get("q") {
+        return search(&app, words, query, params.cursor(|text| text.parse().ok())?).await;
+    }
     let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
     let read = |before, limit| app.engine.store().reminders(store::ReminderQuery { before, limit, ..query.clone() });
-    let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
-    let (views, next) = pages::read_page(limit, before, read, bytes_of, |view| view.reminder.id).await?;
-    let next_cursor = next.map(|id| id.to_string());
+    let (views, next) = if query.channel.is_some() {
+        let limit = limit.min(LOOKED_FOR_MAX);
+        let views = read(before, limit).await?;
+        let next = match views.last().filter(|_| views.len() == limit) {
+            Some(last) => Some(last.reminder.id),
+            None => app.engine.store().looks_to(store::ReminderQuery { before, ..query.clone() }).await?,
+        };
+        (views, next)
+    } else {
+        let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
+        pages::read_page(limit, before, read, bytes_of, |view| view.reminder.id).await?
+    };
+    Ok(listed(&app, &views, next.map(|id| id.to_string()), None).await)
+}
+
+/// A page of the reminders that have these words, from the place `before` of the index on.
+async fn search(app: &App, words: &str, query: store::ReminderQuery, before: Option<i64>) -> Result<Response, Problem> {
+    if query.channel.is_some() {
+        return Err(Invalid::new("channel", "cannot be given together with `q`; leave out one of them").into());
+    }
+    let words = Words::read("q", words, query.user.is_some())?;
+    let query = store::ReminderQuery { limit: query.limit.min(LOOKED_FOR_MAX), ..query };
+    let found = app.engine.search(&words, &query, before).await?;
+    Ok(listed(app, &found.views, found.next.map(|place| place.to_string()), found.indexing).await)
+}
+
+async fn listed(app: &App, views: &[ReminderView], next_cursor: Option<String>, indexing: Option<u64>) -> Response {
     let mut reminders = Vec::with_capacity(views.len());
-    for view in &views {
+    for view in views {
         reminders.push(app.shown(view).await);
     }
-    Ok(shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor }))
+    shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor, indexing })
 }
 
 /// Shows one reminder.
@@ -192,9 +225,10 @@ pub(super) async fn cancel(
     change(&app, id_from(&id)?, Change::Cancel, caller.by(app.now())).await
 }
 
-/// Answers, pauses, resumes, skips or fires a reminder.
+/// Answers, pauses, resumes, skips or fires a reminder, undoes its cancel, or sends a failed run again.
 ///
-/// `ack`, `snooze` and `dismiss` are about the first run that awaits an answer, or about `run`; the others take no body.
+/// `ack`, `snooze` and `dismiss` are about the first run that awaits an answer, or about `run`; `resend` is about the last that has ended, or
+/// about `run`; the others take no body. `undo` works for 10 minutes; what fell due meanwhile is `missed`.
 #[utoipa::path(
     post, path = "/v1/reminders/{id}/{verb}", operation_id = "command_reminder", tag = "reminders",
     params(("id" = String, Path, description = "The id of a reminder"), ("verb" = inline(Command), Path, description = "What to do"), UserQuery),
@@ -215,7 +249,8 @@ pub(super) async fn command(
             let answer: Answer = read::read(value, WHOLE, &[])?;
             let (run, minutes, until) = (answer.run, answer.minutes, answer.until);
             let length = minutes.map(|_| "minutes").or(until.as_ref().map(|_| "until"));
-            if let Some(field) = length.filter(|_| verb != "snooze") {
+            let held = answer.held.map(|_| "held");
+            if let Some(field) = length.filter(|_| verb != "snooze").or(held) {
                 return Err(read::unknown(field, &["run", "text", "channel"]).into());
             }
             by.said = said(answer.text, answer.channel)?;
@@ -229,14 +264,28 @@ pub(super) async fn command(
                 None => plain,
             }
         }
+        "resend" => {
+            let Answer { run, minutes, until, text, channel, held } = read::read(value, WHOLE, &[])?;
+            let others = [
+                ("minutes", minutes.is_some()),
+                ("until", until.is_some()),
+                ("text", text.is_some()),
+                ("channel", channel.is_some()),
+            ];
+            if let Some((field, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(read::unknown(field, &["run", "held"]).into());
+            }
+            Change::Resend(Resend { run, held: held.unwrap_or_default(), ..Resend::default() })
+        }
         verb => {
             let change = match verb {
                 "pause" => Change::Pause,
                 "resume" => Change::Resume,
                 "skip" => Change::Skip,
                 "fire" => Change::Fire,
+                "undo" => Change::Undo,
                 _ => {
-                    let known = "ack, snooze, dismiss, pause, resume, skip, fire";
+                    let known = "ack, snooze, dismiss, pause, resume, skip, fire, undo, resend";
                     return Err(Problem::not_found(format!("`{verb}` is no command; known are {known}")));
                 }
             };

@@ -42,6 +42,8 @@ pub(crate) struct Journal {
 pub(crate) struct JournalQuery {
     /// Only this user's.
     pub(crate) user: Option<String>,
+    /// Only those of the user of the key, else of `me`.
+    pub(crate) mine: Option<bool>,
     /// Only those about this reminder.
     pub(crate) reminder: Option<String>,
     /// Only those about reminders that have this tag now.

@@ -39,6 +39,9 @@ mod user;
 /// People who belong together.
 mod group;
 
+/// Sending again what has failed.
+mod resend;
+
 /// Events of applications.
 mod event;
 
@@ -52,6 +55,7 @@ mod silence;
 mod key;
 
 /// Ways to reach people.
+mod calendar;
 mod channel;
 
 /// What another system was asked for.
@@ -72,6 +76,9 @@ mod query;
 /// Watches: standing queries over applications' own tables.
 mod watch;
 
+pub(crate) use calendar::{
+    Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars,
+};
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };
@@ -92,6 +99,7 @@ pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
 };
+pub(crate) use resend::{ResendInput, Resent};
 pub(crate) use said::{Choice, Heard, InboundInput};
 pub(crate) use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub(crate) use server::{Alive, LinkAnswer, Ready, Settings, Stats};

@@ -19,6 +19,12 @@ pub(crate) struct ReminderQuery {
     pub(crate) to: Option<String>,
     /// Only those with this tag.
     pub(crate) tag: Option<String>,
+    /// Only those whose own addresses name this channel, or whose last attempt went there. A page may have fewer than asked for, or none, and a
+    /// `next_cursor` all the same. Not together with `q`.
+    pub(crate) channel: Option<String>,
+    /// Only those whose name or message has these letters anywhere, in any case and with or without accents; those that came last first. Fewer
+    /// than three letters need a user.
+    pub(crate) q: Option<String>,
     /// Only those of exactly this name or message, or whose id ends so.
     #[serde(rename = "match")]
     pub(crate) matching: Option<String>,

@@ -221,6 +221,9 @@ pub(crate) struct Reminders<'a> {
     pub(crate) reminders: Vec<Reminder<'a>>,
     /// Begins the next page; null on the last.
     pub(crate) next_cursor: Option<String>,
+    /// Of a search: about how much was written that it does not find yet. It is left out where it finds everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) indexing: Option<u64>,
 }
 
 /// Reminders to be made in one transaction.
@@ -240,11 +243,12 @@ pub(crate) struct Created<'a> {
     pub(crate) reminders: Vec<Reminder<'a>>,
 }
 
-/// What a person answers to a reminder. `minutes` and `until` say how long a snooze lasts; `ack` and `dismiss` have neither.
+/// What a person answers to a reminder. `minutes` and `until` say how long a snooze lasts; `ack` and `dismiss` have neither. `resend` takes `run`
+/// and `held`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Answer {
-    /// The run that is meant; without it the first that awaits an answer.
+    /// The run that is meant; without it the first that awaits an answer, and for `resend` the last that has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run: Option<u32>,
     /// For how long to snooze; 10 if neither this nor `until` is said.
@@ -259,6 +263,9 @@ pub(crate) struct Answer {
     /// The channel that it came by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) channel: Option<String>,
+    /// Send a run again also if it may have arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<bool>,
 }
 
 /// What can be done to a reminder beside changing it.
@@ -273,4 +280,6 @@ pub(crate) enum Command {
     Resume,
     Skip,
     Fire,
+    Undo,
+    Resend,
 }

@@ -13,7 +13,7 @@ use punctual_core::group::Mode;
 use punctual_core::reminder;
 use punctual_core::user::Except;
 use punctual_core::words::Words;
-use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -107,7 +107,8 @@ pub(super) enum Offset {}
 
 impl PartialSchema for Offset {
     fn schema() -> RefOr<Schema> {
-        offset(|object| object)
+        let words = "Minutes before the start, or a span such as `PT90S`, negative after it; or `{\"after\":\"end\",\"by\":\"10m\"}`.";
+        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(words)).into()
     }
 }
 
@@ -115,28 +116,24 @@ impl ToSchema for Offset {}
 
 impl PartialSchema for OffsetInput {
     fn schema() -> RefOr<Schema> {
-        offset(closed)
+        let minutes = ObjectBuilder::new().schema_type(Type::Number);
+        let of = |name: &str| {
+            let ends = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["start", "end"]));
+            closed(
+                ObjectBuilder::new().property(name, ends).required(name).property("by", Span::schema()).required("by"),
+            )
+        };
+        OneOfBuilder::new()
+            .item(minutes.description(Some("Minutes before the start; negative: after it.")))
+            .item(text("A span before the start, such as `PT15M` or `1d`; with a `-` after it. Also `end+10m`."))
+            .item(of("before"))
+            .item(of("after"))
+            .description(Some("How long before or after an event."))
+            .into()
     }
 }
 
 impl ToSchema for OffsetInput {}
-
-fn offset(object: fn(ObjectBuilder) -> ObjectBuilder) -> RefOr<Schema> {
-    let minutes = ObjectBuilder::new()
-        .schema_type(Type::Number)
-        .description(Some("Minutes before the start; negative: after it."));
-    let of = ObjectBuilder::new()
-        .property("before", text("`start` or `end`; or `after` in its place."))
-        .property("after", text("`start` or `end`."))
-        .property("by", text("A span such as `10m`."))
-        .required("by");
-    OneOfBuilder::new()
-        .item(minutes)
-        .item(text("A span before the start, such as `PT15M` or `1d`; with a `-` after it."))
-        .item(object(of))
-        .description(Some("How long before or after an event."))
-        .into()
-}
 
 /// An object with an address.
 fn address() -> ObjectBuilder {

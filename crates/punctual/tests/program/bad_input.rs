@@ -99,7 +99,7 @@ async fn a_bad_item_names_its_place_in_the_batch_and_nothing_is_written() {
     ] {
         let (status, problem) = server.call(Method::POST, "/v1/reminders/batch", with(index, bad)).await;
         assert_eq!(status, 422, "{problem}");
-        check_problem(&problem, 422, Some(field), &["nothing was created"]);
+        check_problem(&problem, 422, Some(field), &["nothing was written"]);
         assert_eq!(problem["index"], index);
     }
     for (body, field) in [

@@ -4,9 +4,11 @@
 //! fails when a node claims or settles meanwhile what it writes: the server notices, and the command is decided again on what
 //! is there now. A lock held while deciding would make claims step around the row and forget its moment.
 
-use punctual_core::change::{Change, Loaded, changed};
+use punctual_core::change::{Besides, Cancelled, Change, Loaded, changed};
 use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
+use punctual_core::journal::Ended;
+use punctual_core::reminder::Reminder;
 use punctual_core::shard::Shards;
 use punctual_core::store::{By, ChangeError, Changed};
 use punctual_core::writes::Writes;
@@ -18,7 +20,7 @@ use super::fault::Fault;
 use super::pipeline::{all3, all4, both};
 use super::pool::{Connection, Param};
 use super::read::{self, each};
-use super::row::uuid;
+use super::row::{int, uuid};
 use super::write::write;
 use crate::rows::{self, Reader, impossible};
 
@@ -39,6 +41,7 @@ pub(super) async fn change(
             if let Some(family) = family_of(&loaded, change) {
                 loaded.family = kin(db, id, &family).await?;
             }
+            loaded.besides = besides(db, &loaded, change).await?;
             changed(loaded, change, by).map_err(ChangeError::from)
         }
     };
@@ -103,7 +106,44 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
         last_ended: each(&ended, |found| rows::occurrence(&mut Reader::new(found, 0)))?.pop(),
         has_kin: from.flag()?,
         family: Vec::new(),
+        besides: Besides::Nothing,
     }))
+}
+
+/// What `change` needs to know beside that.
+async fn besides(db: &Connection<'_>, loaded: &Loaded, change: &Change) -> Result<Besides, Fault> {
+    Ok(match (change.plain(), &loaded.last_ended) {
+        (Change::Undo, _) => Besides::Cancelled(cancelled(db, &loaded.reminder).await?),
+        (Change::Resend(_), Some(run)) => Besides::Attempts(read::attempts(db, run.id).await?),
+        _ => Besides::Nothing,
+    })
+}
+
+/// The last cancel of a reminder, with the runs that it ended.
+async fn cancelled(db: &Connection<'_>, reminder: &Reminder) -> Result<Option<Cancelled>, Fault> {
+    let entry = "select j.at, j.data from punctual.journal j where j.reminder_id = $1 and j.kind = 'reminder.cancelled' \
+        order by j.write desc, j.item desc limit 1";
+    let id = uuid(reminder.id);
+    let entry = each(&db.rows(entry, &[(&id, Type::UUID)]).await?, |found| {
+        let mut from = Reader::new(found, 0);
+        Ok((from.at()?, Ended::read(from.maybe_text()?)))
+    })?;
+    let Some((at, Some(ended))) = entry.into_iter().next() else { return Ok(None) };
+    let numbers: Vec<i32> = ended.runs.iter().map(|run| int(*run)).collect();
+    let runs = format!(
+        "select {} from punctual.occurrence o where o.reminder_id = $1 and o.run = any ($2) order by o.run",
+        rows::OCCURRENCE
+    );
+    let runs = db.rows(&runs, &[(&id, Type::UUID), (&numbers, Type::INT4_ARRAY)]).await?;
+    let runs = each(&runs, |found| rows::occurrence(&mut Reader::new(found, 0)))?;
+    let is_unlinked = match &reminder.event {
+        None => false,
+        Some(event) => {
+            let sql = "select from punctual.event_reminder l where l.event_key = $1 and l.reminder_id = $2";
+            db.rows(sql, &[(&event.key, Type::TEXT), (&id, Type::UUID)]).await?.is_empty()
+        }
+    };
+    Ok(Some(Cancelled { at, ended, runs, is_unlinked }))
 }
 
 /// The family of a command about reminder `named`, without that one.

@@ -16,7 +16,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, occurrence_id, uuid};
 use super::write::write;
-use crate::erase::in_json;
+use crate::erase::{SMALL, in_json};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 
@@ -82,6 +82,13 @@ pub(super) async fn redact(
         Record::Responses => responses(db, user, after).await,
         Record::Silences => silences(db, user).await,
         Record::Answered => answered(db, user, after).await,
+        Record::Small => {
+            let (name, mut n) = (clean(user), 0);
+            for sql in SMALL {
+                n += db.execute(&sql.replace("{}", "punctual."), &[(&name, Type::TEXT)]).await?;
+            }
+            Ok(Redacted { n: usize::try_from(n).unwrap_or(usize::MAX), next: None })
+        }
         Record::Journal => journal(db, user, after).await,
     }
 }
@@ -106,6 +113,10 @@ async fn reminders(db: &Connection<'_>, own: Shards, user: &str, after: &str) ->
     let mut found = each(&rows, |row| rows::reminder(&mut Reader::new(row, 0)))?;
     found.retain_mut(|reminder| redact::reminder(reminder, user));
     let n = found.len();
+    // They are not found by the words that they had.
+    let ids: Vec<Uuid> =
+        found.iter().filter(|reminder| reminder.message == ERASED).map(|reminder| uuid(reminder.id)).collect();
+    db.execute("delete from punctual.search where reminder_id = any ($1)", &[(&ids, Type::UUID_ARRAY)]).await?;
     let writes = Writes { reminders: found, ..Writes::new(jiff::Timestamp::UNIX_EPOCH) };
     both(write(db, own, &writes), db.commit()).await?;
     Ok(Redacted { n, next: until.map(|id| id.to_string()) })

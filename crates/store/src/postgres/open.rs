@@ -52,7 +52,7 @@ pub enum OpenError {
 impl OpenError {
     pub(super) fn of(url: &Url, fault: Fault) -> Self {
         let why = match StoreError::from(fault) {
-            StoreError::Unavailable(why) | StoreError::Broken(why) => why,
+            StoreError::Unavailable(why) | StoreError::Broken(why) | StoreError::Missing(why) => why,
             StoreError::KeyUsed | StoreError::Seen | StoreError::LeaseLost => "it answers nonsense".into(),
         };
         Self::Refused { url: url.to_string(), why }

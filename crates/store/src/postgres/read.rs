@@ -1,11 +1,12 @@
 //! Reading reminders and what became of them.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::Attempt;
+use punctual_core::occurrence::{Attempt, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
+    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
+    UpcomingQuery,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -25,11 +26,11 @@ const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending
     and o.state in ('scheduled', 'snoozed', 'waiting', 'pending_retry')) as next_run on true";
 
 fn views() -> String {
-    format!(
-        "select {}, {}, next_run.at, next_run.snoozed_until from punctual.reminder r {NEXT_RUN}",
-        rows::REMINDER,
-        rows::PROGRESS
-    )
+    format!("{} from punctual.reminder r {NEXT_RUN}", view_columns())
+}
+
+fn view_columns() -> String {
+    format!("select {}, {}, next_run.at, next_run.snoozed_until", rows::REMINDER, rows::PROGRESS)
 }
 
 fn view(found: &Row) -> Result<ReminderView, StoreError> {
@@ -56,55 +57,114 @@ pub(super) async fn existing(db: &Connection<'_>, ids: &[ReminderId]) -> Result<
 }
 
 pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Result<Vec<ReminderView>, Fault> {
-    let mut wheres = vec!["true".to_owned()];
-    let mut values: Vec<(Box<dyn ToSql + Sync + Send>, Type)> = Vec::new();
-    let mut add = |sql: &str, value: Box<dyn ToSql + Sync + Send>, kind: Type| {
-        values.push((value, kind));
-        wheres.push(sql.replace("{}", &format!("${}", values.len())));
-    };
-    let mut of = ["r.user_id", "r.id"];
-    if let Some(tag) = &query.tag {
-        // One stretch of an index, in the order of the page.
-        of = ["tagged.user_id", "tagged.reminder_id"];
-        add("tagged.tag = {}", Box::new(row::clean(tag).into_owned()), Type::TEXT);
-    }
-    let [user_id, id] = of;
-    if let Some(user) = &query.user {
-        add(&format!("{user_id} = {{}}"), Box::new(user.clone()), Type::TEXT);
-    }
-    if let Some(status) = query.status {
-        match status {
-            StatusFilter::Is(status) => add("r.status = {}", Box::new(status.as_str()), Type::TEXT),
-            StatusFilter::LastRun(end) => add("r.last_status = {}", Box::new(end.as_str()), Type::TEXT),
+    let mut chosen = Chosen::of(query);
+    let limit = chosen.bind(Box::new(i64::try_from(query.limit).unwrap_or(i64::MAX)), Type::INT8);
+    let sql = match &query.channel {
+        None => {
+            let Chosen { source, wheres, order, .. } = &chosen;
+            format!("{} {source} {NEXT_RUN} where {wheres} order by {order} desc limit {limit}", view_columns())
         }
+        Some(channel) => {
+            // The reminders that all else is true of come first, so many of them.
+            let looked_at = chosen.bind(Box::new(CHANNEL_LOOKED_AT_MAX as i64), Type::INT8);
+            let channel = chosen.bind(Box::new(row::clean(channel).into_owned()), Type::TEXT);
+            let Chosen { source, next_run, wheres, order, .. } = &chosen;
+            format!(
+                "{} from (select r.id {source} {next_run} where {wheres} order by {order} desc limit {looked_at}) as c \
+                 join punctual.reminder r on r.id = c.id {NEXT_RUN} \
+                 where {channel} = (select a.channel from punctual.attempt a where a.reminder_id = r.id order by a.run desc, a.number desc limit 1) \
+                   or exists (select from json_array_elements(r.route::json) as a where a ->> 'channel' = {channel}) \
+                 order by r.id desc limit {limit}",
+                view_columns()
+            )
+        }
+    };
+    each(&db.rows(&sql, &chosen.params()).await?, view)
+}
+
+/// The last of the reminders at which [`reminders`] looks for one that goes by a channel; none if that is all of them.
+pub(super) async fn looks_to(db: &Connection<'_>, query: &ReminderQuery) -> Result<Option<ReminderId>, Fault> {
+    let mut chosen = Chosen::of(query);
+    let n_before = chosen.bind(Box::new(CHANNEL_LOOKED_AT_MAX as i64 - 1), Type::INT8);
+    let Chosen { source, next_run, wheres, order, .. } = &chosen;
+    let sql = format!("select r.id {source} {next_run} where {wheres} order by {order} desc limit 1 offset {n_before}");
+    Ok(each(&db.rows(&sql, &chosen.params()).await?, |found| Reader::new(found, 0).id())?.pop())
+}
+
+/// The reminders that a query asks for, but for their channel: where they come from, and what is true of them.
+struct Chosen {
+    source: &'static str,
+    /// The join of when they are due next, where that is asked for.
+    next_run: &'static str,
+    wheres: String,
+    /// The id by which they are in order.
+    order: &'static str,
+    values: Vec<(Box<dyn ToSql + Sync + Send>, Type)>,
+}
+
+impl Chosen {
+    fn of(query: &ReminderQuery) -> Self {
+        let is_failed = query.status == Some(StatusFilter::LastRun(StateKind::Failed));
+        // One stretch of an index, in the order of the page.
+        let (source, user_id, order) = if query.tag.is_some() {
+            let tagged = "from punctual.reminder_tag tagged join punctual.reminder r on r.id = tagged.reminder_id";
+            (tagged, "tagged.user_id", "tagged.reminder_id")
+        } else if is_failed && query.user.is_none() {
+            let failed = "from (select distinct o.reminder_id from punctual.occurrence o where o.state = 'failed') as failed \
+                join punctual.reminder r on r.id = failed.reminder_id";
+            (failed, "r.user_id", "failed.reminder_id")
+        } else {
+            ("from punctual.reminder r", "r.user_id", "r.id")
+        };
+        let next_run = if query.from.is_some() || query.to.is_some() { NEXT_RUN } else { "" };
+        let mut chosen = Self { source, next_run, wheres: "true".to_owned(), order, values: Vec::new() };
+        if let Some(tag) = &query.tag {
+            chosen.add("tagged.tag = {}", Box::new(row::clean(tag).into_owned()), Type::TEXT);
+        }
+        if let Some(user) = &query.user {
+            chosen.add(&format!("{user_id} = {{}}"), Box::new(user.clone()), Type::TEXT);
+        }
+        match query.status {
+            Some(StatusFilter::Is(status)) => chosen.add("r.status = {}", Box::new(status.as_str()), Type::TEXT),
+            Some(StatusFilter::LastRun(end)) => chosen.add("r.last_status = {}", Box::new(end.as_str()), Type::TEXT),
+            None => {}
+        }
+        if let Some(from) = query.from {
+            chosen.add("next_run.at >= {}", Box::new(micros(from)), Type::TIMESTAMPTZ);
+        }
+        if let Some(to) = query.to {
+            chosen.add("next_run.at < {}", Box::new(micros(to)), Type::TIMESTAMPTZ);
+        }
+        if let Some(matching) = &query.matching {
+            // The end of an id is compared without its dashes; a text in the way of a name is compared as it is.
+            chosen.add(
+                "({} in (r.name, r.message) or right(replace(r.id::text, '-', ''), \
+                 length(replace({}, '-', ''))) = lower(replace({}, '-', '')))",
+                Box::new(row::clean(matching).into_owned()),
+                Type::TEXT,
+            );
+        }
+        if let Some(before) = query.before {
+            chosen.add(&format!("{order} < {{}}"), Box::new(uuid(before)), Type::UUID);
+        }
+        chosen
     }
-    if let Some(from) = query.from {
-        add("next_run.at >= {}", Box::new(micros(from)), Type::TIMESTAMPTZ);
+
+    /// The place of one more value.
+    fn bind(&mut self, value: Box<dyn ToSql + Sync + Send>, kind: Type) -> String {
+        self.values.push((value, kind));
+        format!("${}", self.values.len())
     }
-    if let Some(to) = query.to {
-        add("next_run.at < {}", Box::new(micros(to)), Type::TIMESTAMPTZ);
+
+    /// One more that must be true, of the value in the place of `{}`.
+    fn add(&mut self, sql: &str, value: Box<dyn ToSql + Sync + Send>, kind: Type) {
+        let place = self.bind(value, kind);
+        self.wheres.push_str(&format!(" and {}", sql.replace("{}", &place)));
     }
-    if let Some(matching) = &query.matching {
-        let matching = row::clean(matching).into_owned();
-        // The end of an id is compared without its dashes; a text in the way of a name is compared as it is.
-        add(
-            "({} in (r.name, r.message) or right(replace(r.id::text, '-', ''), \
-             length(replace({}, '-', ''))) = lower(replace({}, '-', '')))",
-            Box::new(matching),
-            Type::TEXT,
-        );
+
+    fn params(&self) -> Vec<Param<'_>> {
+        self.values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect()
     }
-    if let Some(before) = query.before {
-        add(&format!("{id} < {{}}"), Box::new(uuid(before)), Type::UUID);
-    }
-    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    add(&format!("true order by {id} desc limit {{}}"), Box::new(limit), Type::INT8);
-    let tagged =
-        if query.tag.is_some() { "join punctual.reminder_tag tagged on tagged.reminder_id = r.id" } else { "" };
-    let sql = format!("{} {tagged} where {}", views(), wheres.join(" and "));
-    let params: Vec<Param<'_>> =
-        values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
-    each(&db.rows(&sql, &params).await?, view)
 }
 
 pub(super) async fn occurrences(

@@ -10,20 +10,23 @@ use punctual_core::id::{ReminderId, SilenceId};
 use punctual_core::journal::Placed;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Record, Redacted, Removed, StoreError, Which, WholeQuery, Wholes, Wholly};
+use punctual_core::watch::LedgerRow;
 use punctual_core::whole::{Adopted, Content, Line, Overdue, WholeRun};
+use punctual_core::writes::Link;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::batch::{BEGIN, BEGIN_READ_IN_ORDER, Ids};
 use super::fault::Fault;
-use super::pipeline::{all5, both};
+use super::pipeline::{all3, all5, both};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, int, micros, uuid};
 use super::{PostgresStore, erase, keep, write};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
+use crate::watch::ledger;
 use crate::whole::{Found, put_together};
 
 #[async_trait]
@@ -45,6 +48,19 @@ impl Wholes for PostgresStore {
     async fn adopt(&self, lines: Vec<Line>, overdue: Overdue, now: Timestamp) -> Result<Adopted, StoreError> {
         // What was written is there the second time, and stays.
         on!(self, Normal, reads: true, db => adopt(&db, self.own(), &lines, overdue, now))
+    }
+
+    async fn links(&self, event: &str) -> Result<Vec<Link>, StoreError> {
+        on!(self, Normal, reads: true, db => links(&db, event))
+    }
+
+    async fn ledgers(
+        &self,
+        after: Option<(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<(String, LedgerRow)>, StoreError> {
+        let after = after.unwrap_or_default();
+        on!(self, Normal, reads: true, db => ledgers(&db, &after, limit))
     }
 
     async fn remove_reminders(&self, user: &str) -> Result<Removed, StoreError> {
@@ -162,6 +178,27 @@ async fn runs_below(db: &Connection<'_>, id: ReminderId, below: u32, limit: usiz
     Ok(runs)
 }
 
+async fn links(db: &Connection<'_>, event: &str) -> Result<Vec<Link>, Fault> {
+    let sql = format!(
+        "select {} from punctual.event_reminder l where l.event_key = $1 \
+         order by l.instance collate \"C\", l.offset_word collate \"C\", l.user_id collate \"C\"",
+        rows::LINK
+    );
+    each(&db.rows(&sql, &[(&clean(event), Type::TEXT)]).await?, rows::link)
+}
+
+async fn ledgers(
+    db: &Connection<'_>,
+    (watch, key): &(String, String),
+    limit: usize,
+) -> Result<Vec<(String, LedgerRow)>, Fault> {
+    let sql = "select l.key, l.due_at, l.n, l.sent_at, l.watch from punctual.watch_ledger l where (l.watch, l.key) > ($1, $2) \
+               order by l.watch, l.key limit $3";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = db.rows(sql, &[(watch, Type::TEXT), (key, Type::TEXT), (&limit, Type::INT8)]).await?;
+    each(&rows, |row| Ok((get(row, 4)?, ledger(row)?)))
+}
+
 async fn adopt(
     db: &Connection<'_>,
     own: Shards,
@@ -204,7 +241,26 @@ async fn there(db: &Connection<'_>, wanted: &Wanted<'_>) -> Result<There, Fault>
         db.rows("select name from punctual.user_group where name = any ($1)", &of_groups),
     )
     .await?;
+    let (scopes, events): (Vec<_>, Vec<_>) =
+        (wanted.scopes.iter().map(|path| clean(path)).collect(), wanted.events.iter().map(|key| clean(key)).collect());
+    let (watches, keys): (Vec<_>, Vec<_>) = wanted.ledger.iter().map(|(watch, key)| (clean(watch), clean(key))).unzip();
+    let of_scopes: [Param<'_>; 1] = [(&scopes, Type::TEXT_ARRAY)];
+    let of_events: [Param<'_>; 1] = [(&events, Type::TEXT_ARRAY)];
+    let of_ledger: [Param<'_>; 2] = [(&watches, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
+    let (scopes, events, ledger) = all3(
+        db.rows("select path from punctual.scope where path = any ($1)", &of_scopes),
+        db.rows("select key from punctual.event where key = any ($1)", &of_events),
+        db.rows(
+            "select l.watch, l.key from unnest($1, $2) as v (watch, key) join punctual.watch_ledger l \
+             on l.watch = v.watch and l.key = v.key",
+            &of_ledger,
+        ),
+    )
+    .await?;
     Ok(There {
+        scopes: each(&scopes, |row| get(row, 0))?.into_iter().collect(),
+        events: each(&events, |row| get(row, 0))?.into_iter().collect(),
+        ledger: each(&ledger, |row| Ok((get(row, 0)?, get(row, 1)?)))?.into_iter().collect(),
         reminders: each(&reminders, |row| Reader::new(row, 0).id())?.into_iter().collect(),
         runs: each(&runs, |row| Reader::new(row, 0).occurrence_id())?.into_iter().collect(),
         silences: each(&silences, |row| Ok(SilenceId::from_bytes(get::<Uuid>(row, 0)?.into_bytes())))?

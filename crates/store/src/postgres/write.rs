@@ -32,6 +32,7 @@ use crate::columns::{
     ATTEMPT, Column, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, Kind, MOVED, NEW_REMINDER, OCCURRENCE,
     PLACED, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
+use crate::watch::{KeptLedger, LEDGER};
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
 /// them.
@@ -109,12 +110,14 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
 
 /// Writes what an import adopts, all but its people.
 pub(super) async fn adopt(db: &Connection<'_>, own: Shards, adoption: &Adoption) -> Result<(), Fault> {
-    let Adoption { users: _, groups, silences, reminders, runs, history, writes } = adoption;
+    let Adoption { users: _, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+    let ledger: Vec<KeptLedger> = ledger.iter().map(KeptLedger::of).collect();
     let mut pipeline: Vec<Statement<'_>> = Vec::new();
     put(&mut pipeline, db, &INSERT_GROUP, &GROUP, groups.iter().collect());
     put(&mut pipeline, db, &INSERT_SILENCE, &SILENCE, silences.iter().collect());
     put(&mut pipeline, db, &INSERT_KEPT_REMINDER, &KEPT_REMINDER, reminders.iter().collect());
     put(&mut pipeline, db, &INSERT_KEPT_RUN, &KEPT_RUN, runs.iter().collect());
+    put(&mut pipeline, db, &INSERT_LEDGER, &LEDGER, ledger.iter().collect());
     if !history.is_empty() {
         pipeline.push(Box::pin(write_entries(db, &INSERT_PLACED, &PLACED, history)));
     }
@@ -144,6 +147,7 @@ static INSERT_GROUP: LazyLock<String> = LazyLock::new(|| insert(&GROUP));
 static INSERT_SILENCE: LazyLock<String> = LazyLock::new(|| insert(&SILENCE));
 static INSERT_KEPT_REMINDER: LazyLock<String> = LazyLock::new(|| insert(&KEPT_REMINDER));
 static INSERT_KEPT_RUN: LazyLock<String> = LazyLock::new(|| insert(&KEPT_RUN));
+static INSERT_LEDGER: LazyLock<String> = LazyLock::new(|| insert(&LEDGER));
 static INSERT_PLACED: LazyLock<String> = LazyLock::new(|| insert_entries(&PLACED));
 
 /// Entries, and one header for all of them.

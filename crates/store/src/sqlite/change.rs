@@ -1,9 +1,11 @@
 //! Applying a command: load, let core decide, write.
 
-use punctual_core::change::{Change, Loaded, changed};
+use punctual_core::change::{Besides, Cancelled, Change, Loaded, changed};
 use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::id::ReminderId;
+use punctual_core::journal::Ended;
 use punctual_core::occurrence::Occurrence;
+use punctual_core::reminder::Reminder;
 use punctual_core::store::{By, ChangeError, Changed, StoreError};
 use rusqlite::{Connection, Params, params};
 
@@ -29,6 +31,7 @@ pub(super) fn change(
     if let Some(family) = family_of(&loaded, change) {
         loaded.family = kin(db, id, &family)?;
     }
+    loaded.besides = besides(db, &loaded, change)?;
     let (occurrence, writes) = match changed(loaded, change, by) {
         Ok(changed) => changed,
         Err(refused) => return Ok(Err(refused.into())),
@@ -60,7 +63,40 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
         None => occurrences(db, &ended(""), params![id.as_bytes()])?,
     };
     let last_ended = last_ended.into_iter().next();
-    Ok(Some(Loaded { reminder, progress, open, last_ended, has_kin, family: Vec::new() }))
+    Ok(Some(Loaded { reminder, progress, open, last_ended, has_kin, family: Vec::new(), besides: Besides::Nothing }))
+}
+
+/// What `change` needs to know beside that.
+fn besides(db: &Connection, loaded: &Loaded, change: &Change) -> Result<Besides, StoreError> {
+    Ok(match change.plain() {
+        Change::Undo => Besides::Cancelled(cancelled(db, &loaded.reminder)?),
+        Change::Resend(_) => {
+            let attempts = loaded.last_ended.as_ref().map(|run| read::attempts(db, run.id)).transpose()?;
+            Besides::Attempts(attempts.unwrap_or_default())
+        }
+        _ => Besides::Nothing,
+    })
+}
+
+/// The last cancel of a reminder, with the runs that it ended.
+fn cancelled(db: &Connection, reminder: &Reminder) -> Result<Option<Cancelled>, StoreError> {
+    let id = reminder.id;
+    let sql = "SELECT at, data FROM journal WHERE reminder_id = ? AND kind = 'reminder.cancelled' ORDER BY number DESC LIMIT 1";
+    let entry = collect(db, sql, [id.as_bytes()], |found| {
+        let mut from = Reader::new(found, 0);
+        Ok((from.at()?, Ended::read(from.maybe_text()?)))
+    })?;
+    let Some((at, Some(ended))) = entry.into_iter().next() else { return Ok(None) };
+    let runs = ended.runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let runs = occurrences(db, &format!("o.run IN ({runs}) ORDER BY o.run"), params![id.as_bytes()])?;
+    let is_unlinked = match &reminder.event {
+        None => false,
+        Some(event) => {
+            let sql = "SELECT 1 FROM event_reminder WHERE event_key = ? AND reminder_id = ?";
+            collect(db, sql, params![event.key, id.as_bytes()], |_| Ok(()))?.is_empty()
+        }
+    };
+    Ok(Some(Cancelled { at, ended, runs, is_unlinked }))
 }
 
 /// The family of a command about reminder `named`, without that one.

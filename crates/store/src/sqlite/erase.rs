@@ -12,7 +12,7 @@ use super::read::collect;
 use super::row::{broken, get};
 use super::write::update;
 use crate::columns::REMINDER_FIELDS;
-use crate::erase::in_json;
+use crate::erase::{SMALL, in_json};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 
@@ -72,6 +72,13 @@ pub(super) fn redact(db: &Connection, user: &str, record: Record, after: &str) -
         Record::Responses => responses(db, user, after),
         Record::Silences => silences(db, user),
         Record::Answered => answered(db, user, after),
+        Record::Small => {
+            let mut n = 0;
+            for sql in SMALL {
+                n += db.execute(&sql.replace("{}", "").replace("$1", "?1"), [user]).map_err(broken)?;
+            }
+            Ok(Redacted { n, next: None })
+        }
         Record::Journal => journal(db, user, after),
     }
 }
@@ -101,6 +108,13 @@ fn reminders(db: &Connection, user: &str, after: &str) -> Result<Redacted, Store
         Ok(())
     })?;
     update(db, &REMINDER_FIELDS, &changed)?;
+    for reminder in changed.iter().filter(|reminder| reminder.message == ERASED) {
+        // It is not found by the words that it had.
+        db.prepare_cached("DELETE FROM search_text WHERE reminder_id = ?")
+            .map_err(broken)?
+            .execute([reminder.id.as_bytes()])
+            .map_err(broken)?;
+    }
     Ok(Redacted { n: changed.len(), next: until.map(|id| ReminderId::from_bytes(id).to_string()) })
 }
 

@@ -1,10 +1,11 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
-use punctual_core::occurrence::{Attempt, Escalation, Occurrence};
+use punctual_core::occurrence::{Attempt, Escalation, Occurrence, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
-    ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
+    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
+    UpcomingQuery,
 };
 use punctual_core::user::{ApiKey, User};
 use rusqlite::types::ToSql;
@@ -76,49 +77,110 @@ pub(super) fn existing(db: &Connection, ids: &[ReminderId]) -> Result<Vec<Remind
 }
 
 pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<ReminderView>, StoreError> {
-    let mut wheres = vec!["1 = 1".to_owned()];
-    let mut values: Vec<Box<dyn ToSql>> = Vec::new();
-    let mut add = |sql: &str, value: Box<dyn ToSql>| {
-        values.push(value);
-        wheres.push(sql.replace("{}", &format!("?{}", values.len())));
+    let mut chosen = Chosen::of(query);
+    let source = chosen.source;
+    let of_channel = query.channel.as_ref().map(|channel| {
+        // The reminders that all else is true of come first, so many of them.
+        let limit = chosen.bind(Box::new(CHANNEL_LOOKED_AT_MAX));
+        let channel = chosen.bind(Box::new(channel.clone()));
+        (limit, channel)
+    });
+    let limit = chosen.bind(Box::new(query.limit));
+    let Chosen { next_run_at, wheres, order, values, .. } = chosen;
+    let sql = match of_channel {
+        None => format!("SELECT {} FROM {source} WHERE {wheres} ORDER BY {order} DESC LIMIT {limit}", view_columns()),
+        Some((looked_at, channel)) => format!(
+            "SELECT {} FROM (SELECT r.id{next_run_at} FROM {source} WHERE {wheres} \
+               ORDER BY {order} DESC LIMIT {looked_at}) AS c CROSS JOIN reminder r ON r.id = c.id \
+             WHERE ({channel} = (SELECT a.channel FROM attempt a WHERE a.reminder_id = r.id ORDER BY a.run DESC, a.number DESC LIMIT 1) \
+               OR EXISTS (SELECT 1 FROM json_each(r.route) AS a WHERE a.value ->> 'channel' = {channel})) \
+             ORDER BY r.id DESC LIMIT {limit}",
+            view_columns()
+        ),
     };
-    let (mut source, mut of) = ("reminder r", ["r.user_id", "r.id"]);
-    if let Some(tag) = &query.tag {
-        // One stretch of an index, in the order of the page.
-        (source, of) = (
-            "reminder_tag tagged CROSS JOIN reminder r ON r.id = tagged.reminder_id",
-            ["tagged.user_id", "tagged.reminder_id"],
-        );
-        add("tagged.tag = {}", Box::new(tag.clone()));
-    }
-    let [user_id, id] = of;
-    if let Some(user) = &query.user {
-        add(&format!("{user_id} = {{}}"), Box::new(user.clone()));
-    }
-    if let Some(status) = query.status {
-        match status {
-            StatusFilter::Is(status) => add("r.status = {}", Box::new(status.as_str())),
-            StatusFilter::LastRun(end) => add("r.last_status = {}", Box::new(end.as_str())),
-        }
-    }
-    if let Some(from) = query.from {
-        add("next_run_at >= {}", Box::new(micros(from)));
-    }
-    if let Some(to) = query.to {
-        add("next_run_at < {}", Box::new(micros(to)));
-    }
-    if let Some(matching) = &query.matching {
-        let suffix = matching.replace('-', "").to_lowercase();
-        add("({} IN (r.name, r.message) OR", Box::new(matching.clone()));
-        add("lower(hex(r.id)) LIKE '%' || {})", Box::new(suffix));
-    }
-    if let Some(before) = query.before {
-        add(&format!("{id} < {{}}"), Box::new(before.as_bytes().to_vec()));
-    }
-    add(&format!("1 = 1 ORDER BY {id} DESC LIMIT {{}}"), Box::new(query.limit));
-    let wheres = wheres.join(" AND ").replace("OR AND", "OR");
-    let sql = format!("SELECT {} FROM {source} WHERE {wheres}", view_columns());
     collect(db, &sql, params_from_iter(values.iter()), view)
+}
+
+/// The last of the reminders at which [`reminders`] looks for one that goes by a channel; none if that is all of them.
+pub(super) fn looks_to(db: &Connection, query: &ReminderQuery) -> Result<Option<ReminderId>, StoreError> {
+    let mut chosen = Chosen::of(query);
+    let n_before = chosen.bind(Box::new(CHANNEL_LOOKED_AT_MAX - 1));
+    let Chosen { source, next_run_at, wheres, order, values } = chosen;
+    let sql = format!(
+        "SELECT r.id{next_run_at} FROM {source} WHERE {wheres} ORDER BY {order} DESC LIMIT 1 OFFSET {n_before}"
+    );
+    Ok(collect(db, &sql, params_from_iter(values.iter()), |found| Reader::new(found, 0).id())?.pop())
+}
+
+/// The reminders that a query asks for, but for their channel: where they come from, and what is true of them.
+struct Chosen {
+    source: &'static str,
+    /// The column of when they are due next, where that is asked for.
+    next_run_at: String,
+    wheres: String,
+    /// The id by which they are in order.
+    order: &'static str,
+    values: Vec<Box<dyn ToSql>>,
+}
+
+impl Chosen {
+    fn of(query: &ReminderQuery) -> Self {
+        let is_failed = query.status == Some(StatusFilter::LastRun(StateKind::Failed));
+        // One stretch of an index, in the order of the page.
+        let (source, user_id, order) = if query.tag.is_some() {
+            let tagged = "reminder_tag tagged CROSS JOIN reminder r ON r.id = tagged.reminder_id";
+            (tagged, "tagged.user_id", "tagged.reminder_id")
+        } else if is_failed && query.user.is_none() {
+            let failed = "(SELECT DISTINCT reminder_id FROM occurrence INDEXED BY occurrence_failed WHERE state = 'failed') AS failed \
+                CROSS JOIN reminder r ON r.id = failed.reminder_id";
+            (failed, "r.user_id", "failed.reminder_id")
+        } else {
+            ("reminder r", "r.user_id", "r.id")
+        };
+        let is_due_asked = query.from.is_some() || query.to.is_some();
+        let next_run_at = if is_due_asked { format!(", {NEXT_RUN_AT} AS next_run_at") } else { String::new() };
+        let mut chosen = Self { source, next_run_at, wheres: "1 = 1".to_owned(), order, values: Vec::new() };
+        if let Some(tag) = &query.tag {
+            chosen.add("tagged.tag = {}", Box::new(tag.clone()));
+        }
+        if let Some(user) = &query.user {
+            chosen.add(&format!("{user_id} = {{}}"), Box::new(user.clone()));
+        }
+        match query.status {
+            Some(StatusFilter::Is(status)) => chosen.add("r.status = {}", Box::new(status.as_str())),
+            Some(StatusFilter::LastRun(end)) => chosen.add("r.last_status = {}", Box::new(end.as_str())),
+            None => {}
+        }
+        if let Some(from) = query.from {
+            chosen.add("next_run_at >= {}", Box::new(micros(from)));
+        }
+        if let Some(to) = query.to {
+            chosen.add("next_run_at < {}", Box::new(micros(to)));
+        }
+        if let Some(matching) = &query.matching {
+            let words = chosen.bind(Box::new(matching.clone()));
+            let suffix = chosen.bind(Box::new(matching.replace('-', "").to_lowercase()));
+            chosen
+                .wheres
+                .push_str(&format!(" AND ({words} IN (r.name, r.message) OR lower(hex(r.id)) LIKE '%' || {suffix})"));
+        }
+        if let Some(before) = query.before {
+            chosen.add(&format!("{order} < {{}}"), Box::new(before.as_bytes().to_vec()));
+        }
+        chosen
+    }
+
+    /// The place of one more value.
+    fn bind(&mut self, value: Box<dyn ToSql>) -> String {
+        self.values.push(value);
+        format!("?{}", self.values.len())
+    }
+
+    /// One more that must be true, of the value in the place of `{}`.
+    fn add(&mut self, sql: &str, value: Box<dyn ToSql>) {
+        let place = self.bind(value);
+        self.wheres.push_str(&format!(" AND {}", sql.replace("{}", &place)));
+    }
 }
 
 pub(super) fn occurrences(

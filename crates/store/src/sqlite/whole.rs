@@ -9,7 +9,9 @@ use punctual_core::decide::claim::Due;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Placed;
 use punctual_core::store::{Record, Redacted, Removed, StoreError, Which, WholeQuery, Wholes, Wholly};
+use punctual_core::watch::LedgerRow;
 use punctual_core::whole::{Adopted, Content, Line, Overdue, WholeRun};
+use punctual_core::writes::Link;
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
@@ -20,6 +22,7 @@ use super::worker::Urgency;
 use super::{erase, write};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
+use crate::watch::ledger;
 use crate::whole::{Found, put_together};
 
 #[async_trait]
@@ -46,6 +49,32 @@ impl Wholes for SqliteStore {
             let (adopted, adoption) = adopted(lines, there, overdue, now);
             write::adopt(db, &adoption)?;
             Ok(adopted)
+        })
+        .await
+    }
+
+    async fn links(&self, event: &str) -> Result<Vec<Link>, StoreError> {
+        let event = event.to_owned();
+        self.read(move |db| {
+            let sql = format!(
+                "SELECT {} FROM event_reminder l WHERE l.event_key = ? ORDER BY l.instance, l.offset_word, l.user_id",
+                rows::LINK
+            );
+            collect(db, &sql, [event], |row| rows::link(row))
+        })
+        .await
+    }
+
+    async fn ledgers(
+        &self,
+        after: Option<(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<(String, LedgerRow)>, StoreError> {
+        let (watch, key) = after.unwrap_or_default();
+        self.read(move |db| {
+            let sql = "SELECT l.key, l.due_at, l.n, l.sent_at, l.watch FROM watch_ledger l WHERE (l.watch, l.key) > (?, ?) \
+                       ORDER BY l.watch, l.key LIMIT ?";
+            collect(db, sql, params![watch, key, limit], |row| Ok((get(row, 4)?, ledger(row)?)))
         })
         .await
     }
@@ -217,6 +246,36 @@ fn there(db: &Connection, wanted: &Wanted<'_>) -> Result<There, StoreError> {
         |id, values| values.push(id.as_bytes()),
         |row| {
             there.silences.insert(SilenceId::from_bytes(*Reader::new(row, 0).id()?.as_bytes()));
+            Ok(())
+        },
+    )?;
+    let named = |table: &str, key: &str, names: &[&str], into: &mut HashSet<String>| {
+        let sql = format!("SELECT {key} FROM {table} WHERE {key} IN (VALUES {{values}})");
+        for_rows(
+            db,
+            &sql,
+            1,
+            names,
+            |name, values| values.push(name),
+            |row| {
+                into.insert(get(row, 0)?);
+                Ok(())
+            },
+        )
+    };
+    named("scope", "path", &wanted.scopes, &mut there.scopes)?;
+    named("event", "key", &wanted.events, &mut there.events)?;
+    for_rows(
+        db,
+        "SELECT watch, key FROM watch_ledger WHERE (watch, key) IN (VALUES {values})",
+        2,
+        &wanted.ledger,
+        |(watch, key), values| {
+            values.push(watch);
+            values.push(key);
+        },
+        |row| {
+            there.ledger.insert((get(row, 0)?, get(row, 1)?));
             Ok(())
         },
     )?;

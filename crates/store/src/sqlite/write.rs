@@ -20,6 +20,7 @@ use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, MOVED, NEW_REMINDER, OCCURRENCE, PLACED, PLANNED,
     REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
+use crate::watch::{KeptLedger, LEDGER};
 
 impl ToSql for Value<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -90,7 +91,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
 
 /// Writes what an import adopts.
 pub(super) fn adopt(db: &Connection, adoption: &Adoption) -> Result<(), StoreError> {
-    let Adoption { users, groups, silences, reminders, runs, history, writes } = adoption;
+    let Adoption { users, groups, silences, reminders, runs, ledger, history, writes } = adoption;
     for user in users {
         keep::put_user(db, user)?;
     }
@@ -98,6 +99,8 @@ pub(super) fn adopt(db: &Connection, adoption: &Adoption) -> Result<(), StoreErr
     insert(db, &SILENCE, silences, |silence| silence)?;
     insert(db, &KEPT_REMINDER, reminders, |reminder| reminder)?;
     insert(db, &KEPT_RUN, runs, |run| run)?;
+    let ledger: Vec<KeptLedger> = ledger.iter().map(KeptLedger::of).collect();
+    insert(db, &LEDGER, &ledger, |row| row)?;
     insert(db, &PLACED, history, |entry| entry)?;
     journal::note_hours(db, history.iter().map(|entry| entry.at))?;
     write(db, writes).map(drop)

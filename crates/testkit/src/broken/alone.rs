@@ -10,7 +10,7 @@ use punctual_core::clock::{BoxFuture, Clock};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Who;
 use punctual_core::occurrence::State;
-use punctual_core::reminder::OnUnknown;
+use punctual_core::reminder::{OnUnknown, ReminderStatus};
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     By, Came, ChangeError, Changed, Claim, Claims, Create, Released, Settled, Settlement, Store, StoreError,
@@ -152,6 +152,26 @@ impl Tap for IgnoredCancel {
             return store.change(id, change, by).await;
         }
         let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
+        Ok(Changed::of(view, None, Writes::new(by.now)))
+    }
+}
+
+/// Leaves a reminder cancelled: the undo is answered and not done.
+pub(super) struct ForgottenUndo;
+
+#[async_trait]
+impl Tap for ForgottenUndo {
+    async fn change(
+        &self,
+        store: &Arc<dyn Store>,
+        id: ReminderId,
+        change: Change,
+        by: By,
+    ) -> Result<Changed, ChangeError> {
+        let view = store.reminder(id).await?.ok_or(ChangeError::NotFound)?;
+        if !matches!(change, Change::Undo) || view.reminder.status != ReminderStatus::Cancelled {
+            return store.change(id, change, by).await;
+        }
         Ok(Changed::of(view, None, Writes::new(by.now)))
     }
 }

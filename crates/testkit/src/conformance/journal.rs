@@ -72,7 +72,7 @@ async fn every_command_leaves_its_entry(desk: Desk) {
         "reminder.acknowledged 3 {text:popio \\sam\\,channel:phone,by_user:ann}".to_owned(),
         "reminder.sent 4 {channel:phone,attempt:1}".to_owned(),
         "reminder.dismissed 4 {by_user:ann}".to_owned(),
-        "reminder.cancelled 2 {runs:[2,5]}".to_owned(),
+        "reminder.cancelled 2 {runs:[2,5],carried_by:5}".to_owned(),
     ];
     assert_eq!(lines(&desk.entries(reminder.id).await), expect);
 }
@@ -170,7 +170,7 @@ async fn positions_rise_and_reading_resumes_anywhere(desk: Desk) {
     }
     desk.change(reminders[0].id, Change::Cancel, 2).await;
     let new = desk.journal(JournalQuery::new(Start::After(everything.head), 10)).await;
-    assert_eq!(lines(&new.entries), ["reminder.cancelled 1 {runs:[1]}"]);
+    assert_eq!(lines(&new.entries), ["reminder.cancelled 1 {runs:[1],paused:true}"]);
 }
 
 async fn the_newest_come_first_where_asked_for(desk: Desk) {

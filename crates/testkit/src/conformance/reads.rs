@@ -15,6 +15,7 @@ rules!(
     a_list_can_be_narrowed,
     tags_are_found_in_order_and_follow_a_change,
     a_list_can_be_narrowed_to_those_whose_last_run_failed,
+    a_list_can_be_narrowed_to_a_channel,
     a_view_counts_what_its_runs_led_to,
     a_view_says_until_when_a_run_is_snoozed,
     runs_come_in_pages,
@@ -112,6 +113,32 @@ async fn a_list_can_be_narrowed_to_those_whose_last_run_failed(desk: Desk) {
     assert_eq!(ids(&desk, of("completed")).await, [fine.id, single.id]);
     let wrong = "delivered".parse::<StatusFilter>().expect_err("no status").to_string();
     assert!(wrong.ends_with("not one of active, paused, completed, cancelled, failed, missed, unanswered"), "{wrong}");
+}
+
+async fn a_list_can_be_narrowed_to_a_channel(desk: Desk) {
+    let to = |channel: &str, reminder: Reminder| Reminder { to: vec![Address::new(channel, "x")], ..reminder };
+    let (phone, mail) = (to("phone", once(1, 10)), to("mail", once(2, 10)));
+    let tags = vec!["home".to_owned()];
+    let second = Reminder { tags, ..once(3, 500) };
+    let second = Reminder { to: vec![Address::new("fax", "a"), Address::new("mail", "b")], ..second };
+    let theirs = Reminder { to: vec![], user: "bob".into(), ..once(4, 20) };
+    desk.create(&[&phone, &mail, &second, &theirs]).await;
+    let of = |channel: &str| ReminderQuery { channel: Some(channel.into()), ..ReminderQuery::default() };
+    assert_eq!(ids(&desk, of("mail")).await, [second.id, mail.id]);
+    assert_eq!(ids(&desk, of("phone")).await, [phone.id]);
+    assert_eq!(ids(&desk, of("mai")).await, []);
+    assert_eq!(ids(&desk, ReminderQuery { tag: Some("home".into()), ..of("mail") }).await, [second.id]);
+    assert_eq!(ids(&desk, ReminderQuery { before: Some(second.id), ..of("mail") }).await, [mail.id]);
+    assert_eq!(ids(&desk, ReminderQuery { from: Some(at(400)), ..of("mail") }).await, [second.id]);
+    assert_eq!(ids(&desk, ReminderQuery { limit: 1, ..of("mail") }).await, [second.id]);
+    assert_eq!(desk.store.looks_to(of("mail")).await.expect("the store works"), None, "it looks at all of them");
+    // A reminder without addresses of its own goes where its last attempt went: here to the default channel.
+    assert_eq!(ids(&desk, of("console")).await, []);
+    for claimed in desk.claim(20).await.to_send {
+        desk.settle(&claimed, failed(), 20).await;
+    }
+    assert_eq!(ids(&desk, of("console")).await, [theirs.id]);
+    assert_eq!(ids(&desk, ReminderQuery { user: Some("ann".into()), ..of("console") }).await, []);
 }
 
 async fn a_view_says_until_when_a_run_is_snoozed(desk: Desk) {

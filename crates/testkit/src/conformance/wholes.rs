@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use punctual_core::change::Change;
 use punctual_core::clock::Clock;
+use punctual_core::event::Offset;
 use punctual_core::group::{Group, Mode};
 use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::occurrence::{State, StateKind};
 use punctual_core::reminder::{Address, Reminder};
+use punctual_core::scope::{Path, Scope};
 use punctual_core::silence::Silence;
 use punctual_core::step::{Step, Target};
 use punctual_core::store::{DeadAddress, JournalQuery, Record, Start, Which, WholeQuery};
@@ -96,9 +98,20 @@ fn whole_of(lines: &[Line], id: punctual_core::id::ReminderId) -> Whole {
 async fn live(desk: &Desk) {
     let person = User { addresses: vec![Address::new("phone", "ann")], ..sample::user("ann", at(0)) };
     desk.store.put_user(person, "ops".into()).await.expect("the store works");
-    desk.store.put_user(User { admin: true, ..sample::user("zoe", at(1)) }, "ops".into()).await.expect("the store works");
+    desk.store
+        .put_user(User { admin: true, ..sample::user("zoe", at(1)) }, "ops".into())
+        .await
+        .expect("the store works");
     let users = vec!["ann".to_owned(), "zoe".to_owned()];
-    let group = Group { name: "all".into(), mode: Mode::All, users, created_at: at(2), updated_at: at(2) };
+    let group = Group {
+        name: "all".into(),
+        mode: Mode::All,
+        users,
+        rota: None,
+        shifts: vec![],
+        created_at: at(2),
+        updated_at: at(2),
+    };
     desk.store.put_group(group, "ops".into()).await.expect("the store works");
     let silence = Silence {
         id: SilenceId::new(at(3), [9; 10]),
@@ -129,12 +142,17 @@ async fn live(desk: &Desk) {
         }
     }
     desk.change(once(5, 0).id, Change::Pause, 300).await;
+    let path: Path = "guild:1".parse().expect("a path");
+    let scope =
+        Scope { path: path.clone(), offsets: vec![Offset::parse("15m").expect("an offset")], updated_at: at(301) };
+    desk.store.put_scope(scope, "ops".into()).await.expect("the store works");
+    desk.create(&[&once(6, 60_000)]).await;
 }
 
 async fn what_is_exported_is_the_same_in_every_store(desk: Desk) {
     live(&desk).await;
     let lines = lines_of(&desk, 201).await;
-    for kind in ["entry", "user", "group", "silence", "dead_address", "reminder"] {
+    for kind in ["entry", "user", "group", "silence", "dead_address", "scope", "reminder"] {
         let kind: LineKind = kind.parse().expect("the store works");
         assert!(lines.iter().any(|line| line.kind() == kind), "there is a line of kind {kind}");
     }
@@ -171,7 +189,7 @@ async fn what_is_there_stays_as_it_is(desk: Desk) {
     assert_eq!(whole_of(&after, own.id).reminder.message, "my own");
     assert_eq!(whole_of(&after, own.id).runs[0].attempts, [], "nor does anything come to it that it has not");
     assert!(!desk.store.user("zoe").await.expect("the store works").expect("there is one").admin);
-    for id in [1, 2, 3, 5].map(|number| once(number, 0).id) {
+    for id in [1, 2, 3, 5, 6].map(|number| once(number, 0).id) {
         assert_eq!(whole_of(&after, id), whole_of(&lines, id));
     }
 }
@@ -330,7 +348,7 @@ async fn a_person_who_is_erased_stands_nowhere(desk: Desk) {
     desk.change(theirs.id, Change::Ack, 310).await;
     let before = desk.journal(JournalQuery::new(Start::OLDEST, 500)).await.entries;
 
-    for number in 1..=5 {
+    for number in 1..=6 {
         // One that has ended is not to be cancelled.
         let _ = desk.try_change(once(number, 0).id, Change::Cancel, 320).await;
     }
@@ -342,7 +360,15 @@ async fn a_person_who_is_erased_stands_nowhere(desk: Desk) {
         }
     }
     desk.store.delete_user("ann", "ops".into(), at(321)).await.expect("the store works");
-    let group = Group { name: "all".into(), mode: Mode::All, users: vec!["zoe".into()], created_at: at(2), updated_at: at(2) };
+    let group = Group {
+        name: "all".into(),
+        mode: Mode::All,
+        users: vec!["zoe".into()],
+        rota: None,
+        shifts: vec![],
+        created_at: at(2),
+        updated_at: at(2),
+    };
     desk.store.put_group(group, "ops".into()).await.expect("the store works");
     assert!(redact(&desk, "ann").await > 0);
     assert_eq!(redact(&desk, "ann").await, 0, "the second time nothing is left");

@@ -82,6 +82,7 @@ impl Tables {
             return Err(ChangeError::NotFound);
         }
         loaded.family = self.family(&loaded, change);
+        loaded.besides = self.besides(&loaded, change);
         let (occurrence, mut writes) = changed(loaded, change, by)?;
         // A key that is taken stops the rest. What is answered is known when all else is written.
         let begun = |repeat: &Repeat| (repeat.key.clone(), Answered { request: repeat.request, answer: None });
@@ -128,7 +129,33 @@ impl Tables {
         let last_ended = self.runs_of(id).rev().map(|run| &run.occurrence).find(is_last).cloned();
         let open = self.open(id).cloned().collect();
         let has_kin = self.reminders.values().any(|(other, _)| other.escalates.is_some_and(|run| run.reminder == id));
-        Some(change::Loaded { reminder, progress, open, last_ended, has_kin, family: Vec::new() })
+        let (family, besides) = (Vec::new(), Besides::Nothing);
+        Some(change::Loaded { reminder, progress, open, last_ended, has_kin, family, besides })
+    }
+
+    /// What a command needs to know beside that.
+    fn besides(&self, loaded: &change::Loaded, change: &Change) -> Besides {
+        let run = loaded.last_ended.as_ref().and_then(|run| self.runs.get(&run.id));
+        match change.plain() {
+            Change::Undo => Besides::Cancelled(self.cancelled(loaded.reminder.id)),
+            Change::Resend(_) => {
+                Besides::Attempts(run.map(|run| run.attempts.values().cloned().collect()).unwrap_or_default())
+            }
+            _ => Besides::Nothing,
+        }
+    }
+
+    /// The last cancel of a reminder, with the runs that it ended.
+    fn cancelled(&self, id: ReminderId) -> Option<Cancelled> {
+        let kind = Kind::Cancelled.to_string();
+        let is_meant = |entry: &&Placed| entry.reminder == Some(id) && entry.kind == kind;
+        let entry = self.journal.values().rev().map(|(_, entry)| entry).find(is_meant)?;
+        let ended = Ended::read(entry.data.as_deref())?;
+        let runs = ended.runs.iter().filter_map(|run| self.runs.get(&OccurrenceId { reminder: id, run: *run }));
+        let runs = runs.map(|run| run.occurrence.clone()).collect();
+        let is_of_event = self.reminders.get(&id).is_some_and(|(reminder, _)| reminder.event.is_some());
+        let is_unlinked = is_of_event && !self.slots.values().any(|(_, reminder)| *reminder == id);
+        Some(Cancelled { at: entry.at, ended, runs, is_unlinked })
     }
 
     pub(super) fn report(&mut self, report: &Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> {
@@ -179,7 +206,15 @@ impl Tables {
         who: Who,
     ) -> Done<Vec<Timestamp>> {
         self.write(group_changed(name, group.as_ref(), who, now))?;
-        let before = self.groups.remove(name).map(|before| before.users).unwrap_or_default();
+        let before = self.groups.remove(name);
+        let mut group = group;
+        if let Some(group) = &mut group {
+            // Who is on duty is not written with the group; another calendar begins anew.
+            let kept = before.as_ref().filter(|before| before.rota == group.rota);
+            group.shifts = kept.map(|before| before.shifts.clone()).unwrap_or_default();
+        }
+        self.follow_group(name, group.as_ref().and_then(|group| group.rota.clone()), now);
+        let before = before.map(|before| before.users).unwrap_or_default();
         let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
         let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
         self.groups.extend(group.map(|group| (name.to_owned(), group)));

@@ -43,8 +43,14 @@ impl Tables {
 
     pub(super) fn views(&self, query: &ReminderQuery) -> Vec<ReminderView> {
         let older = self.reminders.keys().rev().filter(|id| query.before.is_none_or(|before| **id < before));
-        let views = older.filter_map(|id| self.view(*id)).filter(|view| is_wanted(view, query));
+        let views = older.filter_map(|id| self.view(*id)).filter(|view| query.takes(view, self.tried_on(view)));
         views.take(query.limit).collect()
+    }
+
+    /// The channel of a reminder's last attempt.
+    fn tried_on(&self, view: &ReminderView) -> Option<&str> {
+        let last = self.runs_of(view.reminder.id).rev().find_map(|run| run.attempts.values().next_back());
+        last.map(|attempt| attempt.channel.as_str())
     }
 
     pub(super) fn asked(&self, users: &[String], ended_since: Option<Timestamp>) -> Vec<Question> {
@@ -142,23 +148,4 @@ impl Tables {
         self.answered.retain(|_, (at, _)| now.duration_since(*at) <= ANSWERED_KEPT_FOR);
         self.seen.retain(|_, until| *until >= now);
     }
-}
-
-fn is_wanted(view: &ReminderView, query: &ReminderQuery) -> bool {
-    let ReminderView { reminder, next_run_at, last_status, .. } = view;
-    let plain = |id: &str| id.replace('-', "").to_lowercase();
-    let is_named = |matching: &String| {
-        let has_words = reminder.name.as_ref() == Some(matching) || reminder.message == *matching;
-        has_words || plain(&reminder.id.to_string()).ends_with(&plain(matching))
-    };
-    let has_status = |status| match status {
-        StatusFilter::Is(status) => reminder.status == status,
-        StatusFilter::LastRun(end) => *last_status == Some(end),
-    };
-    query.user.as_ref().is_none_or(|user| *user == reminder.user)
-        && query.tag.as_ref().is_none_or(|tag| reminder.tags.contains(tag))
-        && query.status.is_none_or(has_status)
-        && query.from.is_none_or(|from| next_run_at.is_some_and(|at| at >= from))
-        && query.to.is_none_or(|to| next_run_at.is_some_and(|at| at < to))
-        && query.matching.as_ref().is_none_or(is_named)
 }

@@ -11,9 +11,9 @@ use super::*;
 pub(super) struct WatchTables {
     watches: BTreeMap<String, Kept>,
     runs: BTreeMap<WatchRunId, KeptRun>,
-    intents: BTreeMap<(String, String), Intent>,
+    pub(super) intents: BTreeMap<(String, String), Intent>,
     bad: BTreeMap<(WatchRunId, u64), BadRow>,
-    ledger: BTreeMap<(String, String), LedgerRow>,
+    pub(super) ledger: BTreeMap<(String, String), LedgerRow>,
 }
 
 struct Kept {

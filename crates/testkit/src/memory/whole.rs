@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use punctual_core::decide::adopt::{There, Wanted, adopted};
 use punctual_core::rules::redact;
+use punctual_core::watch::LedgerRow;
 use punctual_core::whole::{
     Adopted, Adoption, Content, KeptReminder, KeptRun, Line, Overdue, PAGE_RUNS_MAX, Whole, WholeRun,
 };
+use punctual_core::writes::Link;
 
 use super::*;
 
@@ -35,6 +37,24 @@ impl Wholes for MemoryStore {
         let (adopted, adoption) = adopted(lines, there, overdue, now);
         tables.keep(adoption)?;
         Ok(adopted)
+    }
+
+    async fn links(&self, event: &str) -> Done<Vec<Link>> {
+        let tables = self.lock();
+        let slots = tables.slots.iter().filter(|(slot, _)| slot.event == event);
+        let mut links: Vec<Link> = slots
+            .map(|(slot, (due_at, reminder))| Link { slot: slot.clone(), due_at: *due_at, reminder: *reminder })
+            .collect();
+        let name = |link: &Link| (link.slot.instance.clone(), link.slot.offset.word(), link.slot.user.clone());
+        links.sort_by_key(name);
+        Ok(links)
+    }
+
+    async fn ledgers(&self, after: Option<(String, String)>, limit: usize) -> Done<Vec<(String, LedgerRow)>> {
+        let tables = self.lock();
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let rows = tables.watch.ledger.range((after, Bound::Unbounded)).take(limit);
+        Ok(rows.map(|((watch, _), row)| (watch.clone(), row.clone())).collect())
     }
 
     async fn remove_reminders(&self, user: &str) -> Done<Removed> {
@@ -74,6 +94,12 @@ impl Wholes for MemoryStore {
                 let body = |kept: &Answered| kept.answer.as_ref().is_some_and(|answer| answer.body.contains(user));
                 tables.answered.retain(|_, (_, kept)| !body(kept));
                 before - tables.answered.len()
+            }
+            Record::Small => {
+                let before = tables.watch.intents.len() + tables.slots.len();
+                tables.watch.intents.retain(|_, intent| intent.draft.user != user);
+                tables.slots.retain(|slot, _| slot.user != user);
+                before - tables.watch.intents.len() - tables.slots.len()
             }
             Record::Journal => {
                 let all = tables.journal.values_mut().map(|(_, entry)| entry);
@@ -146,13 +172,17 @@ impl Tables {
             runs: wanted.runs.iter().copied().filter(|id| self.runs.contains_key(id)).collect(),
             users: wanted.users.iter().filter(|id| self.users.contains_key(**id)).map(|id| (*id).to_owned()).collect(),
             groups: self.groups.keys().cloned().collect(),
+            scopes: self.scopes.keys().map(ToString::to_string).collect(),
+            events: self.events.keys().cloned().collect(),
+            ledger: self.watch.ledger.keys().cloned().collect(),
             silences: wanted.silences.iter().copied().filter(|id| self.silences.contains_key(id)).collect(),
             entries: self.contents(),
         }
     }
 
     fn keep(&mut self, adoption: Adoption) -> Done<()> {
-        let Adoption { users, groups, silences, reminders, runs, history, writes } = adoption;
+        let Adoption { users, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+        self.watch.ledger.extend(ledger.into_iter().map(|(watch, row)| ((watch, row.key.clone()), row)));
         self.users.extend(users.into_iter().map(|user| (user.id.clone(), user)));
         self.groups.extend(groups.into_iter().map(|group| (group.name.clone(), group)));
         self.silences.extend(silences.into_iter().map(|silence| (silence.id, silence)));

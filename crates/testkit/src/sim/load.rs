@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::civil::time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Unit};
-use punctual_core::change::{Change, Patch};
+use punctual_core::change::{Change, Patch, Resend};
 use punctual_core::clock::{Clock, Random};
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::{
@@ -20,7 +20,7 @@ use punctual_core::user::{Except, QuietHours, User};
 use punctual_core::zone::Zone;
 use punctual_engine::Engine;
 
-use super::ledger::{Answer, Ledger, Sent};
+use super::ledger::{Answer, Command, Ledger, Sent};
 use super::silences::{self, Quieten};
 use crate::clock::ManualClock;
 use crate::random::SeededRandom;
@@ -40,6 +40,8 @@ pub(super) struct Load {
     pub last_moment: SeededRandom,
     /// Where their silences come from, and the tags of what they create.
     pub silences: SeededRandom,
+    /// Where their second thoughts come from: about what they cancelled, and about what failed.
+    pub second_thoughts: SeededRandom,
     /// Where they write down what they were told.
     pub ledger: Ledger,
     /// Whether they have quiet hours, pauses and silences.
@@ -71,6 +73,11 @@ impl Load {
         if let Some(last) = self.last_moments.first_entry().filter(|entry| *entry.key() <= now) {
             return last.remove();
         }
+        if self.second_thoughts.one_in(10)
+            && let Some(wish) = self.second_thought()
+        {
+            return wish;
+        }
         let wish = self.new_wish();
         if let Wish::Create(reminders) = &wish {
             for reminder in reminders.iter().filter(|_| self.last_moment.one_in(2)) {
@@ -100,6 +107,22 @@ impl Load {
         let at = at - SignedDuration::from_millis(self.last_moment.between(least, 45));
         let answer = if self.last_moment.one_in(4) { Change::Dismiss } else { Change::Ack };
         (at > now).then_some((at, Wish::Change(id, answer)))
+    }
+
+    /// Undoes one of the last cancels, or sends something again that was not taken.
+    fn second_thought(&self) -> Option<Wish> {
+        let book = self.ledger.read();
+        if self.second_thoughts.one_in(3) {
+            let is_refused = |sent: &&Sent| matches!(sent.answered, Some((_, Answer::NotTaken)));
+            let refused: Vec<_> = book.sends.iter().rev().filter(is_refused).take(4).collect();
+            let sent = refused.get(self.second_thoughts.below(4) as usize)?.message.occurrence;
+            let resend = Resend { run: Some(sent.run), ..Resend::default() };
+            return Some(Wish::Change(sent.reminder, Change::Resend(resend)));
+        }
+        let is_cancel = |command: &&Command| matches!(command.change, Change::Cancel) && command.refused.is_none();
+        let cancels: Vec<ReminderId> =
+            book.commands.iter().rev().filter(is_cancel).take(3).map(|command| command.reminder).collect();
+        cancels.get(self.second_thoughts.below(3) as usize).map(|id| Wish::Change(*id, Change::Undo))
     }
 
     fn new_wish(&self) -> Wish {

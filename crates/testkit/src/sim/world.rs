@@ -147,6 +147,7 @@ impl World {
                 random,
                 last_moment: SeededRandom::stream(seed, "last moment"),
                 silences: SeededRandom::stream(seed, "silences"),
+                second_thoughts: SeededRandom::stream(seed, "second thoughts"),
                 ledger,
                 people: options.people,
                 questions: options.questions,
@@ -171,6 +172,8 @@ impl World {
             name: GROUP_NAME.to_owned(),
             mode: Mode::All,
             users: GROUP.map(str::to_owned).to_vec(),
+            rota: None,
+            shifts: vec![],
             created_at: begin,
             updated_at: begin,
         };

@@ -5,7 +5,9 @@ use jiff::Timestamp;
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Placed;
 use punctual_core::store::{Record, Redacted, Removed, StoreError, WholeQuery, Wholes, Wholly};
+use punctual_core::watch::LedgerRow;
 use punctual_core::whole::{Adopted, Line, Overdue, WholeRun};
+use punctual_core::writes::Link;
 
 use super::{Tap, Tapped};
 
@@ -25,6 +27,18 @@ impl<T: Tap> Wholes for Tapped<T> {
 
     async fn adopt(&self, lines: Vec<Line>, overdue: Overdue, now: Timestamp) -> Result<Adopted, StoreError> {
         pass!(self, "adopt", self.store.adopt(lines, overdue, now))
+    }
+
+    async fn links(&self, event: &str) -> Result<Vec<Link>, StoreError> {
+        pass!(self, "links", self.store.links(event))
+    }
+
+    async fn ledgers(
+        &self,
+        after: Option<(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<(String, LedgerRow)>, StoreError> {
+        pass!(self, "ledgers", self.store.ledgers(after, limit))
     }
 
     async fn remove_reminders(&self, user: &str) -> Result<Removed, StoreError> {

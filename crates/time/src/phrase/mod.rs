@@ -33,6 +33,7 @@ use jiff::Timestamp;
 pub use answer::{ANSWER_MAX, Answer, answer, answer_in};
 pub use command::{COMMAND_MAX, Command, Mention, command, mention};
 pub use lang::Lang;
+pub(crate) use token::fold as fold_letter;
 
 use self::resolve::Here;
 use self::token::Tokens;

@@ -137,7 +137,7 @@ fn plain_sign(c: char) -> char {
 }
 
 /// Adds a letter in its plainest form: small, without accents, Latin.
-pub(super) fn fold(c: char, into: &mut String) {
+pub(crate) fn fold(c: char, into: &mut String) {
     if c.is_ascii() {
         into.push(c.to_ascii_lowercase());
         return;

@@ -53,6 +53,8 @@ struct Named<'a> {
     line: &'a str,
     id: Option<String>,
     name: Option<String>,
+    path: Option<String>,
+    key: Option<String>,
 }
 
 impl Named<'_> {
@@ -61,6 +63,8 @@ impl Named<'_> {
         let name = match self.line {
             "user" | "silence" | "reminder" => self.id?,
             "group" => self.name?,
+            "scope" => self.path?,
+            "event" => self.key?,
             _ => return None,
         };
         Some((self.line.to_owned(), name))
@@ -170,8 +174,8 @@ impl Importing<'_> {
                     key.and_then(|key| outline.last.get(&key)).is_none_or(|last| *last == number)
                 }
             };
-            // A person's own export tells of their groups, and not who else belongs to them.
-            if !counts || kind == "group" && outline.header.user.is_some() {
+            // A person's own export tells of their groups and events, and not who else belongs to them.
+            if !counts || matches!(kind, "group" | "event") && outline.header.user.is_some() {
                 self.progress.advance(1);
                 continue;
             }

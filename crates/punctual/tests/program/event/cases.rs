@@ -56,7 +56,8 @@ impl Case {
             };
             format!("{name} => {value}")
         };
-        let own = self.body.iter().filter(|(_, value)| !value.is_null()).map(argument);
+        // Only what has a default can be left out.
+        let own = self.body.iter().filter(|(name, value)| !value.is_null() || *name == "starts_at").map(argument);
         std::iter::once(format!("key => {}", quoted(key))).chain(own).collect::<Vec<_>>().join(", ")
     }
 

@@ -18,8 +18,9 @@ use rusqlite::types::Value;
 
 use self::column::Columns;
 use self::table::{
-    ANSWERED, ATTEMPT, DEAD_ADDRESS, EVENT, EVENT_REMINDER, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SCOPE,
-    SEEN, SILENCE, Table, USER,
+    ANSWERED, ATTEMPT, CALENDAR_KEY, DEAD_ADDRESS, EVENT, EVENT_REMINDER, FEED, GROUP, JOURNAL, KEY, OCCURRENCE,
+    REMINDER, RESPONSE, SCOPE, SEEN, SHIFT, SILENCE, Table, USER, WATCH, WATCH_BAD, WATCH_INTENT, WATCH_LEDGER,
+    WATCH_RUN,
 };
 use super::fault::Fault;
 use super::migrate;
@@ -42,6 +43,9 @@ const TABLES: &[&Table] = &[
     &JOURNAL,
     &USER,
     &GROUP,
+    &CALENDAR_KEY,
+    &FEED,
+    &SHIFT,
     &SILENCE,
     &DEAD_ADDRESS,
     &KEY,
@@ -50,6 +54,11 @@ const TABLES: &[&Table] = &[
     &SCOPE,
     &EVENT,
     &EVENT_REMINDER,
+    &WATCH,
+    &WATCH_RUN,
+    &WATCH_INTENT,
+    &WATCH_BAD,
+    &WATCH_LEDGER,
 ];
 
 /// A copy that is under way.
@@ -73,8 +82,26 @@ enum Phase {
 }
 
 /// Those that are copied row by row, in order.
-const PLAINS: &[&Table] =
-    &[&USER, &GROUP, &SILENCE, &DEAD_ADDRESS, &KEY, &ANSWERED, &SEEN, &SCOPE, &EVENT, &EVENT_REMINDER];
+const PLAINS: &[&Table] = &[
+    &USER,
+    &GROUP,
+    &SILENCE,
+    &DEAD_ADDRESS,
+    &KEY,
+    &ANSWERED,
+    &SEEN,
+    &SCOPE,
+    &EVENT,
+    &EVENT_REMINDER,
+    &WATCH,
+    &WATCH_RUN,
+    &WATCH_INTENT,
+    &WATCH_BAD,
+    &WATCH_LEDGER,
+    &CALENDAR_KEY,
+    &FEED,
+    &SHIFT,
+];
 
 /// How many rows a table has.
 #[derive(Debug, Clone, PartialEq, Eq)]

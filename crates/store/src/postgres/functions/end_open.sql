@@ -12,12 +12,17 @@ begin
     -- One that reached the person was not cancelled: it will just not be asked about any more.
     update punctual.occurrence o set state = case o.state when 'awaiting_ack' then 'dismissed' else 'cancelled' end,
       wake_at = null, own_at = null, escalation = null, escalate_at = null, node = null, at = now, error = null, waits_for = null
+    from punctual.occurrence was
     where o.reminder_id = any (ids) and (o.wake_at is not null or o.state = 'paused')
-    returning o.reminder_id, o.run, o.state, o.reached
+      and was.reminder_id = o.reminder_id and was.run = o.run
+    returning o.reminder_id, o.run, o.state, o.reached, was.state = 'unplanned' as unplanned
   ), by_reminder as (
+    -- What an undo needs to know beside the runs: punctual_core::journal::Ended.
     select e.reminder_id, min(e.run) as run, (array_agg(e.state order by e.run desc) filter (where e.reached > 0))[1] as last,
-      '{"runs":' || to_json(array_agg(e.run order by e.run)) || '}' as ends
-    from ended e group by e.reminder_id
+      '{"runs":' || to_json(array_agg(e.run order by e.run)) || coalesce(',"carried_by":' || r.carried_by, '')
+        || case r.status when 'paused' then ',"paused":true' else '' end
+        || case when bool_or(e.unplanned) then ',"unplanned":true' else '' end || '}' as ends
+    from ended e join punctual.reminder r on r.id = e.reminder_id group by e.reminder_id, r.carried_by, r.status
   ) select array_agg(b.reminder_id), array_agg(b.run), array_agg(b.last), array_agg(b.ends) into had_runs, runs, lasts, ends
     from by_reminder b;
   update punctual.reminder r set status = 'cancelled', carried_by = null, updated_at = now where r.id = any (ids);

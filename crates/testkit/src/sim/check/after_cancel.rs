@@ -24,7 +24,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         let Some(acknowledged) = command.acknowledged else { continue };
         let later = book.sends.iter().filter(|sent| is_of(sent, command) && sent.begun > acknowledged);
-        for sent in later {
+        for sent in later.filter(|sent| !is_undone(&book, command, sent)) {
             found.push(format!(
                 "{} was sent at {} although a cancel was acknowledged at {}",
                 sent.message.occurrence, sent.begun.at, acknowledged.at
@@ -32,6 +32,13 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether somebody undid the cancel before the message was sent, or may have.
+fn is_undone(book: &Book, cancel: &Command, sent: &Sent) -> bool {
+    let of_it = book.commands.iter().filter(|command| command.reminder == cancel.reminder && command.refused.is_none());
+    let mut undos = of_it.filter(|command| matches!(command.change, Change::Undo));
+    undos.any(|undo| undo.begun > cancel.begun && undo.begun < sent.begun)
 }
 
 /// Whether a message is of the reminder that a command names, or of somebody who was asked in its person's place.

@@ -20,10 +20,10 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         // A send that was on its way may be there for long.
         return Vec::new();
     }
-    // A run that somebody fired by hand, and an alert for admins, is sent all the same.
+    // A run that somebody fired by hand or sent again, and an alert for admins, is sent all the same.
     let fired = |id: OccurrenceId| {
         let mut of_it = evidence.rows.iter().filter(|row| row.view.reminder.id == id.reminder);
-        of_it.any(|row| row.did("fire").any(|entry| entry.run == Some(id.run)))
+        of_it.any(|row| row.did("fire").chain(row.did("resend")).any(|entry| entry.run == Some(id.run)))
     };
     let book = evidence.ledger.read();
     let mut found = Vec::new();

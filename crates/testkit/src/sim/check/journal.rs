@@ -83,8 +83,9 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
             let is_withdrawn = entry.run == Some(id.run) && data["did"].is_string();
             is_withdrawn || runs.contains(&id.run.into())
         };
-        of(row, Kind::Cancelled).filter(|entry| ended(entry)).count()
+        of(row, Kind::Cancelled).filter(|entry| ended(entry) && !is_undone(row, entry)).count()
     };
+    let resent = || row.did("resend").filter(|entry| entry.run == Some(id.run)).count();
     let skipped = || row.did("skip").filter(|entry| entry.run == Some(id.run)).count();
     let n_told = match &trail.occurrence.state {
         State::Delivered { .. } => n(Kind::Sent).min(1),
@@ -92,7 +93,8 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
         State::Dismissed { .. } => n(Kind::Dismissed) + cancelled(),
         // One that was put off may have been asked again.
         State::Unanswered { .. } => n(Kind::Unanswered).min(1),
-        State::Failed { .. } => n(Kind::Failed),
+        // One that was sent again has failed as often before.
+        State::Failed { .. } => n(Kind::Failed).saturating_sub(resent()),
         State::Cancelled { .. } => cancelled() + skipped(),
         // Of runs that were missed together the first is named.
         State::Missed { .. } => {
@@ -103,6 +105,15 @@ fn ending(row: &Row, trail: &Trail, found: &mut Vec<String>) {
     if n_told != 1 {
         found.push(format!("{id} is {}, and {n_told} entries say so", trail.occurrence.state.kind()));
     }
+}
+
+/// Whether the next of a reminder's cancels and undos is an undo.
+fn is_undone(row: &Row, cancelled: &Placed) -> bool {
+    let undos: Vec<i64> = row.did("undo").map(|entry| entry.position).collect();
+    let later = |position: &&i64| **position > cancelled.position;
+    let next_cancel =
+        of(row, Kind::Cancelled).map(|entry| entry.position).find(|position| *position > cancelled.position);
+    undos.iter().find(later).is_some_and(|undo| next_cancel.is_none_or(|cancel| *undo < cancel))
 }
 
 /// Each acknowledged command has one entry, and no entry is nobody's.
@@ -121,7 +132,9 @@ fn commands(evidence: &Evidence, found: &mut Vec<String>) {
         let root = root_of.get(id);
         let family = || all.iter().filter(|(other, _)| root_of.get(other) == root).flat_map(|(_, given)| given);
         let is_alone = !root_of.iter().any(|(other, of)| other != id && Some(of) == root);
-        for verb in ["cancel", "pause", "resume", "skip", "ack", "snooze", "dismiss", "fire", "update"] {
+        for verb in
+            ["cancel", "pause", "resume", "skip", "ack", "snooze", "dismiss", "fire", "update", "undo", "resend"]
+        {
             let given = || given.iter().filter(|command| command.change.verb() == verb);
             let n_done = given().filter(|command| command.acknowledged.is_some()).count();
             // A caller who got no answer may have been obeyed, and so may one whose store failed.

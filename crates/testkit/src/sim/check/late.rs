@@ -1,8 +1,10 @@
 //! Sends begin on their instant: always, if nothing ever goes wrong, and again soon after it did.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::SignedDuration;
+use punctual_core::change::Change;
 use punctual_core::reminder::Address;
 
 use super::{Evidence, silenced};
@@ -52,6 +54,16 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let ended = calls.map(|call| call.answered.map(|(moment, _)| moment));
         let words = asked.chain(told).chain(ended).flatten().filter(|moment| *moment < sent.begun);
         let last_word = words.map(|moment| moment.at).max();
+        // A question that a cancel ended, and an undo brought back, is asked again when its time to answer has passed once more.
+        let undos = commands.get(&id.reminder).into_iter().flatten().filter(|command| {
+            asks_again
+                && matches!(command.change, Change::Undo)
+                && command.begun < sent.begun
+                && command.refused.is_none()
+        });
+        let timeout = message.reminder.ack.as_ref().map_or(Duration::ZERO, |ack| ack.timeout);
+        let undone = undos.map(|undo| undo.acknowledged.unwrap_or(undo.begun).at + timeout).max();
+        let last_word = last_word.max(undone);
         let since = last_word.map_or(sent.message.due_at, |at| at.max(sent.message.due_at));
         let mut late = sent.begun.at.duration_since(since);
         // An address that asked for a wait gets no message meanwhile; lateness counts from the end of the wait.

@@ -43,7 +43,12 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
         Some((answered, Answer::Taken)) if answered < second.begun => "was taken, and sent again",
         _ => "was sent again while it was on its way",
     };
-    if first.noted.is_some_and(|noted| noted < second.begun) {
+    let id = first.message.occurrence.reminder;
+    let is_resent = book.commands.iter().any(|command| {
+        let is_between = command.begun > first.begun && command.begun < second.begun;
+        command.reminder == id && matches!(command.change, Change::Resend(_)) && is_between
+    });
+    if first.noted.is_some_and(|noted| noted < second.begun) && !is_resent {
         // A node that takes over can ask the platform, so there is no excuse.
         return Some(format!("could be asked about, and {what}: at {} and {}", first.begun.at, second.begun.at));
     }

@@ -1,12 +1,13 @@
 //! A series goes on while it is active, ends when its rule does, and leaves nothing out.
 
 use jiff::Timestamp;
+use punctual_core::change::Change;
 use punctual_core::journal::Kind;
 use punctual_core::occurrence::{Occurrence, State};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::schedule::{Anchor, Rule};
 
-use super::{Evidence, Row};
+use super::{Command, Evidence, Row};
 
 pub(super) fn check(evidence: &Evidence) -> Vec<String> {
     let commands = evidence.commands();
@@ -19,7 +20,11 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
             ReminderStatus::Cancelled if is_open => found.push(format!("{id} is cancelled and something is to come")),
             _ => {}
         }
-        let untouched = !commands.contains_key(&id);
+        let given = commands.get(&id).map(Vec::as_slice).unwrap_or_default();
+        if row.view.reminder.status == ReminderStatus::Cancelled && is_brought_back(given) {
+            found.push(format!("{id} is cancelled although that was undone"));
+        }
+        let untouched = given.is_empty();
         // A run that was put off, also by somebody else who was asked, is due at its new instant, and in a pause runs are left out.
         let put_off = row.has(&[Kind::Waiting, Kind::Snoozed]);
         if untouched
@@ -30,6 +35,16 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether an undo was acknowledged, and nobody asked for a cancel after it.
+fn is_brought_back(given: &[Command]) -> bool {
+    let undone = given.iter().filter(|command| matches!(command.change, Change::Undo));
+    undone.filter_map(|undo| undo.acknowledged.map(|_| undo.begun)).any(|undone| {
+        let mut cancels = given.iter().filter(|command| matches!(command.change, Change::Cancel));
+        // Of two that were under way at once, either may have come last.
+        !cancels.any(|cancel| cancel.begun > undone || cancel.acknowledged.is_none_or(|at| at > undone))
+    })
 }
 
 /// Compares an untouched series with its rule.
