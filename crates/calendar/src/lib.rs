@@ -13,6 +13,9 @@ mod instances;
 /// A calendar from its text.
 pub mod read;
 
+/// The items of a calendar as events.
+pub mod event;
+
 /// A calendar as its text.
 pub mod write;
 

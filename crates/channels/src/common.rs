@@ -24,6 +24,9 @@ pub mod buttons;
 /// Links that answer a reminder with one click.
 pub mod links;
 
+/// Which addresses that users choose may be called.
+pub(crate) mod guard;
+
 /// Which servers are trusted.
 pub(crate) mod trust;
 

@@ -45,6 +45,9 @@ pub mod twilio;
 /// Phone calls over Vapi.
 pub mod vapi;
 
+/// Fetching a text from an address that a user chose.
+pub mod fetch;
+
 /// Channels made from settings.
 pub mod setup;
 

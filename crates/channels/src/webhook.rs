@@ -22,7 +22,6 @@ pub mod signature;
 
 mod answer;
 mod failure;
-mod guard;
 mod redirect;
 #[cfg(test)]
 mod tests;
@@ -38,11 +37,11 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder};
 
 use crate::common::fields::Fields;
+use crate::common::guard::{Guard, GuardedResolver};
 use crate::common::http::IDLE_MAX;
 use crate::common::trust;
 use crate::event;
 use crate::setup::Server;
-use guard::{Guard, GuardedResolver};
 pub use signature::Secret;
 
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");

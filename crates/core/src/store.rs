@@ -46,7 +46,7 @@ pub use self::event::{
     ByPlanner, EventQuery, EventView, Events, PLANNED_AT_ONCE, Planned, PlannedEvent, Put, PutDone, PutEvent,
     PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, SlotView,
 };
-pub use self::feed::Feeds;
+pub use self::feed::{FeedEnd, Feeds, TakenFeed};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};

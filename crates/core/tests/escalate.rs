@@ -25,7 +25,7 @@ fn step(seconds: u64, to: &str) -> Step {
 
 fn group(name: &str, mode: Mode, users: &[&str]) -> Group {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
-    Group { name: name.into(), mode, users, created_at: at(0), updated_at: at(0) }
+    Group { name: name.into(), mode, users, rota: None, shifts: vec![], created_at: at(0), updated_at: at(0) }
 }
 
 /// A run of alice's that was due at second 0 and has this plan; an answer is waited for `timeout` seconds, twice.

@@ -52,6 +52,9 @@ mod watches;
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
+/// Foreign calendars, read every so often.
+mod feeds;
+
 /// Finding runs that were overlooked, removing old history.
 mod sweep;
 

@@ -18,6 +18,7 @@ use crate::dispatch::dead::{self, Dead};
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
 use crate::events::{self, Planner};
+use crate::feeds::FeedsNudge;
 use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
@@ -87,6 +88,8 @@ pub(crate) struct Wired {
     pub(crate) standings: Arc<Standings>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) leases: Arc<Leases>,
+    /// Wakes those who read calendars.
+    pub(crate) feeds: Arc<FeedsNudge>,
     pub(crate) watchers: Watchers,
     /// The tasks, until they are started.
     pub(crate) tasks: Mutex<Vec<BoxFuture<()>>>,
@@ -285,6 +288,7 @@ impl Engine {
             standings,
             heartbeat,
             leases,
+            feeds: Arc::default(),
             watchers,
             tasks,
         };

@@ -142,7 +142,15 @@ fn a_follower_hears_of_groups_and_silences_at_once() {
     let story = Story::default();
     let (now, engine) = (story.now(), story.engine().clone());
     let users = vec!["ann".to_owned()];
-    let group = Group { name: "family".into(), mode: Mode::All, users, created_at: now, updated_at: now };
+    let group = Group {
+        name: "family".into(),
+        mode: Mode::All,
+        users,
+        rota: None,
+        shifts: vec![],
+        created_at: now,
+        updated_at: now,
+    };
     let silence = Silence {
         id: SilenceId::new(now, [1; 10]),
         user: None,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -25,23 +26,51 @@ use punctual_testkit::tap::Tap;
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 const ROWS: i64 = 5;
 
-/// A store that takes its time before its effect and after it, and may forget intents.
+/// What is wrong with the store.
+#[derive(Clone, Default)]
+struct Trouble {
+    forgets_intents: bool,
+    /// The call of this number fails, counted from 1, on whichever node.
+    fails: Option<(usize, Fails)>,
+    n_calls: Arc<AtomicUsize>,
+}
+
+/// A store that takes its time before its effect and after it.
 struct Slow {
     clock: ManualClock,
-    forgets_intents: bool,
+    trouble: Trouble,
+    /// The call that is under way fails after its effect.
+    fails_after: AtomicBool,
 }
+
+/// The calls that a run makes.
+const CALLS: [&str; 5] = ["begin_run", "intend", "finish_rows", "end_run", "intents"];
 
 #[async_trait]
 impl Tap for Slow {
     async fn before(&self, call: &'static str) -> Result<(), StoreError> {
-        if ["begin_run", "intend", "finish_rows", "end_run", "intents"].contains(&call) {
-            self.clock.pause(HALF).await;
+        if !CALLS.contains(&call) {
+            return Ok(());
+        }
+        self.clock.pause(HALF).await;
+        let number = self.trouble.n_calls.fetch_add(1, Ordering::Relaxed) + 1;
+        match self.trouble.fails.filter(|(call, _)| *call == number) {
+            Some((_, Fails::Before)) => return Err(StoreError::Unavailable("it is gone".into())),
+            Some((_, Fails::After)) => self.fails_after.store(true, Ordering::Relaxed),
+            None => {}
         }
         Ok(())
     }
 
     async fn after(&self, call: &'static str) -> Result<(), StoreError> {
-        self.before(call).await
+        if !CALLS.contains(&call) {
+            return Ok(());
+        }
+        self.clock.pause(HALF).await;
+        match self.fails_after.swap(false, Ordering::Relaxed) {
+            true => Err(StoreError::Unavailable("the answer is lost".into())),
+            false => Ok(()),
+        }
     }
 
     async fn intend(
@@ -52,7 +81,7 @@ impl Tap for Slow {
         intents: Vec<Intent>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let intents = if self.forgets_intents { Vec::new() } else { intents };
+        let intents = if self.trouble.forgets_intents { Vec::new() } else { intents };
         store.intend(lease, watch, intents, now).await
     }
 }
@@ -65,10 +94,10 @@ struct Stage {
 impl Stage {
     /// Two nodes that watch five tasks, in batches of two; the first run is about to begin, on node 1.
     fn new() -> Self {
-        Self::with(false, |_| {})
+        Self::with(&Trouble::default(), |_| {})
     }
 
-    fn with(forgets_intents: bool, prepare: impl FnOnce(&Tasks)) -> Self {
+    fn with(trouble: &Trouble, prepare: impl FnOnce(&Tasks)) -> Self {
         let clock = ManualClock::at(punctual_testkit::sample::instant(punctual_testkit::story::BEGIN));
         let tasks = Tasks::new(&clock, ROWS);
         prepare(&tasks);
@@ -79,7 +108,11 @@ impl Stage {
             ..Settings::default()
         };
         let channels = BTreeMap::from([("phone".to_owned(), phone)]);
-        let tap = |_, clock: &ManualClock| Slow { clock: clock.clone(), forgets_intents };
+        let tap = |_, clock: &ManualClock| Slow {
+            clock: clock.clone(),
+            trouble: trouble.clone(),
+            fails_after: AtomicBool::new(false),
+        };
         let nodes = Nodes::start_at(clock, 2, &channels, &settings, tap);
         let to_the_minute = 60_000_000 - nodes.clock.now().as_microsecond().rem_euclid(60_000_000);
         nodes.advance(SignedDuration::from_micros(to_the_minute));
@@ -164,7 +197,7 @@ fn a_node_may_stand_still_at_any_moment_and_wake_at_any_other() {
 #[test]
 fn without_intents_a_death_in_the_middle_would_lose_a_reminder() {
     let is_once = |died_after| {
-        let stage = Stage::with(true, |_| {});
+        let stage = Stage::with(&Trouble { forgets_intents: true, ..Trouble::default() }, |_| {});
         stage.nodes.advance(millis(died_after));
         stage.nodes.kill(1);
         stage.nodes.advance(SignedDuration::from_secs(50));
@@ -183,7 +216,7 @@ fn an_answer_of_the_application_may_be_lost_at_any_call() {
     };
     for call in 1..=n_calls {
         for fails in [Fails::Before, Fails::After] {
-            let stage = Stage::with(false, |tasks| tasks.fail(call, fails));
+            let stage = Stage::with(&Trouble::default(), |tasks| tasks.fail(call, fails));
             stage.nodes.advance(SignedDuration::from_secs(12));
             assert_eq!(stage.is_once(), Ok(()), "call {call} {fails:?}");
             assert_eq!(stage.runs()[0].counts.retried, 1, "call {call} {fails:?}");
@@ -192,8 +225,25 @@ fn an_answer_of_the_application_may_be_lost_at_any_call() {
 }
 
 #[test]
+fn an_answer_of_the_store_may_be_lost_at_any_call() {
+    let calm = Trouble::default();
+    Stage::with(&calm, |_| {}).nodes.advance(SignedDuration::from_secs(2));
+    let n_calls = calm.n_calls.load(Ordering::Relaxed);
+    assert!(n_calls > 8, "{n_calls}");
+    for call in 1..=n_calls {
+        for fails in [Fails::Before, Fails::After] {
+            let trouble = Trouble { fails: Some((call, fails)), ..Trouble::default() };
+            let stage = Stage::with(&trouble, |_| {});
+            stage.nodes.advance(SignedDuration::from_secs(12));
+            assert_eq!(stage.is_once(), Ok(()), "call {call} {fails:?}");
+            assert_eq!(stage.runs()[0].state, RunState::Done, "call {call} {fails:?}");
+        }
+    }
+}
+
+#[test]
 fn a_row_that_is_refused_is_named_and_the_others_go_on() {
-    let stage = Stage::with(false, |tasks| {
+    let stage = Stage::with(&Trouble::default(), |tasks| {
         tasks.refuse(2);
         tasks.change(4, |row| {
             row.owner = None;
@@ -235,7 +285,7 @@ fn a_row_that_another_worker_takes_meanwhile_is_skipped() {
 #[test]
 fn a_ledger_makes_one_reminder_an_interval_wherever_a_node_dies() {
     for died_after in 0..40 {
-        let stage = Stage::with(false, Tasks::only_read);
+        let stage = Stage::with(&Trouble::default(), Tasks::only_read);
         stage.nodes.advance(millis(died_after));
         stage.nodes.kill(1);
         stage.nodes.advance(MINUTE * 3);

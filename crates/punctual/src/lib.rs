@@ -32,6 +32,9 @@ mod opinion;
 /// Requests and answers of the API, as types that the server and its clients share.
 mod wire;
 
+/// Foreign calendars: where they come from, and what their text means.
+mod feeds;
+
 /// The API.
 mod http;
 

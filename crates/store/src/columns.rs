@@ -592,6 +592,7 @@ pub(crate) static GROUP: Table<Group> = Table {
         "mode" Text: g => g.mode.as_str(),
         // A list of texts always is JSON.
         "users" Text: g => serde_json::to_string(&g.users).unwrap_or_default(),
+        "rota" Text: g => g.rota.as_deref(),
         "created_at" At: g => g.created_at,
         "updated_at" At: g => g.updated_at,
     },

@@ -12,7 +12,8 @@ use punctual_core::decide::person::Difference;
 use punctual_core::decide::settle::Counted;
 use punctual_core::decide::silence::SilencedRun;
 use punctual_core::event::{Event, OfEvent, Offset, Repeats, Slot};
-use punctual_core::group::Group;
+use punctual_core::feed::{self, Feed, FeedKey, FeedSettings};
+use punctual_core::group::{Group, Shift};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::model::offset;
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
@@ -533,7 +534,52 @@ pub(crate) fn person_of<F: Fields>(user: &str, row: &F, first: usize) -> Person 
 }
 
 /// The columns that [`group`] reads, of a table called `g`.
-pub(crate) const GROUP: &str = "g.name, g.mode, g.users, g.created_at, g.updated_at";
+pub(crate) const GROUP: &str = "g.name, g.mode, g.users, g.rota, g.created_at, g.updated_at";
+
+/// The columns that [`shift`] reads, of a table called `s`.
+pub(crate) const SHIFT: &str = "s.group_name, s.from_at, s.until_at, s.user_id";
+
+/// Reads [`SHIFT`]: a shift, and whose it is.
+pub(crate) fn shift<F: Fields>(row: &F) -> Result<(String, Shift), StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok((from.owned()?, Shift { from_at: from.at()?, until_at: from.at()?, user: from.owned()? }))
+}
+
+/// Gives each group its shifts.
+pub(crate) fn with_shifts(groups: &mut [Group], shifts: Vec<(String, Shift)>) {
+    for (name, shift) in shifts {
+        if let Some(group) = groups.iter_mut().find(|group| group.name == name) {
+            group.shifts.push(shift);
+        }
+    }
+}
+
+/// The columns that [`feed`] reads, of a table called `f`.
+pub(crate) const FEED: &str = "f.kind, f.owner, f.name, f.source, f.settings, f.every, f.next_at, f.etag, f.modified, f.read_at, \
+    f.changed_at, f.failures, f.vanished, f.problem, f.problems, f.created_at";
+
+/// Reads [`FEED`].
+pub(crate) fn feed<F: Fields>(row: &F) -> Result<Feed, StoreError> {
+    let mut from = Reader::new(row, 0);
+    Ok(Feed {
+        key: FeedKey { kind: from.word()?, owner: from.owned()?, name: from.owned()? },
+        source: from.owned()?,
+        settings: FeedSettings::from_stored(from.text()?).map_err(impossible)?,
+        every: Duration::from_secs(u64::try_from(from.number()?).map_err(impossible)?),
+        next_at: from.maybe_at()?,
+        known: feed::Known { etag: from.maybe_owned()?, modified: from.maybe_owned()? },
+        read_at: from.maybe_at()?,
+        changed_at: from.maybe_at()?,
+        failures: from.count()?,
+        vanished: from.count()?,
+        problem: from.maybe_owned()?,
+        problems: match from.maybe_text()? {
+            Some(list) => serde_json::from_str(list).map_err(impossible)?,
+            None => Vec::new(),
+        },
+        created_at: from.at()?,
+    })
+}
 
 /// Reads [`GROUP`].
 pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
@@ -542,6 +588,8 @@ pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
         name: from.owned()?,
         mode: from.word()?,
         users: serde_json::from_str(from.text()?).map_err(impossible)?,
+        rota: from.maybe_owned()?,
+        shifts: Vec::new(),
         created_at: from.at()?,
         updated_at: from.at()?,
     })

@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use punctual_core::invalid::Invalid;
 use reqwest::Url;
 
-use super::guard::Guard;
+use crate::common::guard::Guard;
 use crate::common::redact::redact as blot_out;
 
 /// The longest URL, in bytes. A longer one is refused when the reminder is created.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use punctual_core::channel::SendError;
 
-use super::guard::PrivateAddress;
 use super::redirect::NotFollowed;
 use crate::common::failure::{self, find};
+use crate::common::guard::PrivateAddress;
 
 /// Names `error` by what to do next: what a receiver of webhooks may do and a platform does not, and else what all do.
 pub(super) fn name(error: &reqwest::Error, receiver: &str, timeout: Duration) -> SendError {

@@ -3,7 +3,7 @@
 use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 
-use super::guard::{Guard, PrivateAddress};
+use crate::common::guard::{Guard, PrivateAddress};
 
 /// How many redirects are followed for one send; the next one ends it as unavailable.
 pub(super) const HOPS_MAX: usize = 3;

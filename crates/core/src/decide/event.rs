@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::change::{Change, Patch, Work};
+use super::change::{Change, Patch, Refused, Work};
 use super::family::{self, Kin};
 use super::person::look_again;
 use crate::alarm::NextRun;
@@ -29,8 +29,8 @@ use crate::zone::Zone;
 
 /// How much sooner than its moment an event may be planned: the clock of whoever wrote it may be a little ahead of a node's.
 pub const AHEAD: SignedDuration = SignedDuration::from_millis(100);
-/// How soon an event is looked at again of which something is just being sent, at the soonest.
-const AGAIN_AFTER: SignedDuration = SignedDuration::from_millis(250);
+/// How soon an event is looked at again of which something is just being sent: when that has ended, it is planned soon.
+const AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(1);
 /// A claim has nothing to do with what is further away than that.
 const SOON: SignedDuration = SignedDuration::from_secs(10);
 /// How long the slots of a series' past instances are kept.
@@ -335,8 +335,6 @@ struct Plan<'a> {
     writes: Writes,
     next_runs: Vec<NextRun>,
     busy: Vec<ReminderId>,
-    /// When the lease of the last busy run ends.
-    busy_until: Option<Timestamp>,
 }
 
 /// How a slot's reminder stands.
@@ -348,8 +346,8 @@ enum Standing {
     Retrying,
     /// Its person has seen it, or put it off.
     Seen,
-    /// A node is sending it, or is about to, until then at the latest.
-    Busy(Timestamp),
+    /// A node is sending it, or is about to.
+    Busy,
     /// It is over, or forgotten.
     Ended,
     /// A person cancelled it: what the planner withdraws has no slot any more.
@@ -363,7 +361,7 @@ impl Held {
     }
 
     fn standing(&self) -> Standing {
-        let sending = self.open.iter().filter_map(|run| run.state.lease()).map(|lease| lease.until).max();
+        let is_sending = self.open.iter().any(|run| run.state.sending().is_some());
         let is_untouched = |run: &Occurrence| {
             let waits =
                 matches!(run.state, State::Unplanned { .. } | State::Scheduled | State::Waiting { .. } | State::Paused);
@@ -372,8 +370,8 @@ impl Held {
         let is_retrying = |run: &Occurrence| matches!(run.state, State::PendingRetry { .. }) && run.tries.reached == 0;
         if self.reminder.status == ReminderStatus::Cancelled {
             Standing::Refused
-        } else if let Some(until) = sending {
-            Standing::Busy(until)
+        } else if is_sending {
+            Standing::Busy
         } else if self.open.is_empty() {
             Standing::Ended
         } else if self.progress.series.last_run == 1 && self.open.iter().all(is_untouched) {
@@ -389,7 +387,7 @@ impl Held {
 impl<'a> Plan<'a> {
     fn new(around: &'a Around, by: &'a ByPlanner, n_left: usize) -> Self {
         let (done, writes) = (PlannedEvent::default(), Writes::new(by.now));
-        Self { around, by, n_left, done, writes, next_runs: Vec::new(), busy: Vec::new(), busy_until: None }
+        Self { around, by, n_left, done, writes, next_runs: Vec::new(), busy: Vec::new() }
     }
 
     fn plan(&mut self, loaded: Loaded, mut held: HashMap<ReminderId, Held>) {
@@ -438,10 +436,9 @@ impl<'a> Plan<'a> {
         self.done.n_missed = wants.n_missed;
         self.carry_out(writes);
         let is_unfinished = self.done.is_unfinished;
-        let plan_at = match self.busy_until {
-            _ if is_unfinished && self.n_left == 0 => Some(now),
-            Some(until) => Some(self.again_at(until)),
-            None => wants.plan_at,
+        let plan_at = match is_unfinished {
+            true => Some(self.again_at()),
+            false => wants.plan_at,
         };
         let after = Stands {
             planned: !is_unfinished,
@@ -495,12 +492,12 @@ impl<'a> Plan<'a> {
                     make(&want, todo)?;
                 }
             }
-            (Standing::Busy(_), _, Some(want)) if is_same(&want) => self.done.n_planned += 1,
-            (Standing::Busy(until), Some(held), want) => {
+            (Standing::Busy, _, Some(want)) if is_same(&want) => self.done.n_planned += 1,
+            (Standing::Busy, Some(held), want) => {
                 // Its person is just being asked once more, which nothing here is about.
                 let is_asked = held.open.iter().all(|run| run.tries.reached > 0) && is_invited();
                 if !is_asked || want.is_some() {
-                    self.wait_for(held.reminder.id, until);
+                    self.wait_for(held.reminder.id);
                 }
             }
             (Standing::Refused, _, _) if is_invited() => {}
@@ -522,7 +519,7 @@ impl<'a> Plan<'a> {
         for link in links {
             match held.remove(&link.reminder) {
                 Some(held) => match held.standing() {
-                    Standing::Busy(until) => self.wait_for(held.reminder.id, until),
+                    Standing::Busy => self.wait_for(held.reminder.id),
                     Standing::Ended | Standing::Refused => self.writes.event.unlinked.push(link.slot),
                     _ => todo.plan.push(Do::Withdraw(link.slot, Box::new(held))),
                 },
@@ -533,21 +530,22 @@ impl<'a> Plan<'a> {
         if !self.done.is_unfinished {
             self.writes.event.gone.push(stands.key.clone());
         }
-        let plan_at =
-            Some(self.busy_until.filter(|_| self.n_left > 0).map_or(self.by.now, |until| self.again_at(until)));
+        let plan_at = Some(self.again_at());
         let after = Stands { planned: false, plan_at, ..stands.clone() };
         self.finish(&stands, after, None);
     }
 
-    /// When to look again at an event of which something is being sent until then.
-    fn again_at(&self, until: Timestamp) -> Timestamp {
-        until.max(self.by.now.saturating_add(AGAIN_AFTER).unwrap_or(Timestamp::MAX))
+    /// When to look again at an event that is not finished: at once, or when what is being sent may have ended.
+    fn again_at(&self) -> Timestamp {
+        match self.busy.is_empty() {
+            true => self.by.now,
+            false => self.by.now.saturating_add(AGAIN_AFTER).unwrap_or(Timestamp::MAX),
+        }
     }
 
     /// A reminder must change, and a node has leased a run of it.
-    fn wait_for(&mut self, reminder: ReminderId, until: Timestamp) {
+    fn wait_for(&mut self, reminder: ReminderId) {
         self.busy.push(reminder);
-        self.busy_until = self.busy_until.max(Some(until));
         self.done.is_unfinished = true;
     }
 
@@ -665,12 +663,8 @@ impl<'a> Plan<'a> {
     /// Ends a reminder, and with it the questions of those who were asked in its person's place.
     fn withdraw(&mut self, slot: Slot, held: Held) {
         let Held { reminder, progress, open, family, .. } = held;
-        let sending =
-            family.iter().flat_map(|kin| &kin.open).filter_map(|run| run.state.lease()).map(|lease| lease.until);
-        if let (Some(until), Err(_)) = (sending.max(), family::may_cancel(&family)) {
-            let is_sending = |kin: &&Kin| kin.open.iter().any(|run| run.state.sending().is_some());
-            let begun: Vec<ReminderId> = family.iter().filter(is_sending).map(|kin| kin.reminder.id).collect();
-            begun.into_iter().for_each(|id| self.wait_for(id, until));
+        if let Err(Refused::OtherBegun(begun)) = family::may_cancel(&family) {
+            begun.into_iter().for_each(|id| self.wait_for(id));
             return;
         }
         let now = self.by.now;

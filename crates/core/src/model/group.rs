@@ -9,6 +9,8 @@ use crate::invalid::Invalid;
 pub const NAME_BYTES_MAX: usize = 64;
 /// The most users of one group.
 pub const USERS_MAX: usize = 100;
+/// The most shifts of one group that are kept; later ones are read later.
+pub const SHIFTS_MAX: usize = 500;
 
 /// Users under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +19,27 @@ pub struct Group {
     pub name: String,
     /// Whether its users are asked one after the other or all at once.
     pub mode: Mode,
-    /// The users, in the order in which they are asked, each once.
+    /// The users, in the order in which they are asked, each once. Where a rota says who is on duty, those who are asked while nobody is.
     pub users: Vec<String>,
+    /// The calendar that says who is on duty: an https URL or, by the config alone, a file.
+    pub rota: Option<String>,
+    /// Who is on duty when, as that calendar says, in the order in which they are asked. Stores load it; it is not written with the group.
+    pub shifts: Vec<Shift>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+/// A stretch of time in which somebody is on duty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shift {
+    /// When it begins.
+    pub from_at: Timestamp,
+    /// When it is over.
+    pub until_at: Timestamp,
+    /// Who is on duty.
+    pub user: String,
 }
 
 /// How the users of a group are asked.
@@ -38,15 +55,21 @@ pub enum Mode {
 words!(Mode as "mode" { "in_order" => InOrder, "all" => All });
 
 impl Group {
-    /// Who belongs to it at an instant.
-    pub fn people_at(&self, _at: Timestamp) -> &[String] {
-        &self.users
+    /// Who is asked at an instant, each once: those on duty where there is a rota, and else, or while nobody is, its users.
+    pub fn people_at(&self, at: Timestamp) -> Vec<&String> {
+        let mut people: Vec<&String> = Vec::new();
+        for shift in self.shifts.iter().filter(|shift| shift.from_at <= at && at < shift.until_at) {
+            if !people.contains(&&shift.user) {
+                people.push(&shift.user);
+            }
+        }
+        if people.is_empty() { self.users.iter().collect() } else { people }
     }
 
     /// Checks what the types cannot: its name, and that there are users, each once.
     pub fn validate(&self) -> Result<(), Invalid> {
         check_name("name", &self.name)?;
-        if self.users.is_empty() {
+        if self.users.is_empty() && self.rota.is_none() {
             return Err(Invalid::new("users", "is empty; name at least one user, or delete the group"));
         }
         if self.users.len() > USERS_MAX {
@@ -80,12 +103,45 @@ pub fn check_name(field: &str, name: &str) -> Result<(), Invalid> {
 mod tests {
     use super::*;
 
+    /// Shifts as hours of a day, who is asked by `users` when nobody is on duty, and who is asked at an hour.
+    #[track_caller]
+    fn check(shifts: &[(i64, i64, &str)], users: &[&str], at: i64, expect: &[&str]) {
+        let hour = |hour: i64| Timestamp::from_second(hour * 3600).unwrap();
+        let shift = |(from, until, user): &(i64, i64, &str)| Shift {
+            from_at: hour(*from),
+            until_at: hour(*until),
+            user: (*user).into(),
+        };
+        let group = Group {
+            name: "oc".into(),
+            mode: Mode::InOrder,
+            users: users.iter().map(|user| (*user).to_owned()).collect(),
+            rota: Some("https://example.org/oncall.ics".into()),
+            shifts: shifts.iter().map(shift).collect(),
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+        };
+        assert_eq!(group.people_at(hour(at)), expect);
+    }
+
+    #[test]
+    fn who_is_on_duty_is_asked_and_else_the_users() {
+        let week = [(8, 32, "bob"), (32, 56, "eve")];
+        check(&week, &[], 23, &["bob"]);
+        check(&week, &[], 32, &["eve"]);
+        check(&week, &[], 7, &[]);
+        check(&week, &["zoe", "ann"], 60, &["zoe", "ann"]);
+        check(&[(8, 32, "bob"), (20, 40, "dan"), (8, 12, "bob")], &["zoe"], 20, &["bob", "dan"]);
+    }
+
     #[test]
     fn a_wrong_group_is_told_what_is_wrong() {
         let group = |name: &str, users: &[&str]| Group {
             name: name.into(),
             mode: Mode::InOrder,
             users: users.iter().map(|user| (*user).to_owned()).collect(),
+            rota: None,
+            shifts: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
         };

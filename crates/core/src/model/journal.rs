@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use punctual_time::words;
 use serde::{Deserialize, Serialize};
 
+use crate::decide::calendar::Changes;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Why};
 use crate::store::{NewReminder, Response};
@@ -61,6 +62,12 @@ pub enum Kind {
     KeyCreated,
     /// A key was removed.
     KeyDeleted,
+    /// A calendar that is read was put or removed.
+    CalendarChanged,
+    /// A calendar was read, and was another than before.
+    CalendarRead,
+    /// A calendar could not be read.
+    CalendarFailed,
     /// Somebody tried a channel.
     ChannelTest,
     /// An event was written, changed or removed.
@@ -84,6 +91,7 @@ words!(Kind as "kind" {
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
     "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
+    "calendar.changed" => CalendarChanged, "calendar.read" => CalendarRead, "calendar.failed" => CalendarFailed,
     "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
     "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
@@ -392,6 +400,23 @@ pub enum Data {
         user: Option<String>,
         /// What it may do.
         scopes: &'static [&'static str],
+    },
+    /// A calendar that is read.
+    Calendar {
+        /// What its owner calls it, or `group:NAME` of a rota.
+        calendar: String,
+        /// It was removed.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        deleted: bool,
+        /// How many of its items are new, changed and gone.
+        #[serde(flatten)]
+        changes: Option<Changes>,
+        /// What of it could not be read.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        problems: Vec<String>,
+        /// Why it could not be read at all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// A trial of a channel.
     Test {

@@ -41,6 +41,9 @@ pub mod user;
 /// People who belong together.
 pub mod group;
 
+/// Foreign calendars that are read every so often.
+pub mod feed;
+
 /// Something of the application's with a start.
 pub mod event;
 

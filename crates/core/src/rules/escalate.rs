@@ -84,7 +84,7 @@ pub(crate) fn open_until(occurrence: &Occurrence, now: Timestamp) -> Option<Time
 pub struct Asked {
     /// The people, in order.
     pub people: Vec<(Duration, String)>,
-    /// The groups that there are not.
+    /// The groups that there are not, or in which nobody is on duty.
     pub unknown: Vec<String>,
 }
 
@@ -104,7 +104,11 @@ pub fn asked(reminder: &Reminder, steps: &[Step], groups: &[Group], at: Timestam
                     continue;
                 };
                 let mut place = *after;
-                for user in group.people_at(later(at, after.saturating_sub(first))) {
+                let people = group.people_at(later(at, after.saturating_sub(first)));
+                if people.is_empty() {
+                    asked.unknown.push(format!("{to}: nobody is on duty"));
+                }
+                for user in people {
                     if asked.add(place, user, reminder) && group.mode == Mode::InOrder {
                         place = place.saturating_add(timeout);
                     }

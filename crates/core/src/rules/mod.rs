@@ -1,5 +1,8 @@
 //! Small rules, each written once.
 
+/// Who is meant by what a calendar says about duty.
+pub mod rota;
+
 /// When a reminder that was written in SQL is first due.
 pub mod first;
 

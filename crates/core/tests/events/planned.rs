@@ -261,7 +261,7 @@ fn what_is_just_being_sent_is_left_and_looked_at_again() {
         assert_eq!(done.busy.len(), 1);
         assert!(writes.occurrences.is_empty(), "it is left alone");
         let Stands { planned, plan_at, .. } = writes.event.stands[0];
-        assert_eq!((planned, plan_at), (false, Some(at(15))), "when its lease ends");
+        assert_eq!((planned, plan_at), (false, Some(at(1))), "it is looked at again until that has ended");
         assert!(writes.event.gone.is_empty() && writes.event.unlinked.is_empty());
     }
     // Its person is asked once more, which a change of the event is not about.

@@ -70,7 +70,15 @@ fn scope(path: &str, offsets: Value) -> Scope {
 
 fn group(name: &str, users: &[&str]) -> Group {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
-    Group { name: name.into(), mode: Mode::All, users, created_at: at("09:00"), updated_at: at("09:00") }
+    Group {
+        name: name.into(),
+        mode: Mode::All,
+        users,
+        rota: None,
+        shifts: vec![],
+        created_at: at("09:00"),
+        updated_at: at("09:00"),
+    }
 }
 
 /// What an event should have: each slot's instant with whom it is for, and `!` where it is wanted late.

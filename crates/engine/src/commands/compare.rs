@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use punctual_core::group::Group;
 use punctual_core::reminder::Address;
 use punctual_core::store::{DeadAddress, SilenceQuery, Store, StoreError, Which, WholeQuery};
 use punctual_core::whole::{Line, RUNS_MAX, WholeEvent};
@@ -78,7 +79,9 @@ async fn here(store: &dyn Store, lines: &[Line], now: Timestamp) -> Result<Vec<H
     let there = store.users_of(users.keys().cloned().collect()).await?;
     found.extend(there.into_iter().filter_map(|user| Some((*users.get(&user.id)?, Line::User(user)))));
     let there = store.groups_of(groups.keys().cloned().collect()).await?;
-    found.extend(there.into_iter().filter_map(|group| Some((*groups.get(&group.name)?, Line::Group(group)))));
+    // Who is on duty is read from the rota, and stands in no line.
+    let there = there.into_iter().map(|group| Group { shifts: Vec::new(), ..group });
+    found.extend(there.filter_map(|group| Some((*groups.get(&group.name)?, Line::Group(group)))));
     let ids: Vec<_> = reminders.keys().copied().collect();
     for some in ids.chunks(REMINDERS_AT_ONCE) {
         let mut rest = some.to_vec();

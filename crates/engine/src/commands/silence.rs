@@ -48,6 +48,8 @@ impl Engine {
         self.finish(async move {
             let wakes = parts.node.store.put_group(group, who).await;
             parts.node.journal.written();
+            // Its rota may be another.
+            parts.feeds.nudge();
             look_again(&parts.timer, wakes)
         })
         .await

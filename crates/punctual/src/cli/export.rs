@@ -79,9 +79,10 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         Some(path) => Some(Output::open(path)?),
         None => None,
     };
-    let written = file.as_mut().map(Output::written).transpose()?.flatten();
+    let written = file.as_ref().map(Output::written).transpose()?.flatten();
+    let n_whole = written.as_ref().map_or(0, |written| written.n_whole);
     let mut export = match written {
-        Some(Written { header, after, counts }) => {
+        Some(Written { header, after, counts, .. }) => {
             if (&header.user, &header.history) != (&args.user, &args.history) {
                 let user = header.user.as_deref().unwrap_or("everybody");
                 return Err(Usage(format!(
@@ -94,6 +95,9 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         None => Exporting { header: None, after: None, counts: BTreeMap::new(), unreadable: Vec::new() },
     };
+    if let Some(file) = &mut file {
+        file.cut(n_whole)?;
+    }
     let mut progress = Progress::begin("exporting", total);
     progress.advance(export.counts.get("reminder").copied().unwrap_or(0));
     let done = export.all(args, context, file.as_mut(), &mut progress).await;
@@ -217,6 +221,8 @@ struct Written {
     header: Header,
     after: Option<String>,
     counts: BTreeMap<String, usize>,
+    /// How many bytes are whole pages.
+    n_whole: u64,
 }
 
 impl Output {
@@ -233,10 +239,10 @@ impl Output {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// What is there up to its last whole page; the rest is cut off.
-    fn written(&mut self) -> anyhow::Result<Option<Written>> {
+    /// What is there, up to its last whole page.
+    fn written(&self) -> anyhow::Result<Option<Written>> {
         let mut reader = BufReader::new(&self.file);
-        let (mut line, mut read, mut whole) = (String::new(), 0_u64, 0_u64);
+        let (mut line, mut read) = (String::new(), 0_u64);
         let mut found: Option<Written> = None;
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         loop {
@@ -250,12 +256,12 @@ impl Output {
                 let other =
                     || Usage(format!("--output: {} is there and is no export; name another file", self.path.display()));
                 let header: Header = serde_json::from_str(&line).map_err(|_| other())?;
-                found = Some(Written { header, after: None, counts: BTreeMap::new() });
+                found = Some(Written { header, after: None, counts: BTreeMap::new(), n_whole: 0 });
                 continue;
             };
             match serde_json::from_str::<Known<'_>>(&line) {
                 Ok(Known { line: "page", after }) => {
-                    whole = read;
+                    written.n_whole = read;
                     written.after = after;
                     written.counts = counts.clone();
                 }
@@ -271,10 +277,14 @@ impl Output {
             ))
             .into());
         }
-        let found = found.filter(|written| written.after.is_some());
-        self.file.set_len(if found.is_some() { whole } else { 0 })?;
+        Ok(found.filter(|written| written.after.is_some()))
+    }
+
+    /// Leaves the first `n_whole` bytes, to go on after them.
+    fn cut(&mut self, n_whole: u64) -> anyhow::Result<()> {
+        self.file.set_len(n_whole).with_context(|| format!("cannot write {}", self.path.display()))?;
         self.file.seek(SeekFrom::End(0))?;
-        Ok(found)
+        Ok(())
     }
 
     fn write(&mut self, text: &str) -> anyhow::Result<()> {

@@ -32,6 +32,9 @@ enum Command {
         /// Whether they are asked one after the other or all at once: in_order or all
         #[arg(long, value_name = "MODE")]
         mode: Option<String>,
+        /// The calendar that says who is on duty: https://…, or file:NAME in the server's folder; empty: none
+        #[arg(long, value_name = "URL")]
+        rota: Option<String>,
     },
     /// Remove a group; its users stay
     Delete {
@@ -44,11 +47,12 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     match args.command.as_ref().unwrap_or(&Command::List) {
         Command::List => list(context).await,
         Command::Show { group } => shown(context.client.group(group).await?, context),
-        Command::Set { group, users, mode } => {
+        Command::Set { group, users, mode, rota } => {
             let before = known(group, context).await?;
             let input = GroupInput {
                 users: (!users.is_empty()).then(|| users.clone()).or(before.users),
                 mode: mode.as_deref().map(Word::new).or(before.mode),
+                rota: rota.clone().or(before.rota),
             };
             shown(context.client.put_group(group, &input).await?, context)
         }
@@ -62,7 +66,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 /// A group as the API takes it; empty for one that there is not.
 async fn known(group: &str, context: &Context) -> anyhow::Result<GroupInput> {
     let group = found(context.client.group(group).await)?;
-    let input = |group: Group| GroupInput { users: Some(group.users), mode: Some(group.mode) };
+    let input = |group: Group| GroupInput { users: Some(group.users), mode: Some(group.mode), rota: group.rota };
     Ok(group.map(input).unwrap_or_default())
 }
 
@@ -85,12 +89,14 @@ fn shown(group: Group, context: &Context) -> anyhow::Result<()> {
 }
 
 fn table(groups: &[Group]) -> Table {
-    let mut table = Table::new(&["GROUP", "MODE", "USERS"]);
+    let mut table = Table::new(&["GROUP", "MODE", "USERS", "ROTA", "ON DUTY"]);
     for group in groups {
         table.push(vec![
             Cell::new(&group.name, Style::Cyan),
             Cell::plain(group.mode.as_str()),
             Cell::plain(&group.users.join(", ")),
+            Cell::plain(group.rota.as_deref().unwrap_or("–")),
+            Cell::plain(&group.on_duty.as_ref().map_or_else(|| "–".to_owned(), |people| people.join(", "))),
         ]);
     }
     table

@@ -1,6 +1,6 @@
 //! The people reminders are for.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
@@ -53,6 +53,16 @@ enum Command {
         #[arg(long)]
         new: bool,
     },
+    /// Follow calendars: their items become events
+    #[command(
+        after_help = "Examples:\n  punctual users calendars alice\n  punctual users calendars alice add work https://calendar.example/work.ics\n  punctual users calendars alice remove work"
+    )]
+    Calendars {
+        /// Whom
+        user: String,
+        #[command(subcommand)]
+        command: Option<CalendarsCommand>,
+    },
     /// Remove a user's entry; their reminders stay
     Delete {
         /// Whom
@@ -65,6 +75,41 @@ enum Command {
         /// Do not ask
         #[arg(long, short)]
         yes: bool,
+    },
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum CalendarsCommand {
+    /// List them
+    List,
+    /// Follow a calendar, or change how
+    Add {
+        /// What to call it, such as work
+        name: String,
+        /// Where it is: https://…, webcal://…, or file:NAME in the server's folder
+        url: String,
+        /// How often to read it, such as 15m
+        #[arg(long, value_name = "SPAN")]
+        every: Option<String>,
+        /// Which alarms count: own, defaults or both
+        #[arg(long, value_name = "WHICH")]
+        alarms: Option<String>,
+        /// When to remind of items that say nothing about it, such as 60; may be given several times
+        #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+        offset: Vec<String>,
+        /// What to say, such as '{title} in {minutes} min'
+        #[arg(long, value_name = "TEMPLATE")]
+        message: Option<String>,
+    },
+    /// Follow it no more; its events are withdrawn
+    Remove {
+        /// Which
+        name: String,
+    },
+    /// Read it now
+    Read {
+        /// Which
+        name: String,
     },
 }
 
@@ -116,6 +161,9 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
                 false => print(&format!("{}\n", calendar.calendar_url)),
             }
         }
+        Command::Calendars { user, command } => {
+            calendars(user, command.as_ref().unwrap_or(&CalendarsCommand::List), context).await
+        }
         Command::Delete { user } => {
             context.client.delete_user(user).await?;
             print_deleted(user, &format!("removed {user}; their reminders stay\n"), context)
@@ -125,6 +173,9 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
 }
 
 async fn erase(user: &str, is_sure: bool, context: &Context) -> anyhow::Result<()> {
+    if !is_sure && !io::stdin().is_terminal() {
+        return Err(Usage("nothing was erased: --yes is needed where nobody can be asked".into()).into());
+    }
     if !is_sure {
         eprint!("Everything of {} goes, and does not come back. Write the name once more: ", neutral(user));
         let mut name = String::new();
@@ -176,6 +227,51 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
         true => print_json(&user),
         false => print(&table(&[user], context).await?.render(context.paint)),
     }
+}
+
+async fn calendars(user: &str, command: &CalendarsCommand, context: &Context) -> anyhow::Result<()> {
+    let shown = match command {
+        CalendarsCommand::List => context.client.calendars(user).await?.calendars,
+        CalendarsCommand::Add { name, url, every, alarms, offset, message } => {
+            let offsets = offset.iter().map(|offset| wire::OffsetInput(offset.as_str().into())).collect();
+            let input = wire::CalendarInput {
+                url: Some(url.clone()),
+                every: every.clone().map(wire::Span),
+                alarms: alarms.clone(),
+                offsets: Some(offsets).filter(|offsets: &Vec<_>| !offsets.is_empty()),
+                message: message.clone(),
+            };
+            vec![context.client.put_calendar(user, name, &input).await?]
+        }
+        CalendarsCommand::Read { name } => vec![context.client.read_calendar(user, name).await?],
+        CalendarsCommand::Remove { name } => {
+            context.client.delete_calendar(user, name).await?;
+            return print_deleted(name, &format!("{user} follows {name} no more\n"), context);
+        }
+    };
+    if context.json {
+        return print_json(&wire::Calendars { calendars: shown });
+    }
+    if shown.is_empty() {
+        return print(&format!(
+            "{user} follows no calendar. Add one:  punctual users calendars {user} add work https://…\n"
+        ));
+    }
+    let now = SystemClock::read();
+    let zone = context.zone().await?;
+    let mut table = Table::new(&["CALENDAR", "SOURCE", "READ", "NEXT", "PROBLEM"]);
+    for calendar in &shown {
+        let at = |at: Option<jiff::Timestamp>| at.map_or_else(|| "–".to_owned(), |at| when::labelled(at, &zone, now));
+        let problem = calendar.problem.clone().or_else(|| calendar.problems.first().cloned());
+        table.push(vec![
+            Cell::new(&calendar.name, Style::Cyan),
+            Cell::plain(&calendar.source),
+            Cell::plain(&at(calendar.read_at)),
+            Cell::plain(&at(calendar.next_read_at)),
+            Cell::plain(problem.as_deref().unwrap_or("–")),
+        ]);
+    }
+    print(&table.render(context.paint))
 }
 
 /// A user's entry, as the API takes it; empty for a user without one.

@@ -18,12 +18,13 @@ use serde::Serialize;
 pub(crate) use self::call::Client;
 pub(crate) use self::failure::{BadUrl, Failure, Refused};
 use crate::wire::{
-    Adopt, Adopted, Answer, CalendarAddress, Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch,
-    EventInput, EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported,
-    InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder,
-    ReminderInput, ReminderQuery, Reminders, ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput,
-    ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats,
-    Subscriptions, Test, Tested, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
+    Adopt, Adopted, Answer, Calendar, CalendarAddress, CalendarImportInput, CalendarImported, CalendarInput, Calendars,
+    Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch, EventInput, EventQuery, Events, EventsPut,
+    ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal, JournalQuery, Key,
+    KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders,
+    ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings,
+    Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery,
+    Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -116,6 +117,31 @@ impl Client {
     /// Changes the address of a user's calendar.
     pub(crate) async fn renew_calendar(&self, id: &str) -> Answered<CalendarAddress> {
         self.call(Method::POST, &format!("{}/calendar", user(id)), NONE, NONE).await
+    }
+
+    /// The calendars that a user follows.
+    pub(crate) async fn calendars(&self, id: &str) -> Answered<Calendars> {
+        self.get(&format!("{}/calendars", user(id)), &()).await
+    }
+
+    /// Follows a calendar.
+    pub(crate) async fn put_calendar(&self, id: &str, name: &str, input: &CalendarInput) -> Answered<Calendar> {
+        self.call(Method::PUT, &calendar(id, name), NONE, Some(input)).await
+    }
+
+    /// Follows a calendar no more.
+    pub(crate) async fn delete_calendar(&self, id: &str, name: &str) -> Answered<()> {
+        self.delete(&calendar(id, name)).await
+    }
+
+    /// Has a calendar read now.
+    pub(crate) async fn read_calendar(&self, id: &str, name: &str) -> Answered<Calendar> {
+        self.call(Method::POST, &format!("{}/read", calendar(id, name)), NONE, NONE).await
+    }
+
+    /// Takes over a calendar.
+    pub(crate) async fn import_calendar(&self, input: &CalendarImportInput) -> Answered<CalendarImported> {
+        self.call(Method::POST, "/v1/import/calendar", NONE, Some(input)).await
     }
 
     /// Removes a user's entry.
@@ -335,6 +361,10 @@ impl Client {
 
 fn reminder(id: &str) -> String {
     format!("/v1/reminders/{}", escaped(id))
+}
+
+fn calendar(id: &str, name: &str) -> String {
+    format!("{}/calendars/{}", user(id), escaped(name))
 }
 
 fn user(id: &str) -> String {

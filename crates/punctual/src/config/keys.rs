@@ -67,6 +67,8 @@ pub(crate) const KEYS: &[Key] = &[
         "write seconds for all, such as 60, or by priority, such as {low = 300, normal = 60, high = 30, critical = 10}, or in a variable low=300,normal=60",
     ),
     key("webhook_allow_private", &["PUNCTUAL_WEBHOOK_ALLOW_PRIVATE"], "write true or false"),
+    key("calendar_allow_private", &["PUNCTUAL_CALENDAR_ALLOW_PRIVATE"], "write true or false"),
+    key("calendar_files", &["PUNCTUAL_CALENDAR_FILES"], "write the folder whose files may be followed as calendars"),
     key("webhook_secret", &["PUNCTUAL_WEBHOOK_SECRET"], "write a Standard Webhooks secret: whsec_ and base64"),
     key("webhook_secret_file", &["PUNCTUAL_WEBHOOK_SECRET_FILE"], "write the path of a file that holds the secret"),
     key("link_secret", &["PUNCTUAL_LINK_SECRET"], "write at least 16 random characters"),

@@ -73,6 +73,10 @@ pub(crate) struct Config {
     pub(crate) retries_max: u32,
     pub(crate) retry: RetryPolicy,
     pub(crate) webhook: WebhookConfig,
+    /// Whether calendars at private addresses are read.
+    pub(crate) calendar_allow_private: bool,
+    /// The folder whose files may be followed as calendars.
+    pub(crate) calendar_files: Option<PathBuf>,
     /// Channels beside those that are always there.
     pub(crate) channels: Vec<ChannelConfig>,
     /// The language of users who have none.
@@ -191,6 +195,8 @@ impl Config {
                 timeout: layers.seconds("webhook_timeout")?.unwrap_or(Duration::from_secs(15)),
                 concurrency: layers.number("webhook_concurrency", 1..=10_000)?.map_or(64, |n| n as usize),
             },
+            calendar_allow_private: layers.boolean("calendar_allow_private")?.unwrap_or(false),
+            calendar_files: layers.text("calendar_files")?.map(|found| PathBuf::from(found.value)),
             channels: layers.channels()?,
             language: read::language(&layers)?,
             heartbeat: read::heartbeat(&layers)?,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use punctual_core::feed::shown_source;
 use punctual_core::group;
 use punctual_core::invalid::Invalid;
 
@@ -33,7 +34,8 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
             pages::read_page(limit, after, read, bytes_of, |group| group.name.clone()).await?
         }
     };
-    let groups = groups.into_iter().map(Group::from).collect();
+    let now = app.now();
+    let groups = groups.into_iter().map(|group| Group::of(group, now)).collect();
     Ok(shown::answer(StatusCode::OK, &Groups { groups, next_cursor }))
 }
 
@@ -49,7 +51,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
     match found(&app, name).await? {
-        Some(group) => Ok(shown::answer(StatusCode::OK, &Group::from(group))),
+        Some(group) => Ok(shown::answer(StatusCode::OK, &Group::of(group, app.now()))),
         None => Err(no_such_group()),
     }
 }
@@ -70,21 +72,25 @@ pub(super) async fn put(
     let input = body.read::<GroupInput>(GroupInput::MADE_HERE)?;
     let now = app.now();
     let missing = || Invalid::new("users", "is missing; name the users, such as [\"bob\",\"eve\"]");
+    let before = found(&app, name.clone()).await?;
+    let rota = rota(&app, input.rota, before.as_ref())?;
+    let users = input.users.or_else(|| rota.is_some().then(Vec::new));
     let mut group = group::Group {
         name,
         mode: input.mode.map(|word| word.known("mode")).transpose()?.unwrap_or_default(),
-        users: input.users.ok_or_else(missing)?,
+        users: users.ok_or_else(missing)?,
+        rota,
+        shifts: Vec::new(),
         created_at: now,
         updated_at: now,
     };
     group.validate()?;
-    let before = found(&app, group.name.clone()).await?;
     if let Some(before) = &before {
         group.created_at = before.created_at;
     }
     app.engine.put_group(group.clone(), caller.who()).await?;
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(shown::answer(status, &Group::from(group)))
+    Ok(shown::answer(status, &Group::of(group, now)))
 }
 
 /// Removes a group; its users stay.
@@ -102,6 +108,17 @@ pub(super) async fn delete(
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_group()),
     }
+}
+
+/// The calendar that a group names, as it is kept. An answer shows it without what may be a secret; who sends that back means the same one.
+fn rota(app: &App, asked: Option<String>, before: Option<&group::Group>) -> Result<Option<String>, Invalid> {
+    let Some(asked) = asked.filter(|asked| !asked.is_empty()) else { return Ok(None) };
+    let kept = before.and_then(|before| before.rota.clone());
+    if kept.as_deref().map(shown_source).is_some_and(|shown| shown == asked) {
+        return Ok(kept);
+    }
+    let sources = app.sources.as_ref().ok_or_else(|| Invalid::new("rota", "is not read by this server"))?;
+    sources.check("rota", &asked).map(Some)
 }
 
 async fn found(app: &App, name: String) -> Result<Option<group::Group>, Problem> {

@@ -36,6 +36,9 @@ mod idempotency;
 /// A user's coming reminders as a calendar.
 mod calendar;
 
+/// Foreign calendars that are followed, and calendars that are taken over.
+mod feeds;
+
 /// A cache of what was looked up a moment ago.
 mod recent;
 
@@ -104,6 +107,7 @@ use self::bodies::Bodies;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
+use crate::feeds::Sources;
 use crate::serve::links::LocalLinks;
 use crate::wire;
 
@@ -143,6 +147,8 @@ pub(crate) struct App {
     metrics_key: bool,
     /// Knows the links that answer a reminder.
     links: Option<Links>,
+    /// Where foreign calendars are read from; none where none is read.
+    sources: Option<Sources>,
     /// Whether links lead nowhere but to this machine.
     local_links: Option<LocalLinks>,
     /// Whether everything is done but the send.
@@ -162,6 +168,8 @@ pub(crate) struct Parts {
     pub(crate) metrics_key: bool,
     /// Knows the links that answer a reminder; without it there are none.
     pub(crate) links: Option<Links>,
+    /// Where foreign calendars are read from; none where none is read.
+    pub(crate) sources: Option<Sources>,
     /// Whether links lead nowhere but to this machine.
     pub(crate) local_links: Option<LocalLinks>,
     /// Counts the messages that shadow mode kept; none where everything is sent.
@@ -201,6 +209,7 @@ impl App {
             registry,
             metrics_key: parts.metrics_key,
             links: parts.links,
+            sources: parts.sources,
             local_links: parts.local_links,
             shadow,
             streams,
@@ -342,6 +351,10 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::show, users::put, users::delete))
         .routes(routes!(users::show_calendar, users::renew_calendar))
         .routes(routes!(calendar::show))
+        .routes(routes!(feeds::list))
+        .routes(routes!(feeds::put, feeds::delete))
+        .routes(routes!(feeds::read_now))
+        .routes(routes!(feeds::import))
         .routes(routes!(users::erase))
         .routes(routes!(words::take))
         .routes(routes!(groups::list))

@@ -42,6 +42,7 @@ use tokio::sync::watch;
 use self::links::LocalLinks;
 use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, WatchConfig, paths};
 use crate::connections;
+use crate::feeds::Sources;
 use crate::http::{self, ChannelLabel, ShadowSends};
 use crate::opinion::Endpoint;
 use crate::redis::Reminders;
@@ -111,6 +112,8 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         alarm: alarm(config.redis.as_ref(), &clock)?,
         opinion: opinion(&config, &clock)?,
     });
+    let sources = Sources::new(config.calendar_allow_private, config.calendar_files.clone())?;
+    engine.follow_calendars(Arc::new(sources.clone()));
     let running = engine.start().await.context("cannot start")?;
     if let Opened::Postgres(store) = &database {
         secrets.admin.share(Arc::clone(store), node, Arc::clone(&clock)).await;
@@ -138,6 +141,7 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
         links,
+        sources: Some(sources),
         local_links: local_links.clone(),
         shadow,
         stopping: stopping.clone(),

@@ -55,6 +55,7 @@ mod silence;
 mod key;
 
 /// Ways to reach people.
+mod calendar;
 mod channel;
 
 /// What another system was asked for.
@@ -75,6 +76,9 @@ mod query;
 /// Watches: standing queries over applications' own tables.
 mod watch;
 
+pub(crate) use calendar::{
+    Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars,
+};
 pub(crate) use channel::{
     Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
 };

@@ -375,6 +375,17 @@ async fn answers_are_what_the_description_says() {
     call!(GET "/v1/users"; "?limit=1", None);
     call!(GET "/v1/users/{id}/calendar", id = "alice"; "", None);
     call!(POST "/v1/users/{id}/calendar", id = "alice"; "", None);
+    let calendar = json!({ "url": "https://calendar.example/a.ics", "every": "1h" });
+    assert_eq!(
+        call!(PUT "/v1/users/{id}/calendars/{name}", id = "alice", name = "work"; "", Some(calendar.clone())).0,
+        201
+    );
+    assert_eq!(call!(PUT "/v1/users/{id}/calendars/{name}", id = "alice", name = "work"; "", Some(calendar)).0, 200);
+    call!(GET "/v1/users/{id}/calendars", id = "alice"; "", None);
+    call!(POST "/v1/users/{id}/calendars/{name}/read", id = "alice", name = "work"; "", None);
+    call!(DELETE "/v1/users/{id}/calendars/{name}", id = "alice", name = "work"; "", None);
+    let ical = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nSUMMARY:Tea\nDTSTART:20400101T100000Z\nEND:VEVENT\nEND:VCALENDAR";
+    call!(POST "/v1/import/calendar"; "", Some(json!({ "user": "alice", "ical": ical, "dry_run": true })));
     call!(PUT "/v1/users/{id}", id = "bob"; "", Some(json!({ "paused_until": "3d" })));
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);
     call!(DELETE "/v1/users/{id}", id = "bob"; "", None);

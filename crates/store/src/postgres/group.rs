@@ -15,7 +15,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, impossible, micros};
 use super::write::write;
-use super::{event, keep, person};
+use super::{event, feed, keep, person};
 use crate::rows;
 
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
@@ -23,17 +23,20 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Wh
     let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, &group.name)).await?;
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.execute(
-        "insert into punctual.user_group (name, mode, users, created_at, updated_at) values ($1, $2, $3, $4, $5) \
-         on conflict (name) do update set mode = excluded.mode, users = excluded.users, updated_at = excluded.updated_at",
+        "insert into punctual.user_group (name, mode, users, created_at, updated_at, rota) values ($1, $2, $3, $4, $5, $6) \
+         on conflict (name) do update set mode = excluded.mode, users = excluded.users, rota = excluded.rota, \
+         updated_at = excluded.updated_at",
         &[
             (&group.name, Type::TEXT),
             (&group.mode.as_str(), Type::TEXT),
             (&users, Type::TEXT),
             (&micros(group.created_at), Type::TIMESTAMPTZ),
             (&micros(group.updated_at), Type::TIMESTAMPTZ),
+            (&group.rota, Type::TEXT),
         ],
     )
     .await?;
+    feed::follow_group(db, &group.name, group.rota.as_deref(), group.updated_at).await?;
     write(db, own, &group_changed(&group.name, Some(group), who, group.updated_at)).await?;
     let before = before.map(|before| before.users).unwrap_or_default();
     let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
@@ -55,6 +58,7 @@ pub(super) async fn delete(
         return Ok(None);
     };
     keep::delete(db, "delete from punctual.user_group where name = $1", name).await?;
+    feed::follow_group(db, name, None, now).await?;
     write(db, own, &group_changed(name, None, who, now)).await?;
     event::mark_group(db, name, now).await?;
     let_go(db, own, name, &before.users, now).await.map(Some)
@@ -90,12 +94,28 @@ async fn let_go(
 pub(super) async fn of_names(db: &Connection<'_>, names: &[String]) -> Result<Vec<Group>, Fault> {
     let names: Vec<_> = names.iter().map(|name| clean(name)).collect();
     let sql = format!("select {} from punctual.user_group g where g.name = any ($1)", rows::GROUP);
-    each(&db.rows(&sql, &[(&names, Type::TEXT_ARRAY)]).await?, rows::group)
+    let found = each(&db.rows(&sql, &[(&names, Type::TEXT_ARRAY)]).await?, rows::group)?;
+    with_shifts(db, found).await
+}
+
+/// The same with those on duty, where a calendar says who is.
+async fn with_shifts(db: &Connection<'_>, mut groups: Vec<Group>) -> Result<Vec<Group>, Fault> {
+    let names: Vec<String> =
+        groups.iter().filter(|group| group.rota.is_some()).map(|group| group.name.clone()).collect();
+    if !names.is_empty() {
+        let sql = format!(
+            "select {} from punctual.rota_shift s where s.group_name = any ($1) order by s.group_name, s.number",
+            rows::SHIFT
+        );
+        let shifts = each(&db.rows(&sql, &[(&names, Type::TEXT_ARRAY)]).await?, rows::shift)?;
+        rows::with_shifts(&mut groups, shifts);
+    }
+    Ok(groups)
 }
 
 pub(super) async fn groups(db: &Connection<'_>, after: Option<&str>, limit: usize) -> Result<Vec<Group>, Fault> {
     let sql = format!("select {} from punctual.user_group g where g.name > $1 order by g.name limit $2", rows::GROUP);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = db.rows(&sql, &[(&clean(after.unwrap_or("")), Type::TEXT), (&limit, Type::INT8)]).await?;
-    each(&rows, rows::group)
+    with_shifts(db, each(&rows, rows::group)?).await
 }

@@ -108,6 +108,13 @@ fn reminders(db: &Connection, user: &str, after: &str) -> Result<Redacted, Store
         Ok(())
     })?;
     update(db, &REMINDER_FIELDS, &changed)?;
+    for reminder in changed.iter().filter(|reminder| reminder.message == ERASED) {
+        // It is not found by the words that it had.
+        db.prepare_cached("DELETE FROM search_text WHERE reminder_id = ?")
+            .map_err(broken)?
+            .execute([reminder.id.as_bytes()])
+            .map_err(broken)?;
+    }
     Ok(Redacted { n: changed.len(), next: until.map(|id| ReminderId::from_bytes(id).to_string()) })
 }
 

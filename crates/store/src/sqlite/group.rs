@@ -13,7 +13,7 @@ use super::read::collect;
 use super::row::{broken, impossible, micros};
 use super::values::for_rows;
 use super::write::write;
-use super::{event, keep};
+use super::{event, feed, keep};
 use crate::rows;
 
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
@@ -21,12 +21,21 @@ pub(super) fn put(db: &Connection, group: &Group, who: Who) -> Result<Vec<Timest
     let before = of_names(db, std::slice::from_ref(&group.name))?.pop();
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.prepare_cached(
-        "INSERT INTO user_group (name, mode, users, created_at, updated_at) VALUES (?, ?, ?, ?, ?) \
-         ON CONFLICT (name) DO UPDATE SET mode = excluded.mode, users = excluded.users, updated_at = excluded.updated_at",
+        "INSERT INTO user_group (name, mode, users, rota, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (name) DO UPDATE SET mode = excluded.mode, users = excluded.users, rota = excluded.rota, \
+         updated_at = excluded.updated_at",
     )
     .map_err(broken)?
-    .execute(params![group.name, group.mode.as_str(), users, micros(group.created_at), micros(group.updated_at)])
+    .execute(params![
+        group.name,
+        group.mode.as_str(),
+        users,
+        group.rota,
+        micros(group.created_at),
+        micros(group.updated_at)
+    ])
     .map_err(broken)?;
+    feed::follow_group(db, &group.name, group.rota.as_deref(), group.updated_at)?;
     write(db, &group_changed(&group.name, Some(group), who, group.updated_at))?;
     let before = before.map(|before| before.users).unwrap_or_default();
     let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
@@ -43,6 +52,7 @@ pub(super) fn delete(
 ) -> Result<Option<Vec<Timestamp>>, StoreError> {
     let Some(before) = of_names(db, &[name.to_owned()])?.pop() else { return Ok(None) };
     keep::delete(db, "DELETE FROM user_group WHERE name = ?1", name)?;
+    feed::follow_group(db, name, None, now)?;
     write(db, &group_changed(name, None, who, now))?;
     event::mark_group(db, name, now)?;
     let_go(db, name, &before.users, now).map(Some)
@@ -76,10 +86,21 @@ pub(super) fn of_names(db: &Connection, names: &[String]) -> Result<Vec<Group>, 
             Ok(())
         },
     )?;
-    Ok(found)
+    with_shifts(db, found)
+}
+
+/// The same with those on duty, where a calendar says who is.
+fn with_shifts(db: &Connection, mut groups: Vec<Group>) -> Result<Vec<Group>, StoreError> {
+    let sql = format!("SELECT {} FROM rota_shift s WHERE s.group_name = ? ORDER BY s.number", rows::SHIFT);
+    let names: Vec<String> =
+        groups.iter().filter(|group| group.rota.is_some()).map(|group| group.name.clone()).collect();
+    for name in names {
+        rows::with_shifts(&mut groups, collect(db, &sql, [name], |found| rows::shift(found))?);
+    }
+    Ok(groups)
 }
 
 pub(super) fn groups(db: &Connection, after: Option<&str>, limit: usize) -> Result<Vec<Group>, StoreError> {
     let sql = format!("SELECT {} FROM user_group g WHERE g.name > ? ORDER BY g.name LIMIT ?", rows::GROUP);
-    collect(db, &sql, params![after.unwrap_or(""), limit], |found| rows::group(found))
+    with_shifts(db, collect(db, &sql, params![after.unwrap_or(""), limit], |found| rows::group(found))?)
 }

@@ -68,7 +68,7 @@ async fn put_user(desk: &Desk, id: &str) {
 
 async fn put_group(desk: &Desk, mode: Mode, users: &[&str]) {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
-    let group = Group { name: "oc".into(), mode, users, created_at: at(0), updated_at: at(0) };
+    let group = Group { name: "oc".into(), mode, users, rota: None, shifts: vec![], created_at: at(0), updated_at: at(0) };
     desk.store.put_group(group, "ann".into()).await.expect("the store works");
 }
 

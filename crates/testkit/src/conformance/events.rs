@@ -492,6 +492,8 @@ async fn a_group_that_changes_is_planned_anew(desk: Desk) {
         name: "o_c".into(),
         mode: Mode::All,
         users: users.iter().map(|user| (*user).to_owned()).collect(),
+        rota: None,
+        shifts: Vec::new(),
         created_at: at(0),
         updated_at: at(second),
     };

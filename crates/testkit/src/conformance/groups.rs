@@ -8,7 +8,7 @@ rules!(groups_are_kept_and_replaced);
 
 fn group(name: &str, users: &[&str]) -> Group {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
-    Group { name: name.into(), mode: Mode::InOrder, users, created_at: at(1), updated_at: at(1) }
+    Group { name: name.into(), mode: Mode::InOrder, users, rota: None, shifts: vec![], created_at: at(1), updated_at: at(1) }
 }
 
 async fn groups_are_kept_and_replaced(desk: Desk) {

@@ -56,7 +56,7 @@ fn of_group(number: u8, group: &str, from: i64, until: i64) -> Silence {
 
 fn group(name: &str, users: &[&str]) -> Group {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
-    Group { name: name.into(), mode: Mode::InOrder, users, created_at: at(0), updated_at: at(0) }
+    Group { name: name.into(), mode: Mode::InOrder, users, rota: None, shifts: vec![], created_at: at(0), updated_at: at(0) }
 }
 
 fn tagged(tags: &[&str], reminder: Reminder) -> Reminder {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use punctual_core::change::Change;
 use punctual_core::clock::Clock;
+use punctual_core::event::Offset;
 use punctual_core::group::{Group, Mode};
 use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::occurrence::{State, StateKind};
 use punctual_core::reminder::{Address, Reminder};
-use punctual_core::event::Offset;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::silence::Silence;
 use punctual_core::step::{Step, Target};
@@ -98,9 +98,20 @@ fn whole_of(lines: &[Line], id: punctual_core::id::ReminderId) -> Whole {
 async fn live(desk: &Desk) {
     let person = User { addresses: vec![Address::new("phone", "ann")], ..sample::user("ann", at(0)) };
     desk.store.put_user(person, "ops".into()).await.expect("the store works");
-    desk.store.put_user(User { admin: true, ..sample::user("zoe", at(1)) }, "ops".into()).await.expect("the store works");
+    desk.store
+        .put_user(User { admin: true, ..sample::user("zoe", at(1)) }, "ops".into())
+        .await
+        .expect("the store works");
     let users = vec!["ann".to_owned(), "zoe".to_owned()];
-    let group = Group { name: "all".into(), mode: Mode::All, users, created_at: at(2), updated_at: at(2) };
+    let group = Group {
+        name: "all".into(),
+        mode: Mode::All,
+        users,
+        rota: None,
+        shifts: vec![],
+        created_at: at(2),
+        updated_at: at(2),
+    };
     desk.store.put_group(group, "ops".into()).await.expect("the store works");
     let silence = Silence {
         id: SilenceId::new(at(3), [9; 10]),
@@ -132,7 +143,8 @@ async fn live(desk: &Desk) {
     }
     desk.change(once(5, 0).id, Change::Pause, 300).await;
     let path: Path = "guild:1".parse().expect("a path");
-    let scope = Scope { path: path.clone(), offsets: vec![Offset::parse("15m").expect("an offset")], updated_at: at(301) };
+    let scope =
+        Scope { path: path.clone(), offsets: vec![Offset::parse("15m").expect("an offset")], updated_at: at(301) };
     desk.store.put_scope(scope, "ops".into()).await.expect("the store works");
     desk.create(&[&once(6, 60_000)]).await;
 }
@@ -348,7 +360,15 @@ async fn a_person_who_is_erased_stands_nowhere(desk: Desk) {
         }
     }
     desk.store.delete_user("ann", "ops".into(), at(321)).await.expect("the store works");
-    let group = Group { name: "all".into(), mode: Mode::All, users: vec!["zoe".into()], created_at: at(2), updated_at: at(2) };
+    let group = Group {
+        name: "all".into(),
+        mode: Mode::All,
+        users: vec!["zoe".into()],
+        rota: None,
+        shifts: vec![],
+        created_at: at(2),
+        updated_at: at(2),
+    };
     desk.store.put_group(group, "ops".into()).await.expect("the store works");
     assert!(redact(&desk, "ann").await > 0);
     assert_eq!(redact(&desk, "ann").await, 0, "the second time nothing is left");

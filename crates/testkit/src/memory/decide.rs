@@ -206,7 +206,15 @@ impl Tables {
         who: Who,
     ) -> Done<Vec<Timestamp>> {
         self.write(group_changed(name, group.as_ref(), who, now))?;
-        let before = self.groups.remove(name).map(|before| before.users).unwrap_or_default();
+        let before = self.groups.remove(name);
+        let mut group = group;
+        if let Some(group) = &mut group {
+            // Who is on duty is not written with the group; another calendar begins anew.
+            let kept = before.as_ref().filter(|before| before.rota == group.rota);
+            group.shifts = kept.map(|before| before.shifts.clone()).unwrap_or_default();
+        }
+        self.follow_group(name, group.as_ref().and_then(|group| group.rota.clone()), now);
+        let before = before.map(|before| before.users).unwrap_or_default();
         let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
         let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
         self.groups.extend(group.map(|group| (name.to_owned(), group)));

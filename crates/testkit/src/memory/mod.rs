@@ -36,6 +36,7 @@ use punctual_core::decide::settle::{Counted, Leased, settled};
 use punctual_core::decide::silence::{SilencedRun, released, silenced};
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::event::Slot;
+use punctual_core::feed::{Feed, FeedKey};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Ended, Entry, Kind, Placed, Who};

@@ -45,6 +45,8 @@ pub(super) struct Tables {
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,
     /// How often the address of each user's calendar was changed.
     pub(super) calendar_keys: BTreeMap<String, u64>,
+    /// Foreign calendars, and which node has which until when.
+    pub(super) feeds: BTreeMap<FeedKey, (Feed, Option<(String, Timestamp)>)>,
     pub(super) recalls: BTreeMap<ReminderId, Timestamp>,
     pub(super) ears: Vec<UnboundedSender<Heard>>,
     /// The texts of the index, by place, and how far it is filled.

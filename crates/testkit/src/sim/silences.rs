@@ -81,7 +81,15 @@ fn group(random: &SeededRandom, now: Timestamp) -> Group {
     if users.is_empty() {
         users.push("user-0".into());
     }
-    Group { name: GROUP.into(), mode: Mode::InOrder, users, created_at: now, updated_at: now }
+    Group {
+        name: GROUP.into(),
+        mode: Mode::InOrder,
+        users,
+        rota: None,
+        shifts: vec![],
+        created_at: now,
+        updated_at: now,
+    }
 }
 
 fn silence(random: &SeededRandom, now: Timestamp) -> Silence {

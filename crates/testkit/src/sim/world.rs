@@ -172,6 +172,8 @@ impl World {
             name: GROUP_NAME.to_owned(),
             mode: Mode::All,
             users: GROUP.map(str::to_owned).to_vec(),
+            rota: None,
+            shifts: vec![],
             created_at: begin,
             updated_at: begin,
         };

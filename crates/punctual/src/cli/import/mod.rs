@@ -23,6 +23,9 @@ pub(super) mod source;
 /// Reading it page by page, and handing it to a server.
 mod take;
 
+/// Taking over a calendar.
+mod calendar;
+
 /// Moving a file of punctual's own to PostgreSQL.
 mod own;
 
@@ -64,6 +67,7 @@ Examples:
   punctual import postgres://bot@db.example/bot --to 'webhook:https://bot.example/say/{channel_id}' --apply
   punctual import sqlite:/srv/skynet.db --table scheduled_jobs --user 'skynet:{user_id}' --apply
   punctual import sqlite:calls.db --kind calls --map due_at=when_utc --message 'Call {phone}' --apply
+  punctual import holidays.ics --user alice --apply
   punctual import sqlite:/srv/punctual.db --database postgres://punctual@db.example/punctual --apply
   punctual import everything.jsonl --apply
   punctual import everything.jsonl --check";
@@ -99,6 +103,12 @@ pub(super) struct Args {
     /// Cancel here what has ended or gone there since it was imported, and change here what has changed
     #[arg(long)]
     follow: bool,
+    /// Of a calendar: what it is called here; the same name again moves and adds [default: the file's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Of a calendar: when to remind of items that say nothing about it, such as 60; may be given several times
+    #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+    offset: Vec<String>,
     /// Where to move a file of punctual's own: postgres://… [env: PUNCTUAL_DATABASE_URL]. Needs no server
     #[arg(long, value_name = "URL")]
     database: Option<String>,
@@ -106,6 +116,9 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let url = args.source.url()?;
+    if calendar::is_one(&url) {
+        return calendar::run(args, &url, context).await;
+    }
     if let Some(path) = lines::file(&url) {
         return lines::run(&path, args, context).await;
     }

@@ -1,3 +1,4 @@
 //! Calendars: those that we give, and those that we read.
 
 mod feed;
+mod feeds;

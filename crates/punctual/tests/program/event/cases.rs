@@ -108,7 +108,8 @@ fn offset_word(offset: &Value) -> Option<String> {
     let by =
         |of: &str, sign: &str| (offset[of] == "end").then(|| Some(format!("end{sign}{}", offset["by"].as_str()?)))?;
     match offset {
-        Value::String(text) => Some(text.clone()),
+        // An empty one says that there are none.
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         Value::Number(number) if number.is_i64() => Some(number.to_string()),
         Value::Object(_) => by("after", "+").or_else(|| by("before", "-")),
         _ => None,

@@ -224,6 +224,8 @@ async fn embedded(now: Timestamp) -> (Door, Door) {
         name: name.to_owned(),
         mode: Mode::All,
         users: users.iter().map(|user| (*user).to_owned()).collect(),
+        rota: None,
+        shifts: Vec::new(),
         created_at: now,
         updated_at: now,
     };

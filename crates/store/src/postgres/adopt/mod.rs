@@ -18,8 +18,9 @@ use rusqlite::types::Value;
 
 use self::column::Columns;
 use self::table::{
-    ANSWERED, ATTEMPT, DEAD_ADDRESS, EVENT, EVENT_REMINDER, GROUP, JOURNAL, KEY, OCCURRENCE, REMINDER, RESPONSE, SCOPE,
-    SEEN, SILENCE, Table, USER, WATCH, WATCH_BAD, WATCH_INTENT, WATCH_LEDGER, WATCH_RUN,
+    ANSWERED, ATTEMPT, CALENDAR_KEY, DEAD_ADDRESS, EVENT, EVENT_REMINDER, FEED, GROUP, JOURNAL, KEY, OCCURRENCE,
+    REMINDER, RESPONSE, SCOPE, SEEN, SHIFT, SILENCE, Table, USER, WATCH, WATCH_BAD, WATCH_INTENT, WATCH_LEDGER,
+    WATCH_RUN,
 };
 use super::fault::Fault;
 use super::migrate;
@@ -42,6 +43,9 @@ const TABLES: &[&Table] = &[
     &JOURNAL,
     &USER,
     &GROUP,
+    &CALENDAR_KEY,
+    &FEED,
+    &SHIFT,
     &SILENCE,
     &DEAD_ADDRESS,
     &KEY,
@@ -94,6 +98,9 @@ const PLAINS: &[&Table] = &[
     &WATCH_INTENT,
     &WATCH_BAD,
     &WATCH_LEDGER,
+    &CALENDAR_KEY,
+    &FEED,
+    &SHIFT,
 ];
 
 /// How many rows a table has.

@@ -219,8 +219,58 @@ pub(super) const GROUP: Table = Table {
         same("name", Text),
         same("mode", Text),
         same("users", Text),
+        same("rota", Text),
         same("created_at", At),
         same("updated_at", At),
+    ],
+};
+
+pub(super) const CALENDAR_KEY: Table = Table {
+    name: "calendar_key",
+    into: "calendar_key",
+    from: "calendar_key",
+    key: "user_id",
+    columns: &[same("user_id", Text), same("generation", Big)],
+};
+
+pub(super) const FEED: Table = Table {
+    name: "feed",
+    into: "feed",
+    from: "feed",
+    key: "kind || char(1) || owner || char(1) || name",
+    columns: &[
+        same("kind", Text),
+        same("owner", Text),
+        same("name", Text),
+        same("source", Text),
+        same("settings", Text),
+        same("every", Big),
+        same("next_at", At),
+        same("etag", Text),
+        same("modified", Text),
+        same("read_at", At),
+        same("changed_at", At),
+        same("failures", Big),
+        same("vanished", Big),
+        same("problem", Text),
+        same("problems", Text),
+        same("node", Text),
+        same("until_at", At),
+        same("created_at", At),
+    ],
+};
+
+pub(super) const SHIFT: Table = Table {
+    name: "rota_shift",
+    into: "rota_shift",
+    from: "rota_shift",
+    key: "group_name || char(1) || printf('%09d', number)",
+    columns: &[
+        same("group_name", Text),
+        same("number", Big),
+        same("from_at", At),
+        same("until_at", At),
+        same("user_id", Text),
     ],
 };
 

@@ -1,6 +1,6 @@
-//! Keeps webhooks out of the network that punctual itself stands in.
+//! Keeps requests to addresses that users choose out of the network that punctual itself stands in.
 //!
-//! A caller who may create a reminder chooses a URL, and punctual calls it from inside: the cloud's metadata
+//! A caller who may create a reminder or follow a calendar chooses a URL, and punctual calls it from inside: the cloud's metadata
 //! service, a database's admin page, a router. So only public addresses are called unless the operator
 //! allows others. A name says nothing about where it leads, and may lead elsewhere a moment later. That is
 //! why the resolver itself does the filtering: what it did not let through, nobody can connect to. An address written in
@@ -14,17 +14,17 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Which addresses may be called.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     /// Whether all of them may be.
-    pub(super) allow_private: bool,
+    pub(crate) allow_private: bool,
     /// The setting that allows it.
-    pub(super) setting: &'static str,
+    pub(crate) setting: &'static str,
 }
 
 /// A host that is not called because it is, or leads to, a private address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{host} is a private address; set {setting} to allow it")]
-pub(super) struct PrivateAddress {
+pub(crate) struct PrivateAddress {
     host: String,
     setting: &'static str,
 }
@@ -33,7 +33,7 @@ impl Guard {
     /// Refuses a URL with a private address for a host. A name passes; the resolver judges it.
     ///
     /// The odd spellings (`0x7f.1`, `2130706433`, `127.1`) are no names: parsing a URL has made them plain.
-    pub(super) fn check_url(self, url: &Url) -> Result<(), PrivateAddress> {
+    pub(crate) fn check_url(self, url: &Url) -> Result<(), PrivateAddress> {
         match literal(url) {
             Some(ip) if !self.admits(ip) => Err(self.refusal(ip.to_string())),
             _ => Ok(()),
@@ -42,7 +42,7 @@ impl Guard {
 
     /// Refuses, when a reminder is created, what [`Self::check_url`] refuses and also `localhost`, which
     /// leads to this machine everywhere. Other names are not looked up: they may change until it is due.
-    pub(super) fn check_new_url(self, url: &Url) -> Result<(), PrivateAddress> {
+    pub(crate) fn check_new_url(self, url: &Url) -> Result<(), PrivateAddress> {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');
         if !self.allow_private && (host == "localhost" || host.ends_with(".localhost")) {
             return Err(self.refusal(host.to_owned()));
@@ -61,13 +61,13 @@ impl Guard {
 
 #[cfg(test)]
 impl Guard {
-    pub(super) const fn test(allow_private: bool) -> Self {
+    pub(crate) const fn test(allow_private: bool) -> Self {
         Self { allow_private, setting: "allow_private" }
     }
 }
 
 /// Looks up names as the system does, and returns only what the guard admits.
-pub(super) struct GuardedResolver(pub(super) Guard);
+pub(crate) struct GuardedResolver(pub(crate) Guard);
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
