@@ -66,7 +66,7 @@ pub(super) async fn show(
 #[utoipa::path(
     delete, path = "/v1/watches/{name}", operation_id = "forget_watch", tag = "watches",
     params(("name" = String, Path, description = "The watch")),
-    responses((status = 204, description = "The watch is forgotten"), (status = 409, description = "This server defines it")),
+    responses((status = 204, description = "The watch is forgotten")),
 )]
 pub(super) async fn forget(
     State(app): State<Arc<App>>,
@@ -115,7 +115,6 @@ pub(super) async fn show_run(
     responses(
         (status = 200, description = "The run, which has ended", body = WatchRun),
         (status = 202, description = "The run, which goes on", body = WatchRun),
-        (status = 409, description = "Another node has defined it in another way"),
     ),
 )]
 pub(super) async fn run(
