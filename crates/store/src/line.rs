@@ -210,7 +210,8 @@ pub fn from_json(json: &str) -> Result<Line, Invalid> {
             let event = read(&object, &names(rows::EVENT), |row| rows::event(row)?.event.map_err(StoreError::Broken))?;
             let mut links = Vec::new();
             for (index, json) in object.list("links")?.into_iter().enumerate() {
-                let link = fields(json.get(), "link").and_then(|object| read(&object, &names(rows::LINK), |row| rows::link(row)));
+                let link = fields(json.get(), "link")
+                    .and_then(|object| read(&object, &names(rows::LINK), |row| rows::link(row)));
                 links.push(link.map_err(|invalid| invalid.within(&format!("links[{index}]")))?);
             }
             Line::Event(Box::new(WholeEvent { event, links }))

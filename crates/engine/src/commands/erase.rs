@@ -199,8 +199,12 @@ impl Engine {
         }
         let mut after = None;
         loop {
-            let query =
-                EventQuery { user: Some(user.to_owned()), after: after.take(), limit: AT_ONCE, ..EventQuery::default() };
+            let query = EventQuery {
+                user: Some(user.to_owned()),
+                after: after.take(),
+                limit: AT_ONCE,
+                ..EventQuery::default()
+            };
             let events = store.events(query).await?;
             let Some(last) = events.last() else { break };
             after = Some(last.key.clone());

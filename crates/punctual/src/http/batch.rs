@@ -49,7 +49,9 @@ pub(super) async fn create(
     let steps = Arc::new(Steps::of_request(items.len()));
     let (mut reminders, mut understood) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for (index, item) in items.into_iter().enumerate() {
-        let made = made_from(item, &app, &caller, now, &steps).await.map_err(|problem| problem.in_batch("reminders", index))?;
+        let made = made_from(item, &app, &caller, now, &steps)
+            .await
+            .map_err(|problem| problem.in_batch("reminders", index))?;
         reminders.push(made.reminder);
         understood.push(made.understood);
     }

@@ -119,7 +119,9 @@ impl PartialSchema for OffsetInput {
         let minutes = ObjectBuilder::new().schema_type(Type::Number);
         let of = |name: &str| {
             let ends = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["start", "end"]));
-            closed(ObjectBuilder::new().property(name, ends).required(name).property("by", Span::schema()).required("by"))
+            closed(
+                ObjectBuilder::new().property(name, ends).required(name).property("by", Span::schema()).required("by"),
+            )
         };
         OneOfBuilder::new()
             .item(minutes.description(Some("Minutes before the start; negative: after it.")))

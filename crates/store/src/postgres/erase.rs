@@ -114,7 +114,8 @@ async fn reminders(db: &Connection<'_>, own: Shards, user: &str, after: &str) ->
     found.retain_mut(|reminder| redact::reminder(reminder, user));
     let n = found.len();
     // They are not found by the words that they had.
-    let ids: Vec<Uuid> = found.iter().filter(|reminder| reminder.message == ERASED).map(|reminder| uuid(reminder.id)).collect();
+    let ids: Vec<Uuid> =
+        found.iter().filter(|reminder| reminder.message == ERASED).map(|reminder| uuid(reminder.id)).collect();
     db.execute("delete from punctual.search where reminder_id = any ($1)", &[(&ids, Type::UUID_ARRAY)]).await?;
     let writes = Writes { reminders: found, ..Writes::new(jiff::Timestamp::UNIX_EPOCH) };
     both(write(db, own, &writes), db.commit()).await?;

@@ -241,10 +241,8 @@ async fn there(db: &Connection<'_>, wanted: &Wanted<'_>) -> Result<There, Fault>
         db.rows("select name from punctual.user_group where name = any ($1)", &of_groups),
     )
     .await?;
-    let (scopes, events): (Vec<_>, Vec<_>) = (
-        wanted.scopes.iter().map(|path| clean(path)).collect(),
-        wanted.events.iter().map(|key| clean(key)).collect(),
-    );
+    let (scopes, events): (Vec<_>, Vec<_>) =
+        (wanted.scopes.iter().map(|path| clean(path)).collect(), wanted.events.iter().map(|key| clean(key)).collect());
     let (watches, keys): (Vec<_>, Vec<_>) = wanted.ledger.iter().map(|(watch, key)| (clean(watch), clean(key))).unzip();
     let of_scopes: [Param<'_>; 1] = [(&scopes, Type::TEXT_ARRAY)];
     let of_events: [Param<'_>; 1] = [(&events, Type::TEXT_ARRAY)];

@@ -251,10 +251,17 @@ fn there(db: &Connection, wanted: &Wanted<'_>) -> Result<There, StoreError> {
     )?;
     let named = |table: &str, key: &str, names: &[&str], into: &mut HashSet<String>| {
         let sql = format!("SELECT {key} FROM {table} WHERE {key} IN (VALUES {{values}})");
-        for_rows(db, &sql, 1, names, |name, values| values.push(name), |row| {
-            into.insert(get(row, 0)?);
-            Ok(())
-        })
+        for_rows(
+            db,
+            &sql,
+            1,
+            names,
+            |name, values| values.push(name),
+            |row| {
+                into.insert(get(row, 0)?);
+                Ok(())
+            },
+        )
     };
     named("scope", "path", &wanted.scopes, &mut there.scopes)?;
     named("event", "key", &wanted.events, &mut there.events)?;

@@ -42,8 +42,9 @@ impl Wholes for MemoryStore {
     async fn links(&self, event: &str) -> Done<Vec<Link>> {
         let tables = self.lock();
         let slots = tables.slots.iter().filter(|(slot, _)| slot.event == event);
-        let mut links: Vec<Link> =
-            slots.map(|(slot, (due_at, reminder))| Link { slot: slot.clone(), due_at: *due_at, reminder: *reminder }).collect();
+        let mut links: Vec<Link> = slots
+            .map(|(slot, (due_at, reminder))| Link { slot: slot.clone(), due_at: *due_at, reminder: *reminder })
+            .collect();
         let name = |link: &Link| (link.slot.instance.clone(), link.slot.offset.word(), link.slot.user.clone());
         links.sort_by_key(name);
         Ok(links)
