@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::{alert, escalate};
+use crate::decide::family;
 use crate::journal::Placed;
 use crate::reminder::{Metadata, Reminder};
 use crate::step::Target;
@@ -37,7 +38,8 @@ pub fn reminder(reminder: &mut Reminder, person: &str) -> bool {
     let before = reminder.clone();
     reminder.escalate.retain(|step| !matches!(&step.to, Target::User(user) if user == person));
     let about = reminder.metadata.to_value();
-    if [alert::VIA, escalate::VIA].contains(&reminder.created_via.as_str()) && about["about"]["user"] == person {
+    let is_made_here = [alert::VIA, escalate::VIA, family::VIA].contains(&reminder.created_via.as_str());
+    if is_made_here && about["about"]["user"] == person {
         // It says what their reminder says, and that it is theirs.
         reminder.message = ERASED.to_owned();
         reminder.name = None;
