@@ -194,6 +194,14 @@ impl Waiting {
         self.joined.append(&mut self.first);
     }
 
+    /// The run that they joined has ended. Who has asked since then waits for another.
+    fn answer_joined(&mut self, run: &WatchRun) {
+        for ask in self.joined.drain(..) {
+            // Who no longer waits need not know.
+            let _ = ask.send(Ok(Ran { run: run.clone(), joined: true }));
+        }
+    }
+
     fn answer(&mut self, answer: &Result<WatchRun, WatchError>) {
         let asked = self.first.drain(..).map(|ask| (ask, false)).chain(self.joined.drain(..).map(|ask| (ask, true)));
         for (ask, joined) in asked {
@@ -378,12 +386,12 @@ impl Watcher {
             let pause = if waiting.is_empty() { LOOK_EVERY } else { JOIN_EVERY };
             tokio::select! { biased;
                 () = self.node.stopped() => return,
-                Some(ask) = asks.recv() => waiting.joined.push(ask),
+                Some(ask) = asks.recv() => waiting.first.push(ask),
                 () = self.node.clock.pause(pause) => {}
             }
             match self.node.store.watch_run(run.id).await {
-                Ok(Some(run)) if run.state == RunState::Running => {}
-                Ok(Some(run)) => return waiting.answer(&Ok(run)),
+                Ok(Some(run)) if run.state == RunState::Running => waiting.join(),
+                Ok(Some(run)) => return waiting.answer_joined(&run),
                 Ok(None) => return waiting.answer(&Err(WatchError::Unknown)),
                 Err(error) => self.node.health.failed(&error),
             }

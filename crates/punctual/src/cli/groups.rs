@@ -89,15 +89,20 @@ fn shown(group: Group, context: &Context) -> anyhow::Result<()> {
 }
 
 fn table(groups: &[Group]) -> Table {
-    let mut table = Table::new(&["GROUP", "MODE", "USERS", "ROTA", "ON DUTY"]);
+    let has_rota = groups.iter().any(|group| group.rota.is_some());
+    let names = ["GROUP", "MODE", "USERS", "ROTA", "ON DUTY"];
+    let mut table = Table::new(if has_rota { &names } else { &names[..3] });
     for group in groups {
-        table.push(vec![
+        let mut row = vec![
             Cell::new(&group.name, Style::Cyan),
             Cell::plain(group.mode.as_str()),
             Cell::plain(&group.users.join(", ")),
-            Cell::plain(group.rota.as_deref().unwrap_or("–")),
-            Cell::plain(&group.on_duty.as_ref().map_or_else(|| "–".to_owned(), |people| people.join(", "))),
-        ]);
+        ];
+        if has_rota {
+            row.push(Cell::plain(group.rota.as_deref().unwrap_or("–")));
+            row.push(Cell::plain(&group.on_duty.as_ref().map_or_else(|| "–".to_owned(), |people| people.join(", "))));
+        }
+        table.push(row);
     }
     table
 }

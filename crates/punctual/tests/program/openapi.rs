@@ -561,12 +561,14 @@ async fn answers_are_what_the_description_says() {
         .map(|(path, method, _)| format!("{method} {path}"))
         .filter(|operation| !description.seen.contains(operation))
         .collect();
-    let not_json = [
+    // They answer no JSON; or, the last one, nothing here that a node still defines: `watches.rs` sees its answer.
+    let others = [
         "get /calendar/{file}",
         "get /metrics",
         "get /v1/inbound/{channel}",
         "post /v1/inbound/{channel}",
         "get /v1/stream",
+        "delete /v1/watches/{name}",
     ];
-    assert_eq!(unseen, not_json, "the answer of every other was checked; these are no JSON");
+    assert_eq!(unseen, others, "the answer of every other was checked");
 }

@@ -40,7 +40,7 @@ pub(super) async fn run(args: &Args, file: &str, context: &Context) -> anyhow::R
     let offsets: Vec<OffsetInput> = args.offset.iter().map(|offset| OffsetInput(offset.as_str().into())).collect();
     let input = CalendarImportInput {
         user: Some(user.clone()),
-        name: args.name.clone().or(stem),
+        name: args.source.name.clone().or(stem),
         ical: Some(String::from_utf8_lossy(&bytes).into_owned()),
         alarms: None,
         offsets: Some(offsets).filter(|offsets| !offsets.is_empty()),

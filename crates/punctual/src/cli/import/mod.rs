@@ -103,9 +103,6 @@ pub(super) struct Args {
     /// Cancel here what has ended or gone there since it was imported, and change here what has changed
     #[arg(long)]
     follow: bool,
-    /// Of a calendar: what it is called here; the same name again moves and adds [default: the file's name]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
     /// Of a calendar: when to remind of items that say nothing about it, such as 60; may be given several times
     #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
     offset: Vec<String>,

@@ -29,7 +29,8 @@ pub(in crate::cli) struct SourceArgs {
     /// The zone of instants there that name none
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     source_tz: String,
-    /// What the source is called here, in ids and metadata [default: TABLE@DATABASE]
+    /// What the source is called here, in ids and metadata; a calendar that comes again under the same name moves and adds
+    /// [default: TABLE@DATABASE, of a calendar the file's name]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
 }
