@@ -36,8 +36,11 @@ impl Engine {
     /// Lets foreign calendars be read by `calendars`. It is to be called before [`Engine::start`]; without it none is read.
     pub fn follow_calendars(&self, calendars: Arc<dyn Calendars>) {
         let mut tasks = crate::node::lock(&self.parts.tasks);
-        for _ in 0..READ_AT_ONCE {
-            let reader = FeedReader { parts: Arc::downgrade(&self.parts), calendars: Arc::clone(&calendars) };
+        for number in 1..=READ_AT_ONCE {
+            // Each has a name of its own: somebody asks for a calendar anew while one reads it, another reads it again, and what the first has
+            // read must not count any more.
+            let name = format!("{}/{number}", self.parts.node.settings.node);
+            let reader = FeedReader { name, parts: Arc::downgrade(&self.parts), calendars: Arc::clone(&calendars) };
             tasks.push(Box::pin(reader.run()));
         }
     }
@@ -58,6 +61,7 @@ fn later(at: Timestamp, span: Duration) -> Timestamp {
 }
 
 struct FeedReader {
+    name: String,
     parts: Weak<Wired>,
     calendars: Arc<dyn Calendars>,
 }
@@ -71,7 +75,7 @@ impl FeedReader {
                 return;
             }
             let now = node.now();
-            let taken = node.store.take_feed(&node.settings.node, later(now, TAKEN_FOR), now).await;
+            let taken = node.store.take_feed(&self.name, later(now, TAKEN_FOR), now).await;
             let next_at = match taken {
                 Ok(taken) => {
                     if let Some(feed) = taken.feed {
@@ -115,7 +119,7 @@ impl FeedReader {
             }
         };
         let are_shifts = end.shifts.is_some();
-        match node.store.end_feed(&node.settings.node, end).await {
+        match node.store.end_feed(&self.name, end).await {
             Ok(_) => node.journal.written(),
             Err(error) => tracing::warn!(%error, "what became of a calendar cannot be written; it is read again"),
         }

@@ -9,7 +9,7 @@ use punctual_core::occurrence::StateKind;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority};
 use punctual_core::shard::Shards;
-use punctual_core::store::{ByPlanner, Claim, EventView, Events, Put, PutEvent, ReminderQuery, Store};
+use punctual_core::store::{ByPlanner, Claim, EventView, Events, PLANNED_AT_ONCE, Put, PutEvent, ReminderQuery, Store};
 use punctual_core::zone::Zone;
 use punctual_engine::machine;
 use punctual_store::postgres::PostgresStore;
@@ -57,6 +57,11 @@ fn game(key: &str, start: Timestamp) -> Event {
     }
 }
 
+/// The present, to the microsecond, as it is kept.
+fn now() -> Timestamp {
+    Timestamp::from_microsecond(machine().clock.now().as_microsecond()).expect("it was an instant before")
+}
+
 fn by(now: Timestamp) -> ByPlanner {
     ByPlanner { who: "app".into(), zone: Zone::utc(), now }
 }
@@ -76,8 +81,9 @@ async fn plan(store: Arc<PostgresStore>, now: Timestamp) -> Vec<String> {
     loop {
         let planned = store.plan_events(None, by(now)).await.expect("the store works");
         made.extend(planned.events.iter().filter(|event| event.n_made > 0).map(|event| event.key.clone()));
-        // Where the other has what is due, it is looked at again until that is done.
-        if planned.next_at.is_none_or(|at| at > now) {
+        // Behind a full page there may be more; and where the other has what is due, it is looked at again until that is done.
+        let is_full = planned.events.len() >= PLANNED_AT_ONCE;
+        if !is_full && planned.next_at.is_none_or(|at| at > now) {
             return made;
         }
         tokio::task::yield_now().await;
@@ -87,7 +93,7 @@ async fn plan(store: Arc<PostgresStore>, now: Timestamp) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_planners_divide_the_work_and_a_slot_has_one_reminder() {
     let Some((_server, one, other)) = two_nodes().await else { return };
-    let now = machine().clock.now();
+    let now = now();
     let n_events = 1500;
     let games = (0..n_events).map(|n| game(&format!("game:{n}"), now + SignedDuration::from_hours(9))).collect();
     put(&one, games, now).await;
@@ -105,7 +111,7 @@ async fn a_run_is_leased_or_moved_and_never_both() {
     let Some((_server, one, other)) = two_nodes().await else { return };
     let (mut n_leased, mut n_moved) = (0, 0);
     for round in 0..ROUNDS {
-        let now = machine().clock.now();
+        let now = now();
         let key = format!("game:{round}");
         // Its reminder has just become due.
         let start = now + SignedDuration::from_hours(1);

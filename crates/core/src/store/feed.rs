@@ -34,12 +34,12 @@ pub trait Feeds: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Feed>, StoreError>;
 
-    /// Takes a feed whose moment has come for `node`, until `until`, unless another node has it; and says when the next one is to be looked at.
-    async fn take_feed(&self, node: &str, until: Timestamp, now: Timestamp) -> Result<TakenFeed, StoreError>;
+    /// Takes a feed whose moment has come for `reader`, until `until`, unless another has it; and says when the next one is to be looked at.
+    async fn take_feed(&self, reader: &str, until: Timestamp, now: Timestamp) -> Result<TakenFeed, StoreError>;
 
-    /// Writes what became of a feed that `node` has taken, and lets go of it. `false`: it was changed or removed meanwhile, or another node has
-    /// it, and nothing was written.
-    async fn end_feed(&self, node: &str, end: FeedEnd) -> Result<bool, StoreError>;
+    /// Writes what became of a feed that `reader` has taken, and lets go of it. `false`: it was changed or removed meanwhile, or another has it,
+    /// and nothing was written.
+    async fn end_feed(&self, reader: &str, end: FeedEnd) -> Result<bool, StoreError>;
 }
 
 /// What taking a feed led to.
