@@ -138,6 +138,16 @@ impl Caller {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
+    /// When the key stops working, if it does.
+    pub(super) fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
+    }
+
+    /// Whether it is a key that somebody can delete.
+    pub(super) fn can_be_deleted(&self) -> bool {
+        *self.id != *ADMIN_ID
+    }
+
     fn with(key: &ApiKey) -> Self {
         Self {
             id: key.id.as_str().into(),

@@ -31,7 +31,6 @@ mod describe;
 mod problem;
 
 /// Calling the API from inside the process.
-#[allow(dead_code, reason = "the doors that call from inside come next")]
 mod inside;
 
 /// The same request answered the same.
@@ -73,6 +72,7 @@ mod subscriptions;
 mod users;
 mod watches;
 mod words;
+mod ws;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -159,6 +159,7 @@ pub(crate) struct App {
     /// Whether everything is done but the send.
     shadow: bool,
     streams: stream::Streams,
+    sockets: ws::Sockets,
 }
 
 /// What the API is made of.
@@ -195,6 +196,7 @@ impl App {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
         let streams = stream::Streams::new(parts.stopping, &mut registry);
+        let sockets = ws::Sockets::new(Arc::clone(parts.engine.clock()), &mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -218,6 +220,7 @@ impl App {
             local_links: parts.local_links,
             shadow,
             streams,
+            sockets,
         })
     }
 
@@ -381,6 +384,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
+        .routes(routes!(ws::open))
         .routes(routes!(subscriptions::list))
         .routes(routes!(watches::list))
         .routes(routes!(watches::show, watches::forget))
