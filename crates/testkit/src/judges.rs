@@ -24,6 +24,19 @@ pub fn judges() -> Option<PathBuf> {
     None
 }
 
+/// The judges' Python, where it has this package; `None`, and a line in the report about `what`, where it has not.
+#[allow(dead_code, reason = "a crate that includes this file may need the others alone")]
+pub fn python(package: &str, what: &str) -> Option<PathBuf> {
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target"));
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(beside, PathBuf::from);
+    let pins = std::fs::read_to_string(target.join("judges/pins")).unwrap_or_default();
+    if pins.split_whitespace().any(|pin| pin.split_once("==").is_some_and(|(name, _)| name == package)) {
+        return Some(target.join("judges/bin/python"));
+    }
+    report::left_out(&format!("{what}: run scripts/judges, which needs PyPI"));
+    None
+}
+
 /// Asks them about a text; the answer is what they print. Panics with what they say where they refuse the text.
 pub fn ask(programs: &std::path::Path, question: &[&str], text: &str) -> String {
     let mut python = Command::new(programs.join("python"))

@@ -25,7 +25,8 @@ const WITHOUT_BODY: [&str; 2] = ["command_reminder", "test_channel"];
 const KEY: &str = "key";
 
 const DESCRIPTION: &str = "Reminders that arrive at the moment they were asked for. Every call under /v1 needs a key. A refused request \
-    changes nothing, and is answered with a problem document (RFC 9457) that names the field and says what would be right.";
+    changes nothing, and is answered with a problem document (RFC 9457) that names the field and says what would be right. The same calls can be made over one \
+    WebSocket, GET /v1/ws, which speaks JSON-RPC 2.0 and tells the journal live.";
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
     let document = complete(super::table().into_openapi());

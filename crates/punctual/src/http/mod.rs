@@ -33,6 +33,9 @@ mod describe;
 /// What went wrong, as RFC 9457 has it.
 mod problem;
 
+/// Calling the API from inside the process.
+mod inside;
+
 /// The same request answered the same.
 mod idempotency;
 
@@ -72,15 +75,16 @@ mod subscriptions;
 mod users;
 mod watches;
 mod words;
+mod ws;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -107,6 +111,7 @@ pub(crate) use self::keys::new_key;
 
 use self::auth::{Auth, Caller};
 use self::bodies::Bodies;
+use self::inside::Inside;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
@@ -157,6 +162,7 @@ pub(crate) struct App {
     /// Whether everything is done but the send.
     shadow: bool,
     streams: stream::Streams,
+    sockets: ws::Sockets,
 }
 
 /// What the API is made of.
@@ -193,6 +199,7 @@ impl App {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
         let streams = stream::Streams::new(parts.stopping, &mut registry);
+        let sockets = ws::Sockets::new(Arc::clone(parts.engine.clock()), &mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -216,6 +223,7 @@ impl App {
             local_links: parts.local_links,
             shadow,
             streams,
+            sockets,
         })
     }
 
@@ -379,6 +387,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
+        .routes(routes!(ws::open))
         .routes(routes!(subscriptions::list))
         .routes(routes!(watches::list))
         .routes(routes!(watches::show, watches::forget))
@@ -397,13 +406,20 @@ fn table() -> OpenApiRouter<Arc<App>> {
 
 /// The API, with what stands around every route.
 pub(crate) fn router(app: Arc<App>) -> Router {
+    let api = api(app);
+    // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
+    let inside = Inside::new(api.clone());
+    api.layer(Extension(inside)).layer(axum::middleware::map_response(guarded))
+}
+
+/// The routes, with everything that also holds for calls from inside.
+fn api(app: Arc<App>) -> Router {
     Router::from(table())
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
         .route_layer(from_fn(input::no_nul))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(axum::middleware::map_response(guarded))
         .with_state(app)
 }
 

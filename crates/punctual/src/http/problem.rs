@@ -83,6 +83,16 @@ impl Problem {
         Instead(Answer { status: self.0.document.status, body })
     }
 
+    /// What the caller is told.
+    pub(super) fn document(&self) -> &wire::Problem {
+        &self.0.document
+    }
+
+    /// When it is worth trying again, if that is known.
+    pub(super) fn retry_after_seconds(&self) -> Option<u32> {
+        self.0.retry_after_seconds
+    }
+
     /// Names the field that is to blame.
     pub(super) fn at_field(mut self, field: impl Into<String>) -> Self {
         self.0.document.field = Some(field.into());
@@ -120,6 +130,11 @@ impl IntoResponse for Problem {
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UPGRADE_REQUIRED {
+            headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"punctual\""));
         }

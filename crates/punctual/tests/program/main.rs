@@ -55,4 +55,5 @@ mod timers;
 mod undo;
 mod watches;
 mod words;
+mod ws;
 mod zones;
