@@ -1,5 +1,6 @@
 //! One request and its answer.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::failure::{BadUrl, Failure, Refused};
 use super::key::Key;
+use super::pinned;
 use crate::config::{Config, Secret, process_env};
 use crate::serve::place;
 use crate::wire::{Problem, Ready};
@@ -37,6 +39,9 @@ impl Client {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
         let parsed = Url::parse(&url).ok().filter(is_web).ok_or_else(|| BadUrl(url.clone()))?;
         let local = is_loopback(&parsed);
+        // A certificate is seldom for the address by which a program on the same machine calls: this one server is known by its own.
+        let same = announced.as_ref().filter(|server| is_same(&parsed, &server.url));
+        let cert = same.and_then(|server| server.cert.clone()).filter(|_| parsed.scheme() == "https");
         let key = match (process_env("PUNCTUAL_API_KEY"), announced) {
             (Some(key), _) => Key::Given(Secret::new(key)),
             // The key is for the server that made it, and for no other.
@@ -45,7 +50,8 @@ impl Client {
             }
             (None, _) => Key::None,
         };
-        Ok(Self { http: http(local, parsed.scheme() == "https")?, url: url.trim_end_matches('/').to_owned(), key })
+        let http = http(local, parsed.scheme() == "https", cert.as_deref())?;
+        Ok(Self { http, url: url.trim_end_matches('/').to_owned(), key })
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -154,6 +160,12 @@ impl Client {
     }
 
     pub(super) fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        if let Some(problem) = tls_problem(error) {
+            return Failure::Unreachable(format!(
+                "the server at {} cannot be trusted, or speaks no https: {problem}; SSL_CERT_FILE can name a file of certificates to trust",
+                self.url
+            ));
+        }
         if error.is_connect() {
             return Failure::Unreachable(format!(
                 "no punctual server at {}; start one with `punctual serve`",
@@ -172,6 +184,19 @@ impl Client {
     }
 }
 
+/// What TLS did not like, if it was TLS.
+fn tls_problem(error: &reqwest::Error) -> Option<rustls::Error> {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
+        if let Some(problem) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Some(problem.clone());
+        }
+        cause = error.source();
+    }
+    None
+}
+
 /// Whether `url` is that of the server that announced `other`. This machine has several names.
 pub(super) fn is_same(url: &Url, other: &str) -> bool {
     let Ok(other) = Url::parse(other) else { return false };
@@ -185,14 +210,16 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || ip.is_some_and(|ip| ip.is_loopback())
 }
 
-fn http(local: bool, tls: bool) -> anyhow::Result<reqwest::Client> {
+fn http(local: bool, tls: bool, cert: Option<&Path>) -> anyhow::Result<reqwest::Client> {
     // A provider that was installed before is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder().timeout(TIMEOUT);
     if local {
         builder = builder.no_proxy();
     }
-    if !tls {
+    if let Some(cert) = cert {
+        builder = builder.tls_backend_preconfigured(pinned::config(cert)?);
+    } else if !tls {
         // Without TLS no certificates are needed, and reading them would take longer than the
         // request.
         builder = builder.tls_certs_only([]);

@@ -42,6 +42,12 @@ mod feeds;
 /// A cache of what was looked up a moment ago.
 mod recent;
 
+/// How often each key may ask, and when it last did.
+mod meter;
+
+/// The names by which this server may be called.
+mod hosts;
+
 mod answer_link;
 mod audit;
 mod batch;
@@ -84,6 +90,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use punctual_channels::common::links::Links;
 use punctual_core::change::Change;
+use punctual_core::channel::Rate;
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
@@ -100,10 +107,13 @@ use utoipa_axum::routes;
 
 pub(crate) use self::asked::{AskedEvent, UnsaidOfEvent, event as event_of};
 pub(crate) use self::auth::hash as hash_of_key;
+pub(crate) use self::hosts::Hosts;
 pub(crate) use self::keys::new_key;
+pub(crate) use self::meter::{write_now as write_key_uses_now, write_uses as write_key_uses};
 
 use self::auth::{Auth, Caller};
 use self::bodies::Bodies;
+use self::meter::Meter;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
@@ -127,6 +137,9 @@ pub(crate) struct App {
     /// Retries of a reminder that does not say.
     retries_max: u32,
     auth: Auth,
+    meter: Meter,
+    /// The names by which this server may be called.
+    hosts: Hosts,
     /// Users' zones and languages, because most creates ask for them.
     locales: Recent<String, Locale>,
     /// Calendars that were written within this second: a program that asks again and again costs no more than that.
@@ -164,6 +177,10 @@ pub(crate) struct Parts {
     pub(crate) admin_key: Secret,
     /// Opens this process to the command line on the same machine; it is an admin as well.
     pub(crate) local_key: Secret,
+    /// How often a key may ask that has no rate of its own.
+    pub(crate) key_rate: Rate,
+    /// The names by which this server may be called.
+    pub(crate) hosts: Hosts,
     pub(crate) database: PathBuf,
     pub(crate) metrics_key: bool,
     /// Knows the links that answer a reminder; without it there are none.
@@ -198,6 +215,8 @@ impl App {
             zone: parts.zone,
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key, &parts.local_key),
+            meter: Meter::new(parts.key_rate),
+            hosts: parts.hosts,
             locales: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             calendars: Recent::new(1, 16),
             batches: Semaphore::new(BATCHES_KB_MAX),
@@ -369,7 +388,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(silences::list, silences::create))
         .routes(routes!(silences::end))
         .routes(routes!(keys::list, keys::create))
-        .routes(routes!(keys::delete))
+        .routes(routes!(keys::show, keys::delete))
+        .routes(routes!(keys::rotate))
         .routes(routes!(channels::list))
         .routes(routes!(channels::test))
         .routes(routes!(channels::revive))
@@ -400,6 +420,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
         .route_layer(from_fn(input::no_nul))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))
         .with_state(app)
 }

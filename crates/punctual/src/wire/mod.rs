@@ -91,7 +91,7 @@ pub(crate) use import::{
     Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends,
 };
 pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
-pub(crate) use key::{Key, KeyInput, Keys};
+pub(crate) use key::{Key, KeyInput, Keys, ReplacedSecret, RotateInput};
 pub(crate) use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub(crate) use problem::{FieldProblem, Problem};
