@@ -19,8 +19,9 @@ use super::App;
 use super::auth::{self, Caller, Keeper};
 use super::input::{InPath, Input, Params};
 use super::problem::Problem;
+use super::read::{self, WHOLE};
 use super::shown;
-use crate::wire::read::{self, WHOLE};
+
 use crate::wire::{Key, KeyInput, Keys, ReplacedSecret, RotateInput};
 
 /// How long the old secret of a rotated key works if nobody says.
