@@ -29,10 +29,12 @@ pub(super) struct Meter {
 
 struct Metered {
     tokens: f64,
-    /// When the tokens were counted, which is also the last use.
-    at: Timestamp,
+    /// When the tokens were counted. A bucket that was left alone for `per` since then is full.
+    counted_at: Timestamp,
+    per: Duration,
+    /// When the key was last let in.
+    used_at: Timestamp,
     is_written: bool,
-    is_full: bool,
 }
 
 impl Meter {
@@ -46,26 +48,22 @@ impl Meter {
         let (full, per_second) = (f64::from(rate.n), f64::from(rate.n) / rate.per.as_secs_f64());
         let mut keys = self.lock();
         if keys.len() >= KEYS_MAX && !keys.contains_key(id) {
-            keys.retain(|_, metered| !metered.is_written || !metered.is_full);
+            let is_filling = |metered: &Metered| now.duration_since(metered.counted_at).unsigned_abs() < metered.per;
+            keys.retain(|_, metered| !metered.is_written || is_filling(metered));
             if keys.len() >= KEYS_MAX {
                 keys.clear();
             }
         }
-        let metered = keys.entry(Arc::clone(id)).or_insert_with(|| Metered {
-            tokens: full,
-            at: now,
-            is_written: true,
-            is_full: true,
-        });
+        let new = || Metered { tokens: full, counted_at: now, per: rate.per, used_at: now, is_written: true };
+        let metered = keys.entry(Arc::clone(id)).or_insert_with(new);
         // A clock that was set back brings no tokens, and takes none.
-        let passed = now.duration_since(metered.at).as_secs_f64().max(0.0);
+        let passed = now.duration_since(metered.counted_at).as_secs_f64().max(0.0);
         let tokens = (metered.tokens + passed * per_second).min(full);
-        (metered.tokens, metered.at) = (tokens, now);
+        (metered.tokens, metered.counted_at, metered.per) = (tokens, now, rate.per);
         if tokens < 1.0 {
             return Err((rate, Duration::from_secs_f64((1.0 - tokens) / per_second)));
         }
-        metered.tokens -= 1.0;
-        metered.is_full = metered.tokens + 1.0 >= full;
+        (metered.tokens, metered.used_at) = (tokens - 1.0, now);
         let is_first = std::mem::replace(&mut metered.is_written, false);
         drop(keys);
         if is_first {
@@ -76,7 +74,7 @@ impl Meter {
 
     /// When the key was last used here, as far as it is remembered.
     pub(super) fn used_at(&self, id: &str) -> Option<Timestamp> {
-        self.lock().get(id).map(|metered| metered.at)
+        self.lock().get(id).map(|metered| metered.used_at)
     }
 
     /// The uses that are not written yet; they count as written from now on.
@@ -85,7 +83,7 @@ impl Meter {
         let unwritten = keys.iter_mut().filter(|(_, metered)| !metered.is_written);
         let taken = unwritten.map(|(id, metered)| {
             metered.is_written = true;
-            (id.to_string(), metered.at)
+            (id.to_string(), metered.used_at)
         });
         taken.collect()
     }
@@ -152,7 +150,7 @@ mod tests {
     fn a_use_is_written_once_until_the_next_one() {
         let meter = Meter::new(Rate::per_second(1));
         let admit = |millis| meter.admit(&"key_1".into(), None, at(millis)).is_ok();
-        assert!(admit(0) && !admit(10) && meter.unwritten() == [("key_1".to_owned(), at(10))]);
+        assert!(admit(0) && !admit(10) && meter.unwritten() == [("key_1".to_owned(), at(0))], "a refusal is no use");
         assert!(meter.unwritten().is_empty());
         assert!(admit(5000) && meter.used_at("key_1") == Some(at(5000)) && meter.used_at("key_2").is_none());
         assert_eq!(meter.unwritten(), [("key_1".to_owned(), at(5000))]);

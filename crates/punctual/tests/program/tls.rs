@@ -207,7 +207,7 @@ async fn a_stream_comes_through_tls() {
     let url = held.url.replace("/v1/settings", "/v1/stream");
     let mut stream = soon(held.client.get(url).bearer_auth(&held.key).send()).await.unwrap();
     let reminders = held.url.replace("/v1/settings", "/v1/reminders");
-    let body = json!({ "message": "x".repeat(100_000), "schedule": { "type": "once", "at": "1h" } });
+    let body = json!({ "message": "x".repeat(60_000), "schedule": { "type": "once", "at": "1h" } });
     for _ in 0..20 {
         let made = held.client.request(Method::POST, &reminders).bearer_auth(&held.key).json(&body).send();
         assert_eq!(soon(made).await.unwrap().status(), 201);
