@@ -79,7 +79,7 @@ pub(super) fn request(method: &str, path: &str, key: Option<&str>, body: &[u8]) 
 
 /// A whole request with these headers.
 pub(super) fn request_with(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: bench\r\n");
+    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

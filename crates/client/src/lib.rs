@@ -41,6 +41,9 @@ mod failure;
 /// A server that is asked over HTTP.
 mod net;
 
+/// A server that is known by its certificate alone.
+mod pinned;
+
 /// One function for each route.
 mod routes;
 

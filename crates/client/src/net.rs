@@ -9,6 +9,7 @@ use http::{HeaderValue, Uri};
 use reqwest::Url;
 
 use crate::failure::{BadUrl, Failure};
+use crate::pinned;
 use crate::transport::{Body, Chunks, Request, Response, Transport};
 
 /// How long one answer may take.
@@ -30,6 +31,13 @@ impl Http {
         let parsed = Url::parse(url).ok().filter(is_web).ok_or_else(|| BadUrl(url.to_owned()))?;
         let client = client(&parsed).map_err(|_| BadUrl(url.to_owned()))?;
         Ok(Self { client, url: url.trim_end_matches('/').to_owned(), key: None })
+    }
+
+    /// Trusts the server that has the first certificate of `pem`, whatever name that is for, and no other; `None`: there is no certificate
+    /// in it.
+    pub fn with_certificate(self, pem: &[u8]) -> Option<Self> {
+        let builder = builder(&Url::parse(&self.url).ok()?).tls_backend_preconfigured(pinned::config(pem)?);
+        Some(Self { client: builder.build().ok()?, ..self })
     }
 
     /// Shows `key` to the server.
@@ -101,6 +109,11 @@ impl Chunks for Coming {
 }
 
 fn unreachable(url: &str, error: &reqwest::Error, silent: &str) -> Failure {
+    if let Some(problem) = tls_problem(error) {
+        return Failure::Unreachable(format!(
+            "the server at {url} cannot be trusted, or speaks no https: {problem}; SSL_CERT_FILE can name a file of certificates to trust"
+        ));
+    }
     if error.is_connect() {
         return Failure::Unreachable(format!("no punctual server at {url}; start one with `punctual serve`"));
     }
@@ -112,6 +125,19 @@ fn unreachable(url: &str, error: &reqwest::Error, silent: &str) -> Failure {
         cause = deeper;
     }
     Failure::Unreachable(format!("cannot talk to the server at {url}: {cause}"))
+}
+
+/// What TLS did not like, if it was TLS.
+fn tls_problem(error: &reqwest::Error) -> Option<rustls::Error> {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
+        if let Some(problem) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Some(problem.clone());
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Whether two URLs are those of one server. This machine has several names.
@@ -128,16 +154,18 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 fn client(url: &Url) -> reqwest::Result<reqwest::Client> {
-    // A provider that was installed before is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder().timeout(TIMEOUT).read_timeout(SILENCE_MAX);
-    if is_loopback(url) {
-        builder = builder.no_proxy();
-    }
-    if url.scheme() != "https" {
+    let builder = builder(url);
+    match url.scheme() {
+        "https" => builder.build(),
         // Without TLS no certificates are needed, and reading them would take longer than the
         // request.
-        builder = builder.tls_certs_only([]);
+        _ => builder.tls_certs_only([]).build(),
     }
-    builder.build()
+}
+
+fn builder(url: &Url) -> reqwest::ClientBuilder {
+    // A provider that was installed before is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().timeout(TIMEOUT).read_timeout(SILENCE_MAX);
+    if is_loopback(url) { builder.no_proxy() } else { builder }
 }

@@ -11,9 +11,9 @@ use crate::wire::{
     Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch, EventInput, EventQuery, Events, EventsPut,
     ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal, JournalQuery, Key,
     KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders,
-    ResendInput, Resent, Revive, Revived, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings,
-    Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User, UserInput, UserQuery,
-    Users, Watch, WatchRun, WatchTest, Watches,
+    ResendInput, Resent, Revive, Revived, RotateInput, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends,
+    SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User,
+    UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -227,6 +227,11 @@ impl Client {
     /// Makes a key.
     pub async fn create_key(&self, input: &KeyInput) -> Answered<Key> {
         self.call(Method::POST, "/v1/keys", NONE, Some(input)).await
+    }
+
+    /// Gives a key another secret.
+    pub async fn rotate_key(&self, id: &str, input: &RotateInput) -> Answered<Key> {
+        self.call(Method::POST, &format!("/v1/keys/{}/rotate", escaped(id)), NONE, Some(input)).await
     }
 
     /// Deletes a key.

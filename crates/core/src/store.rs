@@ -72,9 +72,10 @@ use crate::channel::Rate;
 use crate::group::Group;
 use crate::id::{OccurrenceId, ReminderId, SilenceId};
 use crate::journal::{Entry, Who};
+use crate::key::{ApiKey, Rotation};
 use crate::reminder::Address;
 use crate::silence::Silence;
-use crate::user::{ApiKey, User};
+use crate::user::User;
 
 /// Where reminders live, and what belongs to them: each noun's promises stand in a file of their own.
 #[async_trait]
@@ -270,10 +271,17 @@ pub trait Store: Events + Feeds + Search + Watches + Wholes + Send + Sync + 'sta
 
     /// Writes a key's hash, as `who` asked.
     async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError>;
-    /// The key with this hash.
+    /// The key whose secret has this hash, or whose secret before the last rotation had it. Whether that one still works, core says
+    /// ([`ApiKey::works_until`]).
     async fn key(&self, hash: [u8; 32]) -> Result<Option<ApiKey>, StoreError>;
+    /// The key with this id.
+    async fn key_named(&self, id: &str) -> Result<Option<ApiKey>, StoreError>;
     /// All keys, oldest first.
     async fn keys(&self) -> Result<Vec<ApiKey>, StoreError>;
+    /// Gives a key another secret, as [`crate::decide::key::key_rotated`] decides; returns the key as it is then, if there is one.
+    async fn rotate_key(&self, id: &str, rotation: Rotation, who: Who) -> Result<Option<ApiKey>, StoreError>;
+    /// Writes when keys were last used, by their ids. A later instant that is written already stays; keys that are gone stay gone.
+    async fn keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
     /// Removes a key, as `who` asked; returns whether there was one.
     async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError>;
 

@@ -20,6 +20,11 @@ pub(crate) fn client(flag: Option<&str>, config: &Config) -> Result<Client, BadU
     let asked = flag.map(str::to_owned).or_else(|| process_env("PUNCTUAL_URL"));
     let url = asked.or_else(|| announced.as_ref().map(|server| server.url.clone()));
     let url = url.unwrap_or_else(|| DEFAULT_URL.into());
+    // A certificate is seldom for the address by which a program on the same machine calls: this one server is known by its own.
+    let cert =
+        announced.as_ref().filter(|server| is_same_server(&url, &server.url)).and_then(|server| server.cert.clone());
+    let pem = cert.filter(|_| url.starts_with("https:")).and_then(|cert| std::fs::read(cert).ok());
+    let known = pem.map(|pem| Http::new(&url).map(|http| http.with_certificate(&pem))).transpose()?.flatten();
     let key = match (process_env("PUNCTUAL_API_KEY"), announced) {
         (Some(key), _) => Key::Given(Secret::new(key)),
         // The key is for the server that made it, and for no other.
@@ -28,7 +33,8 @@ pub(crate) fn client(flag: Option<&str>, config: &Config) -> Result<Client, BadU
         }
         (None, _) => Key::None,
     };
-    Ok(Client::over(Server { http: Http::new(&url)?, key }))
+    let http = known.map_or_else(|| Http::new(&url), Ok)?;
+    Ok(Client::over(Server { http, key }))
 }
 
 /// A server and the key to it.

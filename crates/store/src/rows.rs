@@ -15,6 +15,7 @@ use punctual_core::event::{Event, OfEvent, Offset, Repeats, Slot};
 use punctual_core::feed::{self, Feed, FeedKey, FeedSettings};
 use punctual_core::group::{Group, Shift};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
+use punctual_core::key::{ApiKey, Replaced, Scopes};
 use punctual_core::model::offset;
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
@@ -667,4 +668,38 @@ fn user_of<F: Fields>(row: &F, person: Person, addresses: Vec<Address>) -> Resul
         created_at: from.at()?,
         updated_at: from.at()?,
     })
+}
+
+/// The columns that [`key`] reads, of a table called `k`, after those that each store names or reads in its own way.
+pub(crate) const KEY: &str = "k.id, k.name, k.write, k.scopes, k.channels, k.rate, k.prefix, k.expires_at, k.created_at, k.used_at, \
+    k.old_prefix, k.old_until";
+
+/// Of a key: the hashes of its secret and of the one before it, and its user.
+pub(crate) struct KeyOf {
+    pub(crate) hash: [u8; 32],
+    pub(crate) old_hash: Option<[u8; 32]>,
+    pub(crate) user: Option<String>,
+}
+
+/// Reads [`KEY`] from column `first` on.
+pub(crate) fn key<F: Fields>(row: &F, first: usize, of: KeyOf) -> Result<ApiKey, StoreError> {
+    let mut from = Reader::new(row, first);
+    let (id, name, write) = (from.owned()?, from.owned()?, from.flag()?);
+    let scopes = match from.maybe_text()? {
+        Some(text) => text.parse().map_err(impossible)?,
+        None => Scopes::of_old(write, of.user.is_some()),
+    };
+    let channels = from.maybe_text()?.map(serde_json::from_str).transpose().map_err(impossible)?.unwrap_or_default();
+    let rate = from.maybe_text()?.map(str::parse).transpose().map_err(impossible)?;
+    let (prefix, expires_at) = (from.maybe_owned()?, from.maybe_at()?);
+    let (created_at, used_at) = (from.at()?, from.maybe_at()?);
+    let (old_prefix, old_until) = (from.maybe_owned()?, from.maybe_at()?);
+    let replaced = of.old_hash.zip(old_until).map(|(hash, until)| Replaced { hash, prefix: old_prefix, until });
+    let KeyOf { hash, user, .. } = of;
+    Ok(ApiKey { id, name, prefix, hash, user, channels, scopes, rate, expires_at, created_at, used_at, replaced })
+}
+
+/// The channels of a key, as [`key`] reads them.
+pub(crate) fn key_channels(key: &ApiKey) -> Result<Option<String>, StoreError> {
+    (!key.channels.is_empty()).then(|| serde_json::to_string(&key.channels).map_err(impossible)).transpose()
 }

@@ -218,6 +218,31 @@ async fn eight_stores_that_start_at_once_make_one_schema() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_an_older_node_made_keeps_its_meaning() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.new_database(None);
+    let store = open(&server.url(&database)).await;
+    for (number, user, write) in [(1, "null", true), (2, "null", false), (3, "'ann'", true), (4, "'ann'", false)] {
+        // As a version writes it that knows no other scopes.
+        server.sql(
+            &database,
+            &format!(
+                "insert into punctual.api_key (id, name, hash, user_id, write, expires_at, created_at) \
+                 values ('key_{number}', 'k', decode(repeat('0{number}', 32), 'hex'), {user}, {write}, null, now() + interval '{number} s')"
+            ),
+        );
+    }
+    let scopes: Vec<String> = store.keys().await.unwrap().iter().map(|key| key.scopes.to_string()).collect();
+    assert_eq!(scopes, ["admin", "read", "read,write", "read"]);
+    assert_eq!(store.key([1; 32]).await.unwrap().map(|key| key.scopes.to_string()).as_deref(), Some("admin"));
+    // And such a node reads of a new key whether it may write.
+    assert_eq!(
+        server.sql(&database, "select string_agg(id, ',' order by id) from punctual.api_key where write"),
+        "key_1,key_3"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_role_that_may_only_use_the_tables_can_start() {
     let Some(server) = Postgres::start() else { return };
     let database = server.new_database(None);

@@ -269,6 +269,48 @@ async fn the_audit_trail_of_version_1_becomes_the_journal() {
     assert!(page.entries.iter().all(|e| e.reminder == Some(id) && e.actor == "engine" && e.at == instant(NOW)));
 }
 
+/// The schema before keys had scopes.
+const VERSION_11: &[&str] = &[
+    include_str!("../src/sqlite/schema.sql"),
+    include_str!("../src/sqlite/migrations/2.sql"),
+    include_str!("../src/sqlite/migrations/3.sql"),
+    include_str!("../src/sqlite/migrations/4.sql"),
+    include_str!("../src/sqlite/migrations/5.sql"),
+    include_str!("../src/sqlite/migrations/6.sql"),
+    include_str!("../src/sqlite/migrations/7.sql"),
+    include_str!("../src/sqlite/migrations/8.sql"),
+    include_str!("../src/sqlite/migrations/9.sql"),
+    include_str!("../src/sqlite/migrations/10.sql"),
+    include_str!("../src/sqlite/migrations/11.sql"),
+];
+
+#[tokio::test]
+async fn keys_of_version_11_keep_their_meaning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(&VERSION_11.join(";\n")).unwrap();
+    db.execute_batch("PRAGMA user_version = 11; PRAGMA application_id = 0x706e6374").unwrap();
+    for (number, user, write) in [(1_u8, None, true), (2, None, false), (3, Some("ann"), true), (4, Some("ann"), false)]
+    {
+        let values = rusqlite::params![format!("key_{number}"), [number; 32], user, write, i64::from(number)];
+        db.execute(
+            "INSERT INTO api_key (id, name, hash, user, write, expires_at, created_at) VALUES (?1, 'k', ?2, ?3, ?4, NULL, ?5)",
+            values,
+        )
+        .unwrap();
+    }
+    drop(db);
+    let store = open(&path).unwrap();
+    let scopes =
+        async || -> Vec<String> { store.keys().await.unwrap().iter().map(|key| key.scopes.to_string()).collect() };
+    assert_eq!(scopes().await, ["admin", "read", "read,write", "read"]);
+    let key = store.key([3; 32]).await.unwrap().unwrap();
+    assert_eq!((key.user.as_deref(), key.prefix, key.replaced), (Some("ann"), None, None));
+    store.keys_used(vec![("key_3".into(), instant(NOW))]).await.unwrap();
+    assert_eq!(scopes().await, ["admin", "read", "read,write", "read"], "using a key changes nothing else of it");
+}
+
 #[tokio::test]
 async fn the_index_of_texts_stays_whole_and_keeps_nothing_that_was_removed() {
     let folder = tempfile::tempdir().unwrap();

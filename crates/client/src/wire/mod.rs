@@ -85,7 +85,7 @@ pub use event::{
 pub use group::{Group, GroupInput, Groups};
 pub use import::{Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends};
 pub use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
-pub use key::{Key, KeyInput, Keys};
+pub use key::{Key, KeyInput, Keys, ReplacedSecret, RotateInput};
 pub use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub use occurrence::{Attempt, Occurrence, Occurrences, Response};
 pub use problem::{FieldProblem, Problem};

@@ -62,6 +62,8 @@ pub enum Kind {
     KeyCreated,
     /// A key was removed.
     KeyDeleted,
+    /// A key got another secret.
+    KeyRotated,
     /// A calendar that is read was put or removed.
     CalendarChanged,
     /// A calendar was read, and was another than before.
@@ -91,6 +93,7 @@ words!(Kind as "kind" {
     "reminder.dismissed" => Dismissed, "reminder.unanswered" => Unanswered, "reminder.escalated" => Escalated,
     "reminder.alerted" => Alerted, "user.changed" => UserChanged, "user.erased" => UserErased, "group.changed" => GroupChanged,
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
+    "key.rotated" => KeyRotated,
     "calendar.changed" => CalendarChanged, "calendar.read" => CalendarRead, "calendar.failed" => CalendarFailed,
     "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
     "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
@@ -398,8 +401,14 @@ pub enum Data {
         /// The only user it sees.
         #[serde(skip_serializing_if = "Option::is_none")]
         user: Option<String>,
+        /// The only channels it sends by and sees.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        channels: Vec<String>,
         /// What it may do.
-        scopes: &'static [&'static str],
+        scopes: Vec<&'static str>,
+        /// Until when the secret before a rotation works.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        replaced_until: Option<Timestamp>,
     },
     /// A calendar that is read.
     Calendar {

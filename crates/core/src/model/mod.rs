@@ -35,8 +35,11 @@ pub mod trail;
 /// Who is asked next when a person does not answer.
 pub mod step;
 
-/// The people reminders are for, and the keys that may act for them.
+/// The people reminders are for.
 pub mod user;
+
+/// Keys that may use the API.
+pub mod key;
 
 /// People who belong together.
 pub mod group;

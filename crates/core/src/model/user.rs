@@ -1,4 +1,4 @@
-//! The people reminders are for, and the keys that may act for them.
+//! The people reminders are for.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -120,26 +120,4 @@ pub struct Person {
     pub paused_until: Option<Timestamp>,
     /// Who is asked when they do not answer.
     pub escalate: Vec<Step>,
-}
-
-/// The id of every node's admin key. Ids of other keys begin with `key_`.
-pub const ADMIN_ID: &str = "admin";
-
-/// A key that may use the API. The key itself is never kept, only its hash.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ApiKey {
-    /// Its name for machines.
-    pub id: String,
-    /// Its name for people.
-    pub name: String,
-    /// SHA-256 of the key.
-    pub hash: [u8; 32],
-    /// The only user it sees, if it is bound to one.
-    pub user: Option<String>,
-    /// Whether it may change things; every key may read.
-    pub write: bool,
-    /// When it stops working.
-    pub expires_at: Option<Timestamp>,
-    /// When it was made.
-    pub created_at: Timestamp,
 }

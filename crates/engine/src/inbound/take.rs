@@ -114,6 +114,7 @@ impl Taker {
                         about: *about,
                         at: inbound.at,
                         only: None,
+                        channels: Vec::new(),
                         who: who(channel),
                         came: self.came(channel, &inbound, lease),
                     };

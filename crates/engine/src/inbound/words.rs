@@ -46,6 +46,8 @@ pub struct Written {
     pub at: Option<Timestamp>,
     /// The only user whose reminders may be answered, if the caller is bound to one.
     pub only: Option<String>,
+    /// The channels of the only messages that may be answered, if the caller is bound to some.
+    pub channels: Vec<String>,
     /// Through whom it came, for the journal.
     pub who: Who,
     /// How it came, where its platform may give it again.
@@ -161,6 +163,8 @@ impl Words {
         let now = self.node.now();
         let takes_commands =
             written.channel.as_ref().is_some_and(|channel| self.node.settings.commands.contains(channel));
+        // A command is about all of a person's reminders, and a caller that is bound to channels sees those of its channels alone.
+        let takes_commands = takes_commands && written.channels.is_empty();
         let command = takes_commands.then(|| phrase::command(&written.text)).flatten();
         let is_answer = may_be_answer(&written.text, now);
         let is_open = self.opinion.is_some() && !is_answer && command.is_none() && may_be_asked_about(&written.text);
@@ -325,7 +329,11 @@ impl Words {
             // It may have been answered since it was loaded.
             asked.extend(self.node.store.question(question.trail.occurrence.id).await?);
         }
-        asked.retain(|question| who.answerer(written, question).is_some());
+        let is_seen = |question: &Question| {
+            let mut sent_by = question.trail.attempts.iter().map(|attempt| &attempt.channel);
+            written.channels.is_empty() || sent_by.any(|channel| written.channels.contains(channel))
+        };
+        asked.retain(|question| is_seen(question) && who.answerer(written, question).is_some());
         Ok(asked)
     }
 }

@@ -12,6 +12,12 @@ pub(super) struct Args {
     /// HOST:PORT; port 0 picks a free one [env: PUNCTUAL_LISTEN] [default: 127.0.0.1:7373]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// The certificate and its chain (PEM), for https; read again when it changes [env: PUNCTUAL_TLS_CERT]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<String>,
+    /// The certificate's private key (PEM) [env: PUNCTUAL_TLS_KEY]
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<String>,
     /// Where others reach this server, for links [env: PUNCTUAL_PUBLIC_URL]
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
@@ -36,6 +42,8 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let given = [
         ("database", &args.database),
         ("listen", &args.listen),
+        ("tls_cert", &args.tls_cert),
+        ("tls_key", &args.tls_key),
         ("public_url", &args.public_url),
         ("timezone", &args.timezone),
         ("log_format", &args.log_format),

@@ -22,6 +22,18 @@ pub(crate) const KEYS: &[Key] = &[
         "write sqlite:PATH, such as sqlite:/srv/punctual.db, or postgres://USER:PASSWORD@HOST/DATABASE",
     ),
     key("listen", &["PUNCTUAL_LISTEN"], "write HOST:PORT, such as 127.0.0.1:7373"),
+    key(
+        "tls_cert",
+        &["PUNCTUAL_TLS_CERT"],
+        "write the path of a file that holds the certificate and its chain, as PEM",
+    ),
+    key("tls_key", &["PUNCTUAL_TLS_KEY"], "write the path of a file that holds the certificate's private key, as PEM"),
+    key(
+        "allowed_hosts",
+        &["PUNCTUAL_ALLOWED_HOSTS"],
+        "write names such as [\"punctual.internal\", \"*.example.org\"], or in a variable punctual.internal,*.example.org",
+    ),
+    key("key_rate", &["PUNCTUAL_KEY_RATE"], "write how often a key may ask, such as 1000/s or 300/min"),
     key("data_dir", &["PUNCTUAL_DATA_DIR"], "write a directory"),
     key("public_url", &["PUNCTUAL_PUBLIC_URL"], "write a URL, such as https://reminders.example.org"),
     key("timezone", &["PUNCTUAL_TIMEZONE"], "write an IANA name, such as Europe/Berlin"),

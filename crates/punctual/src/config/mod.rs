@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use punctual_core::channel::Rate;
 use punctual_core::phrase::Lang;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::retry::RetryPolicy;
@@ -33,6 +34,7 @@ pub(crate) use secret::Secret;
 pub(crate) use watches::{WatchConfig, watch_of};
 
 use self::layers::Layers;
+use crate::connections::TlsFiles;
 
 /// Flags that were given, by the name of the setting they set.
 pub(crate) type Flags = BTreeMap<&'static str, String>;
@@ -54,6 +56,12 @@ pub(crate) struct Config {
     pub(crate) redis: Option<RedisConfig>,
     /// Where to listen, as `HOST:PORT`.
     pub(crate) listen: String,
+    /// The certificate to show, if connections are encrypted.
+    pub(crate) tls: Option<TlsFiles>,
+    /// Names by which this server may be called, beside its own.
+    pub(crate) allowed_hosts: Vec<String>,
+    /// How often a key may ask that has no rate of its own.
+    pub(crate) key_rate: Rate,
     /// Where the admin key and the server's address are kept, and the database if it is a file.
     pub(crate) data_dir: PathBuf,
     /// Where people and programs reach this server, for links.
@@ -175,6 +183,9 @@ impl Config {
             database: read::database(&layers, &data_dir)?,
             redis,
             listen: read::listen(&layers)?,
+            tls: read::tls(&layers)?,
+            allowed_hosts: read::allowed_hosts(&layers)?,
+            key_rate: read::key_rate(&layers)?,
             public_url: read::public_url(&layers)?,
             link_secret: read::link_secret(&layers)?,
             timezone: read::timezone(&layers)?,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use punctual_core::channel::Rate;
 use punctual_core::phrase::Lang;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::Priority;
@@ -14,9 +15,12 @@ use toml::Value;
 use super::keys::nearest;
 use super::layers::{Found, Layers, duration, kind};
 use super::{ConfigError, Database, HeartbeatConfig, LogFormat, OpinionConfig, RedisConfig, Secret};
+use crate::connections::TlsFiles;
 
 /// A person waits for the reaction to what they wrote, so an opinion never takes longer.
 const OPINION_TIMEOUT_MAX: Duration = Duration::from_secs(10);
+/// More than a program needs that is not stuck in a loop.
+const KEY_RATE: Rate = Rate::per_second(1000);
 
 pub(super) fn database(layers: &Layers<'_>, data_dir: &Path) -> Result<Database, ConfigError> {
     let Some(found) = layers.text("database")? else {
@@ -81,6 +85,47 @@ pub(super) fn listen(layers: &Layers<'_>) -> Result<String, ConfigError> {
         Some(Ok(_)) => Ok(found.value),
         _ => Err(found.wrong(format!("`{}` is no address", found.value))),
     }
+}
+
+/// The certificate and its key: both, or neither.
+pub(super) fn tls(layers: &Layers<'_>) -> Result<Option<TlsFiles>, ConfigError> {
+    match (layers.text("tls_cert")?, layers.text("tls_key")?) {
+        (None, None) => Ok(None),
+        (Some(cert), Some(key)) => Ok(Some(TlsFiles { cert: cert.value.into(), key: key.value.into() })),
+        (Some(cert), None) => Err(cert.wrong("needs tls_key beside it, the certificate's private key")),
+        (None, Some(key)) => Err(key.wrong("needs tls_cert beside it, the key's certificate")),
+    }
+}
+
+/// Names by which this server may be called, beside its own.
+pub(super) fn allowed_hosts(layers: &Layers<'_>) -> Result<Vec<String>, ConfigError> {
+    let Some(found) = layers.get("allowed_hosts") else { return Ok(Vec::new()) };
+    let names: Vec<String> = match &found.value {
+        Value::String(text) => {
+            text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+        }
+        Value::Array(names) => {
+            let name = |name: &Value| name.as_str().map(|name| name.trim().to_owned());
+            let names: Option<Vec<String>> = names.iter().map(name).collect();
+            names.ok_or_else(|| found.wrong("must be a list of texts"))?
+        }
+        other => return Err(found.wrong(format!("must be a list, not {}", kind(other)))),
+    };
+    let is_name = |name: &&String| {
+        let plain = name.strip_prefix("*.").unwrap_or(name);
+        let is_host = plain.parse::<axum::http::uri::Authority>().is_ok_and(|authority| authority.host() == plain);
+        name.as_str() == "*" || is_host && !plain.contains('*')
+    };
+    match names.iter().find(|name| !is_name(name)) {
+        Some(name) => Err(found.wrong(format!("`{name}` is no name of a host, without a port"))),
+        None => Ok(names),
+    }
+}
+
+/// How often a key may ask that has no rate of its own.
+pub(super) fn key_rate(layers: &Layers<'_>) -> Result<Rate, ConfigError> {
+    let Some(found) = layers.text("key_rate")? else { return Ok(KEY_RATE) };
+    found.value.parse().map_err(|problem: String| found.wrong(problem))
 }
 
 pub(super) fn public_url(layers: &Layers<'_>) -> Result<Option<String>, ConfigError> {

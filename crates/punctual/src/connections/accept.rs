@@ -16,10 +16,12 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use punctual_core::clock::Clock;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::socket::Socket;
+use super::tls::Tls;
 use super::{Connection, Connections, InRequest};
 
 /// The most bytes of a request's head, and what is read or written at a time.
@@ -29,9 +31,16 @@ const ENDING_MAX: usize = 32;
 /// How long to wait when the system has no descriptor left for a connection.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 
+/// Where connections come from.
+pub(crate) struct Listener {
+    pub(crate) socket: TcpListener,
+    /// None: they are not encrypted.
+    pub(crate) tls: Option<Arc<Tls>>,
+}
+
 /// Serves `router` over HTTP/1.1 until `stopping`, then lets the requests under way end.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listener: Listener,
     router: Router,
     connections_max: usize,
     clock: Arc<dyn Clock>,
@@ -54,7 +63,7 @@ pub(crate) async fn serve(
 
 /// Takes connections, for ever.
 async fn take(
-    listener: &TcpListener,
+    listener: &Listener,
     router: &Router,
     connections_max: usize,
     connections: &Arc<Connections>,
@@ -63,7 +72,7 @@ async fn take(
 ) {
     let mut is_exhausted = false;
     loop {
-        let stream = match listener.accept().await {
+        let stream = match listener.socket.accept().await {
             Ok((stream, _)) => stream,
             // It is gone before it was taken.
             Err(error) if is_of_the_connection(&error) => continue,
@@ -83,7 +92,7 @@ async fn take(
             tracing::debug!(%error, "a connection keeps its delay");
         }
         let connection = connections.join();
-        tokio::spawn(attend(stream, router.clone(), connection, stopping.clone()));
+        tokio::spawn(attend(stream, listener.tls.clone(), router.clone(), connection, stopping.clone()));
     }
 }
 
@@ -116,8 +125,37 @@ impl Drop for Leaving {
     }
 }
 
-async fn attend(stream: TcpStream, router: Router, connection: Arc<Connection>, mut stopping: watch::Receiver<bool>) {
+async fn attend(
+    stream: TcpStream,
+    tls: Option<Arc<Tls>>,
+    router: Router,
+    connection: Arc<Connection>,
+    stopping: watch::Receiver<bool>,
+) {
     let leaving = Leaving(Arc::clone(&connection));
+    let socket = Socket { stream, connection };
+    let Some(tls) = tls else { return speak(socket, router, &leaving, stopping).await };
+    // A handshake has its time and its place as the head of a request has: it counts as one.
+    let mut stopped = stopping.clone();
+    let greeted = tokio::select! {
+        greeted = tls.greet(socket) => greeted,
+        () = leaving.0.close.notified() => return,
+        _ = stopped.wait_for(|stop| *stop) => return,
+    };
+    match greeted {
+        Ok(stream) => speak(stream, router, &leaving, stopping).await,
+        Err(error) => tracing::debug!(%error, "a connection ended before it was encrypted"),
+    }
+}
+
+/// Speaks HTTP until the connection ends.
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    leaving: &Leaving,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let connection = Arc::clone(&leaving.0);
     let router = TowerToHyperService::new(router);
     let service = service_fn(|mut request: Request<Incoming>| {
         let in_request = connection.begin();
@@ -129,8 +167,7 @@ async fn attend(stream: TcpStream, router: Router, connection: Arc<Connection>, 
             Ok::<_, Infallible>(response.map(|body| Answer { body, _in_request: in_request }))
         }
     });
-    let socket = TokioIo::new(Socket { stream, connection: Arc::clone(&connection) });
-    if !serve_http(socket, service, &connection, &mut stopping).await {
+    if !serve_http(TokioIo::new(stream), service, &connection, &mut stopping).await {
         return;
     }
     let Some(work) = connection.after_http() else { return };
@@ -143,13 +180,14 @@ async fn attend(stream: TcpStream, router: Router, connection: Arc<Connection>, 
 }
 
 /// Speaks HTTP until that is over. Returns false where the connection is to be closed.
-async fn serve_http<S>(
-    socket: TokioIo<Socket>,
+async fn serve_http<I, S>(
+    socket: TokioIo<I>,
     service: S,
     connection: &Connection,
     stopping: &mut watch::Receiver<bool>,
 ) -> bool
 where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<Answer>, Error = Infallible>,
     S::Future: Send + 'static,
 {
@@ -286,6 +324,7 @@ mod tests {
             let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
             let (_stop, stopping) = watch::channel(false);
             let router = Router::new().route("/", get(handler));
+            let listener = Listener { socket: listener, tls: None };
             let serving = tokio::spawn(serve(listener, router, 10, Arc::new(clock.clone()), stopping));
             let socket = TcpSocket::new_v4().unwrap();
             socket.set_recv_buffer_size(4096).unwrap();

@@ -15,6 +15,9 @@ pub(crate) mod descriptors;
 /// The socket, which says how reading and writing go.
 mod socket;
 
+/// TLS, with a certificate that is read again when its files change.
+mod tls;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +26,8 @@ use std::time::Duration;
 use punctual_core::clock::{BoxFuture, Clock};
 use tokio::sync::Notify;
 
-pub(crate) use self::accept::serve;
+pub(crate) use self::accept::{Listener, serve};
+pub(crate) use self::tls::{Tls, TlsFiles};
 
 /// How long a tick is.
 const TICK: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use punctual_core::store::ReminderView;
 use punctual_engine::CreateError;
 
 use super::App;
-use super::auth::Writer;
+use super::auth::{OfChannels, Writer};
 use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
@@ -32,7 +32,7 @@ const BATCH_MAX: usize = 10_000;
 )]
 pub(super) async fn create(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Writer(caller)): OfChannels<Writer>,
     Repeated(repeatable): Repeated,
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {

@@ -11,7 +11,7 @@ use punctual_core::reminder::Address;
 use punctual_engine::{ChannelStanding, ClosedGate, Receiving, Trial};
 
 use super::App;
-use super::auth::{Admin, Caller, Writer};
+use super::auth::{Admin, Caller, OfChannels, Tester};
 use super::input::{InPath, Input, Params};
 use super::problem::Problem;
 use super::read;
@@ -26,9 +26,14 @@ const TEST_TEXT: &str = "This is a test from punctual.";
     get, path = "/v1/channels", operation_id = "list_channels", tag = "channels",
     responses((status = 200, description = "All channels", body = Channels)),
 )]
-pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    OfChannels(caller): OfChannels<Caller>,
+    params: Params,
+) -> Result<Response, Problem> {
     params.only(&[])?;
     let default = &app.engine.settings().default_channel.address.channel;
+    let sees_all = caller.bound_to().is_none() && !caller.is_bound();
     let show = |channel: ChannelStanding| {
         let rate = |rate: Option<punctual_core::channel::Rate>| rate.map(|rate| rate.to_string());
         let gate = |gate: ClosedGate| wire::Gate {
@@ -39,7 +44,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         };
         let receives = app.engine.receiving(&channel.name);
         wire::Channel {
-            receives: receives.map(|receiving| shown_receiving(receiving, caller.bound_to().is_none())),
+            receives: receives.map(|receiving| shown_receiving(receiving, sees_all)),
             default: channel.name == *default,
             name: channel.name,
             kind: channel.kind.into(),
@@ -49,10 +54,11 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
             sending: channel.n_sending,
             waiting: channel.n_waiting,
             // Addresses are somebody's: a key of one person does not see them.
-            closed: caller.bound_to().is_none().then(|| channel.closed.into_iter().map(gate).collect()),
+            closed: sees_all.then(|| channel.closed.into_iter().map(gate).collect()),
         }
     };
-    let channels = app.engine.channel_standings().into_iter().map(show).collect();
+    let channels =
+        app.engine.channel_standings().into_iter().filter(|channel| caller.uses(&channel.name)).map(show).collect();
     let warnings = app.local_links.iter().map(|links| links.warning.clone()).collect();
     Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, next_cursor: None }))
 }
@@ -85,10 +91,13 @@ fn shown_receiving(receiving: Receiving, sees_all: bool) -> wire::Receives {
 )]
 pub(super) async fn test(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Tester(caller)): OfChannels<Tester>,
     InPath(name): InPath<String>,
     body: Input,
 ) -> Result<Response, Problem> {
+    if !caller.uses(&name) {
+        return Err(Problem::not_found(format!("this key sees no channel but {}", caller.named_channels())));
+    }
     let asked: Test = read::read(body.json_or_nothing()?, "the test", &[])?;
     let to = Address::new(name, asked.address.unwrap_or_default());
     let text = asked.message.unwrap_or_else(|| TEST_TEXT.to_owned());
@@ -99,7 +108,11 @@ pub(super) async fn test(
         let user = app.engine.store().user(bound).await?;
         if !user.is_some_and(|user| user.addresses.contains(&to)) {
             let detail = format!("this may only test addresses of the user `{bound}`, and this is none of them");
-            return Err(Problem::forbidden(detail).at_field("address"));
+            return Err(match caller.is_bound() {
+                true => Problem::not_found(detail),
+                false => Problem::forbidden(detail),
+            }
+            .at_field("address"));
         }
     }
     let trial = match app.engine.try_send(caller.default_user(), &text, to.clone(), caller.who()).await {

@@ -20,7 +20,7 @@ use super::shown;
 use crate::wire::Problem;
 
 /// Operations whose body may be left out.
-const WITHOUT_BODY: [&str; 2] = ["command_reminder", "test_channel"];
+const WITHOUT_BODY: [&str; 3] = ["command_reminder", "test_channel", "rotate_key"];
 /// The name of the scheme by which a caller shows its key.
 const KEY: &str = "key";
 

@@ -18,7 +18,7 @@ use punctual_core::store::{Answer, Answered, ReminderView, Repeat, StoreError};
 use sha2::{Digest, Sha256};
 
 use super::App;
-use super::auth::{Caller, hash};
+use super::auth::{Anyone, hash};
 use super::input::{BATCH_BYTES_MAX, SINGLE_BYTES_MAX, Taken, take};
 use super::problem::Problem;
 use super::shown;
@@ -74,7 +74,7 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
     }
     let caller = match is_link {
         true => format!("link {}", hex(&hash(parts.uri.path())[..8])),
-        false => Caller::from_request_parts(&mut parts, &app).await?.id.to_string(),
+        false => Anyone::from_request_parts(&mut parts, &app).await?.0.id.to_string(),
     };
     let max = if LARGE.contains(&path.as_str()) { BATCH_BYTES_MAX } else { SINGLE_BYTES_MAX };
     let (body, part) = take(body, max, &parts.headers, &app.bodies).await?;

@@ -19,6 +19,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use punctual_engine::ChannelStanding;
 
+use punctual_core::key::Scope;
+
 use super::App;
 use super::ChannelLabel;
 use super::auth::Caller;
@@ -33,7 +35,10 @@ use super::problem::Problem;
 )]
 pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     if app.metrics_key {
-        Caller::of(&headers, &app).await?;
+        let caller = Caller::of(&headers, &app).await?;
+        caller.may(Scope::Read)?;
+        // They count what everybody has.
+        caller.must_be_unbound()?;
     }
     let mut now_known = Registry::default();
     // Counters must be readable when the database is not: that is when somebody looks. What is counted in the database stays as it

@@ -48,6 +48,12 @@ mod feeds;
 /// A cache of what was looked up a moment ago.
 mod recent;
 
+/// How often each key may ask, and when it last did.
+mod meter;
+
+/// The names by which this server may be called.
+mod hosts;
+
 mod answer_link;
 mod audit;
 mod batch;
@@ -91,6 +97,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use punctual_channels::common::links::Links;
 use punctual_core::change::Change;
+use punctual_core::channel::Rate;
 use punctual_core::id::ReminderId;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
@@ -107,11 +114,14 @@ use utoipa_axum::routes;
 
 pub(crate) use self::asked::{AskedEvent, UnsaidOfEvent, event as event_of};
 pub(crate) use self::auth::hash as hash_of_key;
+pub(crate) use self::hosts::Hosts;
 pub(crate) use self::keys::new_key;
+pub(crate) use self::meter::{write_now as write_key_uses_now, write_uses as write_key_uses};
 
 use self::auth::{Auth, Caller};
 use self::bodies::Bodies;
 use self::inside::Inside;
+use self::meter::Meter;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
@@ -135,6 +145,9 @@ pub(crate) struct App {
     /// Retries of a reminder that does not say.
     retries_max: u32,
     auth: Auth,
+    meter: Meter,
+    /// The names by which this server may be called.
+    hosts: Hosts,
     /// Users' zones and languages, because most creates ask for them.
     locales: Recent<String, Locale>,
     /// Calendars that were written within this second: a program that asks again and again costs no more than that.
@@ -173,6 +186,10 @@ pub(crate) struct Parts {
     pub(crate) admin_key: Secret,
     /// Opens this process to the command line on the same machine; it is an admin as well.
     pub(crate) local_key: Secret,
+    /// How often a key may ask that has no rate of its own.
+    pub(crate) key_rate: Rate,
+    /// The names by which this server may be called.
+    pub(crate) hosts: Hosts,
     pub(crate) database: PathBuf,
     pub(crate) metrics_key: bool,
     /// Knows the links that answer a reminder; without it there are none.
@@ -208,6 +225,8 @@ impl App {
             zone: parts.zone,
             retries_max: parts.retries_max,
             auth: Auth::new(&parts.admin_key, &parts.local_key),
+            meter: Meter::new(parts.key_rate),
+            hosts: parts.hosts,
             locales: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             calendars: Recent::new(1, 16),
             batches: Semaphore::new(BATCHES_KB_MAX),
@@ -380,7 +399,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(silences::list, silences::create))
         .routes(routes!(silences::end))
         .routes(routes!(keys::list, keys::create))
-        .routes(routes!(keys::delete))
+        .routes(routes!(keys::show, keys::delete))
+        .routes(routes!(keys::rotate))
         .routes(routes!(channels::list))
         .routes(routes!(channels::test))
         .routes(routes!(channels::revive))
@@ -406,10 +426,12 @@ fn table() -> OpenApiRouter<Arc<App>> {
 
 /// The API, with what stands around every route.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    let api = api(app);
+    let api = api(app.clone());
     // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
     let inside = Inside::new(api.clone());
-    api.layer(Extension(inside)).layer(axum::middleware::map_response(guarded))
+    api.layer(Extension(inside))
+        .layer(from_fn_with_state(app, hosts::layer))
+        .layer(axum::middleware::map_response(guarded))
 }
 
 /// The routes, with everything that also holds for calls from inside.

@@ -10,7 +10,7 @@ use punctual_core::journal::Placed;
 use punctual_core::store::{JournalQuery, Start};
 
 use super::App;
-use super::auth::Caller;
+use super::auth::{Caller, OfChannels};
 use super::input::{InPath, Params};
 use super::problem::Problem;
 use super::reminders::{id_from, seen};
@@ -27,7 +27,7 @@ const AUDIT_MAX: usize = 500;
 )]
 pub(super) async fn of_reminder(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    OfChannels(caller): OfChannels<Caller>,
     InPath(id): InPath<String>,
     params: Params,
 ) -> Result<Response, Problem> {
@@ -55,7 +55,7 @@ pub(super) async fn of_reminder(
 )]
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    OfChannels(caller): OfChannels<Caller>,
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     let id: OccurrenceId =

@@ -11,7 +11,7 @@ use punctual_core::schedule::parse_instant;
 use punctual_core::steps::Steps;
 
 use super::App;
-use super::auth::Caller;
+use super::auth::{Caller, OfChannels};
 use super::input::Input;
 use super::problem::Problem;
 use super::{asked, shown};
@@ -28,7 +28,11 @@ const LONG_BYTES: usize = 500;
     post, path = "/v1/parse", operation_id = "parse", tag = "reminders", request_body = ParseInput,
     responses((status = 200, description = "What was understood", body = Understood)),
 )]
-pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Input) -> Result<Response, Problem> {
+pub(super) async fn parse(
+    State(app): State<Arc<App>>,
+    OfChannels(caller): OfChannels<Caller>,
+    body: Input,
+) -> Result<Response, Problem> {
     let asked: ParseInput = body.read(&[])?;
     let text = asked.text.ok_or_else(|| Invalid::new("text", "is missing; send words such as \"tomorrow at 8\""))?;
     if text.len() > TEXT_MAX {

@@ -18,7 +18,7 @@ use punctual_core::tag;
 use serde_json::Value;
 
 use super::asked::{self, Asked, Made, Speaker, Unsaid};
-use super::auth::{Caller, Writer};
+use super::auth::{Caller, OfChannels, Writer};
 use super::idempotency::Repeated;
 use super::input::{InPath, Input, Params};
 use super::pages;
@@ -42,7 +42,7 @@ const CHANNEL_BYTES_MAX: usize = 256;
 )]
 pub(super) async fn create(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Writer(caller)): OfChannels<Writer>,
     Repeated(repeatable): Repeated,
     body: Input,
 ) -> Result<Response, Problem> {
@@ -90,8 +90,9 @@ pub(super) async fn made_from(
         Ok(asked.reminder(unsaid)?)
     };
     let made: Result<Made, Problem> = if is_heavy { app.aside(make).await? } else { make() };
-    let made = made?;
+    let mut made = made?;
     caller.may_ask(&made.reminder.escalate)?;
+    caller.hold_to_channels(&mut made.reminder)?;
     Ok(made)
 }
 
@@ -100,7 +101,11 @@ pub(super) async fn made_from(
     get, path = "/v1/reminders", operation_id = "list_reminders", tag = "reminders", params(ReminderQuery),
     responses((status = 200, description = "A page", body = Reminders<'static>)),
 )]
-pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    OfChannels(caller): OfChannels<Caller>,
+    params: Params,
+) -> Result<Response, Problem> {
     let params =
         params.only(&["user", "mine", "status", "from", "to", "tag", "channel", "q", "match", "limit", "cursor"])?;
     let user = match (params.get("user"), params.get("mine")) {
@@ -133,7 +138,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         before: None,
     };
     if let Some(words) = params.get("q") {
-        return search(&app, words, query, params.cursor(|text| text.parse().ok())?).await;
+        return search(&app, &caller, words, query, params.cursor(|text| text.parse().ok())?).await;
     }
     let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
     let read = |before, limit| app.engine.store().reminders(store::ReminderQuery { before, limit, ..query.clone() });
@@ -149,23 +154,36 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
         pages::read_page(limit, before, read, bytes_of, |view| view.reminder.id).await?
     };
-    Ok(listed(&app, &views, next.map(|id| id.to_string()), None).await)
+    Ok(listed(&app, &caller, &views, next.map(|id| id.to_string()), None).await)
 }
 
 /// A page of the reminders that have these words, from the place `before` of the index on.
-async fn search(app: &App, words: &str, query: store::ReminderQuery, before: Option<i64>) -> Result<Response, Problem> {
+async fn search(
+    app: &App,
+    caller: &Caller,
+    words: &str,
+    query: store::ReminderQuery,
+    before: Option<i64>,
+) -> Result<Response, Problem> {
     if query.channel.is_some() {
         return Err(Invalid::new("channel", "cannot be given together with `q`; leave out one of them").into());
     }
     let words = Words::read("q", words, query.user.is_some())?;
     let query = store::ReminderQuery { limit: query.limit.min(LOOKED_FOR_MAX), ..query };
     let found = app.engine.search(&words, &query, before).await?;
-    Ok(listed(app, &found.views, found.next.map(|place| place.to_string()), found.indexing).await)
+    Ok(listed(app, caller, &found.views, found.next.map(|place| place.to_string()), found.indexing).await)
 }
 
-async fn listed(app: &App, views: &[ReminderView], next_cursor: Option<String>, indexing: Option<u64>) -> Response {
+async fn listed(
+    app: &App,
+    caller: &Caller,
+    views: &[ReminderView],
+    next_cursor: Option<String>,
+    indexing: Option<u64>,
+) -> Response {
     let mut reminders = Vec::with_capacity(views.len());
-    for view in views {
+    // A key that is bound to channels leaves out the others', so that its page may have fewer.
+    for view in views.iter().filter(|view| caller.sees_reminder(&view.reminder)) {
         reminders.push(app.shown(view).await);
     }
     shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor, indexing })
@@ -178,7 +196,7 @@ async fn listed(app: &App, views: &[ReminderView], next_cursor: Option<String>, 
 )]
 pub(super) async fn show(
     State(app): State<Arc<App>>,
-    caller: Caller,
+    OfChannels(caller): OfChannels<Caller>,
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     let view = seen(&app, &caller, id_from(&id)?).await?;
@@ -194,7 +212,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Writer(caller)): OfChannels<Writer>,
     InPath(id): InPath<String>,
     body: Input,
 ) -> Result<Response, Problem> {
@@ -206,6 +224,13 @@ pub(super) async fn update(
         false => asked::patch(value, &before.reminder, now, &steps)?,
     };
     caller.may_ask(patch.escalate.as_deref().unwrap_or_default())?;
+    if !caller.channels().is_empty() {
+        caller.may_send_to(patch.to.as_deref().unwrap_or_default())?;
+        if patch.only == Some(false) || patch.to.as_ref().is_some_and(Vec::is_empty) {
+            let detail = format!("this key may only send by {}, and by no other", caller.named_channels());
+            return Err(Problem::forbidden(detail).at_field(if patch.only.is_some() { "only" } else { "to" }));
+        }
+    }
     let changed = app.change(id, Change::Update(Box::new(patch)), caller.by(app.now())).await?;
     Ok(shown::answer(StatusCode::OK, &app.shown_new(&changed.view, None).await))
 }
@@ -219,10 +244,12 @@ pub(super) async fn update(
 )]
 pub(super) async fn cancel(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Writer(caller)): OfChannels<Writer>,
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
-    change(&app, id_from(&id)?, Change::Cancel, caller.by(app.now())).await
+    let id = id_from(&id)?;
+    must_see(&app, &caller, id).await?;
+    change(&app, id, Change::Cancel, caller.by(app.now())).await
 }
 
 /// Answers, pauses, resumes, skips or fires a reminder, undoes its cancel, or sends a failed run again.
@@ -236,13 +263,14 @@ pub(super) async fn cancel(
 )]
 pub(super) async fn command(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Writer(caller)): OfChannels<Writer>,
     InPath((id, verb)): InPath<(String, String)>,
     Repeated(repeatable): Repeated,
     body: Input,
 ) -> Result<Response, Problem> {
     let id = id_from(&id)?;
     let value = body.json_or_nothing()?;
+    must_see(&app, &caller, id).await?;
     let mut by = caller.by(app.now());
     let wanted = match verb.as_str() {
         verb @ ("ack" | "snooze" | "dismiss") => {
@@ -352,8 +380,16 @@ async fn answer(app: &App, status: StatusCode, view: &ReminderView) -> Response 
 /// A reminder the caller may see; another's is not found.
 pub(super) async fn seen(app: &App, caller: &Caller, id: ReminderId) -> Result<ReminderView, Problem> {
     match app.engine.store().reminder(id).await? {
-        Some(view) if caller.sees(&view.reminder.user) => Ok(view),
+        Some(view) if caller.sees_reminder(&view.reminder) => Ok(view),
         _ => Err(Problem::not_found("no such reminder")),
+    }
+}
+
+/// Refuses a key that is bound to channels where the reminder is not of these. Whose it is, the change itself looks at.
+async fn must_see(app: &App, caller: &Caller, id: ReminderId) -> Result<(), Problem> {
+    match caller.channels().is_empty() {
+        true => Ok(()),
+        false => seen(app, caller, id).await.map(drop),
     }
 }
 

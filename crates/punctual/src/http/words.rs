@@ -12,7 +12,7 @@ use punctual_core::phrase::TEXT_MAX;
 use punctual_engine::{Reply, Written};
 
 use super::App;
-use super::auth::{Caller, Writer};
+use super::auth::{Caller, Herald, OfChannels};
 use super::input::Input;
 use super::problem::Problem;
 use super::shown;
@@ -27,7 +27,7 @@ use crate::wire::{Choice, Heard, InboundInput, Reminder};
 )]
 pub(super) async fn take(
     State(app): State<Arc<App>>,
-    Writer(caller): Writer,
+    OfChannels(Herald(caller)): OfChannels<Herald>,
     body: Input,
 ) -> Result<Response, Problem> {
     let written = written(body.read(&[])?, &caller)?;
@@ -53,6 +53,10 @@ fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
     };
     for (field, value) in [("user", &user), ("channel", &channel), ("address", &address), ("reply_to", &reply_to)] {
         text_max(field, value)?;
+    }
+    if !caller.channels().is_empty() && !channel.as_deref().is_some_and(|channel| caller.uses(channel)) {
+        let detail = format!("this key may only hand in what was written on {}; say on which", caller.named_channels());
+        return Err(Problem::forbidden(detail).at_field("channel"));
     }
     if address.is_some() && channel.is_none() {
         return Err(Invalid::new("channel", "is missing; an address is one of a channel").into());
@@ -85,6 +89,7 @@ fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
         sender,
         reply_to,
         only: caller.bound_to().map(str::to_owned),
+        channels: caller.channels().to_vec(),
         who: caller.who(),
         ..Written::default()
     })

@@ -41,7 +41,7 @@ use tokio::sync::watch;
 
 use self::links::LocalLinks;
 use crate::config::{ChannelConfig, Config, Database, RedisConfig, Secret, WatchConfig, paths};
-use crate::connections;
+use crate::connections::{self, Listener, Tls};
 use crate::feeds::Sources;
 use crate::http::{self, ChannelLabel, ShadowSends};
 use crate::opinion::Endpoint;
@@ -73,6 +73,8 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     let descriptors = connections::descriptors::divide();
     let mut signals = signals::Signals::listen().context("cannot listen for signals")?;
     let Machine { clock, random } = machine.clone();
+    let tls = config.tls.clone().filter(|_| has_door).map(|files| Tls::open(files, Arc::clone(&clock)));
+    let tls = tls.transpose().map_err(anyhow::Error::msg)?;
     paths::make_private_dir(&config.data_dir)
         .with_context(|| format!("cannot make the data directory {}", config.data_dir.display()))?;
     secrets::check(&config)?;
@@ -89,7 +91,9 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     let address = listener.as_ref().map(TcpListener::local_addr).transpose();
     let address = address.context("the listening socket has no address")?;
     // Without the API, links lead to the server that has it.
-    let url = address.map_or_else(|| format!("http://{}", config.listen), place::url_of);
+    let is_encrypted = config.tls.is_some();
+    let scheme = if is_encrypted { "https" } else { "http" };
+    let url = address.map_or_else(|| format!("{scheme}://{}", config.listen), |at| place::url_of(at, is_encrypted));
     let local_links = LocalLinks::of(&config, &url);
     let server = server(&config, &url, &secrets, &clock);
     let links = server.links.clone();
@@ -138,6 +142,13 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         retries_max: config.retries_max,
         admin_key: secrets.admin.key,
         local_key: local_key.clone(),
+        key_rate: config.key_rate,
+        hosts: http::Hosts::new(
+            &config.listen,
+            address,
+            config.public_url.as_deref().unwrap_or(&url),
+            config.allowed_hosts.iter().cloned(),
+        ),
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
         links,
@@ -146,11 +157,17 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         shadow,
         stopping: stopping.clone(),
     });
-    let place = place::Place::announce(&config.data_dir, &url, &local_key)?;
+    let cert = config.tls.as_ref().map(|files| files.cert.as_path());
+    let place = place::Place::announce(&config.data_dir, &url, &local_key, cert)?;
+    if let Some(tls) = tls.clone() {
+        signals::Signals::reloads(move || tls.reload()).context("cannot listen for SIGHUP")?;
+    }
     say_ready(address, &config, &engine.settings().node, local_links.as_ref());
 
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
-    let router = http::router(app);
+    tokio::spawn(http::write_key_uses(Arc::clone(&app), stopping.clone()));
+    let router = http::router(Arc::clone(&app));
+    let listener = Listener { socket: listener, tls };
     let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
     let serving = tokio::spawn(serving);
     let signal = signals.next().await;
@@ -162,6 +179,7 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     if within(&*clock, REQUESTS_GRACE, serving).await.is_none() {
         tracing::warn!("some requests did not end in time");
     }
+    within(&*clock, REQUESTS_GRACE, http::write_key_uses_now(&app)).await;
     running.stop().await;
     tracing::info!("stopped");
     Ok(())
@@ -412,9 +430,9 @@ fn settings(config: &Config, random: &dyn Random) -> Settings {
 }
 
 fn say_ready(address: SocketAddr, config: &Config, node: &str, local_links: Option<&LocalLinks>) {
-    if !address.ip().is_loopback() {
+    if !address.ip().is_loopback() && config.tls.is_none() {
         tracing::warn!(
-            "listening beyond this machine without TLS: keys can be read on the way; put a TLS proxy before it"
+            "listening beyond this machine without TLS: keys can be read on the way; set tls_cert and tls_key, or put a TLS proxy before it"
         );
     }
     match local_links {
@@ -427,7 +445,8 @@ fn say_ready(address: SocketAddr, config: &Config, node: &str, local_links: Opti
     }
     let (version, database) = (env!("CARGO_PKG_VERSION"), &config.database);
     tracing::info!(version, %database, node, "punctual {version} on {database}, node {node}");
-    tracing::info!("listening on http://{address}");
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    tracing::info!("listening on {scheme}://{address}");
     if io::stderr().is_terminal() {
         eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");
         eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database);

@@ -39,6 +39,26 @@ impl Signals {
         "Ctrl-C"
     }
 
+    /// Calls `reload` at every SIGHUP, for as long as the process runs.
+    #[cfg(unix)]
+    pub(super) fn reloads(reload: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
+        let mut hangup = signal(SignalKind::hangup())?;
+        let reload = std::sync::Arc::new(reload);
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                let reload = std::sync::Arc::clone(&reload);
+                // It reads files. A panic in it ends nothing else.
+                let _ = tokio::task::spawn_blocking(move || reload()).await;
+            }
+        });
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn reloads(_: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Ends the process at the next signal, whatever is under way.
     pub(super) async fn next_exits(mut self) {
         let signal = self.next().await;

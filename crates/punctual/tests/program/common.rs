@@ -249,6 +249,11 @@ impl Server {
         while !self.lines.recv_timeout(DEADLINE).unwrap().contains(words) {}
     }
 
+    /// Whether a line of its log that nobody has read yet has `words` in it.
+    pub(crate) fn has_logged(&self, words: &str) -> bool {
+        self.lines.try_iter().any(|line| line.contains(words))
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

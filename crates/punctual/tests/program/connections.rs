@@ -16,7 +16,7 @@ async fn connect(server: &Server) -> TcpStream {
 
 /// The head of a request with the admin's key, and `more` headers.
 fn head(server: &Server, request: &str, more: &str) -> String {
-    format!("{request} HTTP/1.1\r\nhost: punctual\r\nauthorization: Bearer {}\r\n{more}\r\n", server.key)
+    format!("{request} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n{more}\r\n", server.key)
 }
 
 /// Asks on a connection that stays open, and reads the status.
@@ -191,7 +191,7 @@ async fn half_sent_batches_take_bounded_memory_and_hinder_nobody() {
     }
     // Without a key nothing of a body is read.
     let mut stranger = connect(&server).await;
-    let request = "POST /v1/reminders/batch HTTP/1.1\r\nhost: punctual\r\ncontent-length: 33000000\r\n\r\n";
+    let request = "POST /v1/reminders/batch HTTP/1.1\r\nhost: localhost\r\ncontent-length: 33000000\r\n\r\n";
     stranger.write_all(request.as_bytes()).await.unwrap();
     assert!(soon(until_closed(&mut stranger)).await.starts_with("HTTP/1.1 401 "));
 

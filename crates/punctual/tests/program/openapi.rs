@@ -507,6 +507,9 @@ async fn answers_are_what_the_description_says() {
     }
     let (_, key) = call!(POST "/v1/keys"; "", Some(json!({ "name": "bot", "user": "alice", "expires_at": "90d" })));
     call!(GET "/v1/keys"; "", None);
+    call!(GET "/v1/keys/{id}", id = text(&key["id"]); "", None);
+    call!(POST "/v1/keys/{id}/rotate", id = text(&key["id"]); "", Some(json!({ "overlap": "1m" })));
+    call!(POST "/v1/keys/{id}/rotate", id = text(&key["id"]); "", Some(json!({ "overlap": "long" })));
     call!(DELETE "/v1/keys/{id}", id = text(&key["id"]); "", None);
     call!(GET "/v1/channels"; "", None);
     call!(POST "/v1/channels/{name}/test", name = "console"; "", None);

@@ -204,7 +204,7 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
     let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut stream = soon(socket.connect(address)).await.unwrap();
     let request = format!(
-        "GET /v1/stream HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\r\n",
+        "GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {}\r\n\r\n",
         server.key
     );
     soon(stream.write_all(request.as_bytes())).await.unwrap();
@@ -247,7 +247,7 @@ async fn a_reader_that_takes_nothing_is_cut_off_and_its_reason_is_counted_and_lo
     socket.set_recv_buffer_size(4096).unwrap();
     let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut stream = soon(socket.connect(address)).await.unwrap();
-    let request = format!("GET /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.key);
+    let request = format!("GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n", server.key);
     soon(stream.write_all(request.as_bytes())).await.unwrap();
     let mut begin = Vec::new();
     while !String::from_utf8_lossy(&begin).contains("id: ") {

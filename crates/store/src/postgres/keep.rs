@@ -1,8 +1,10 @@
 //! Users and keys.
 
+use jiff::Timestamp;
+use punctual_core::key::{ADMIN_ID, ApiKey, Scope};
 use punctual_core::step;
 use punctual_core::store::StoreError;
-use punctual_core::user::{ADMIN_ID, ApiKey, User};
+use punctual_core::user::User;
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -10,7 +12,7 @@ use tokio_postgres::types::Type;
 use super::fault::Fault;
 use super::pool::Connection;
 use super::read::each;
-use super::row::{clean, get, impossible, instant, micros, optional_instant};
+use super::row::{clean, get, impossible, micros};
 use super::share::ADMIN_KEY_KEPT_FOR;
 use crate::rows;
 
@@ -98,14 +100,19 @@ pub(super) async fn admins(db: &Connection<'_>) -> Result<Vec<User>, Fault> {
 
 pub(super) async fn put_key(db: &Connection<'_>, key: &ApiKey) -> Result<(), Fault> {
     db.execute(
-        "insert into punctual.api_key (id, name, hash, user_id, write, expires_at, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7)",
+        "insert into punctual.api_key (id, name, hash, user_id, write, scopes, channels, rate, prefix, expires_at, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         &[
             (&key.id, Type::TEXT),
             (&clean(&key.name), Type::TEXT),
             (&key.hash.as_slice(), Type::BYTEA),
             (&key.user, Type::TEXT),
-            (&key.write, Type::BOOL),
+            // For nodes of a version that knows no other scopes.
+            (&key.scopes.allow(Scope::Write), Type::BOOL),
+            (&key.scopes.to_string(), Type::TEXT),
+            (&rows::key_channels(key)?, Type::TEXT),
+            (&key.rate.map(|rate| rate.to_string()), Type::TEXT),
+            (&key.prefix, Type::TEXT),
             (&key.expires_at.map(micros), Type::TIMESTAMPTZ),
             (&micros(key.created_at), Type::TIMESTAMPTZ),
         ],
@@ -114,39 +121,87 @@ pub(super) async fn put_key(db: &Connection<'_>, key: &ApiKey) -> Result<(), Fau
     Ok(())
 }
 
-const KEY: &str = "select id, name, hash, user_id, write, expires_at, created_at from punctual.api_key";
+/// Writes the secrets of a key that has others now.
+pub(super) async fn put_secrets(db: &Connection<'_>, key: &ApiKey) -> Result<(), Fault> {
+    let old = key.replaced.as_ref();
+    db.execute(
+        "update punctual.api_key set hash = $1, prefix = $2, old_hash = $3, old_prefix = $4, old_until = $5 where id = $6",
+        &[
+            (&key.hash.as_slice(), Type::BYTEA),
+            (&key.prefix, Type::TEXT),
+            (&old.map(|old| old.hash.as_slice()), Type::BYTEA),
+            (&old.and_then(|old| old.prefix.as_ref()), Type::TEXT),
+            (&old.map(|old| micros(old.until)), Type::TIMESTAMPTZ),
+            (&key.id, Type::TEXT),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Writes when keys were last used. The rows are locked in the order of their ids, so that two nodes do not wait for each other.
+pub(super) async fn put_uses(db: &Connection<'_>, uses: &[(String, Timestamp)]) -> Result<(), Fault> {
+    let ids: Vec<&str> = uses.iter().map(|(id, _)| id.as_str()).collect();
+    let instants: Vec<_> = uses.iter().map(|(_, at)| micros(*at)).collect();
+    db.execute(
+        "with v as (select * from unnest($1, $2) as v (id, at)), \
+         locked as (select k.id from punctual.api_key k join v on v.id = k.id \
+         where k.used_at is null or k.used_at < v.at order by k.id for update of k) \
+         update punctual.api_key k set used_at = v.at from v, locked where k.id = v.id and locked.id = v.id",
+        &[(&ids, Type::TEXT_ARRAY), (&instants, Type::TIMESTAMPTZ_ARRAY)],
+    )
+    .await?;
+    Ok(())
+}
+
+fn select_key() -> String {
+    format!("select k.hash, k.old_hash, k.user_id, {} from punctual.api_key k", rows::KEY)
+}
 
 pub(super) async fn key(db: &Connection<'_>, hash: &[u8; 32]) -> Result<Option<ApiKey>, Fault> {
+    let key = select_key();
     let sql = format!(
-        "{KEY} where hash = $1 union all select '{ADMIN_ID}', '{ADMIN_ID}', hash, null, true, null, used_at \
-         from punctual.admin_key where hash = $1 and used_at > clock_timestamp() - {ADMIN_KEY_KEPT_FOR}"
+        "{key} where k.hash = $1 union all {key} where k.old_hash = $1 \
+         union all select a.hash, null, null, '{ADMIN_ID}', '{ADMIN_ID}', true, null, null, null, null, null, a.used_at, null, null, null \
+         from punctual.admin_key a where a.hash = $1 and a.used_at > clock_timestamp() - {ADMIN_KEY_KEPT_FOR}"
     );
     let rows = db.rows(&sql, &[(&hash.as_slice(), Type::BYTEA)]).await?;
     Ok(rows.first().map(read_key).transpose()?)
 }
 
+pub(super) async fn key_named(db: &Connection<'_>, id: &str) -> Result<Option<ApiKey>, Fault> {
+    let rows = db.rows(&format!("{} where k.id = $1", select_key()), &[(&clean(id), Type::TEXT)]).await?;
+    Ok(rows.first().map(read_key).transpose()?)
+}
+
+/// A key that nobody else changes before the transaction ends.
+pub(super) async fn key_for_update(db: &Connection<'_>, id: &str) -> Result<Option<ApiKey>, Fault> {
+    let rows = db.rows(&format!("{} where k.id = $1 for update", select_key()), &[(&clean(id), Type::TEXT)]).await?;
+    Ok(rows.first().map(read_key).transpose()?)
+}
+
 pub(super) async fn keys(db: &Connection<'_>) -> Result<Vec<ApiKey>, Fault> {
-    let rows = db.rows(&format!("{KEY} order by created_at, id"), &[]).await?;
+    let rows = db.rows(&format!("{} order by k.created_at, k.id", select_key()), &[]).await?;
     Ok(rows.iter().map(read_key).collect::<Result<_, _>>()?)
 }
 
 fn read_key(found: &Row) -> Result<ApiKey, StoreError> {
-    Ok(ApiKey {
-        id: get(found, 0)?,
-        name: get(found, 1)?,
-        hash: get::<&[u8]>(found, 2)?.try_into().map_err(impossible)?,
-        user: get(found, 3)?,
-        write: get(found, 4)?,
-        expires_at: optional_instant(found, 5)?,
-        created_at: instant(found, 6)?,
-    })
+    let hash = |bytes: &[u8]| bytes.try_into().map_err(impossible);
+    let of = rows::KeyOf {
+        hash: hash(get(found, 0)?)?,
+        old_hash: get::<Option<&[u8]>>(found, 1)?.map(hash).transpose()?,
+        user: get(found, 2)?,
+    };
+    rows::key(found, 3, of)
 }
 
 /// Removes a key; returns it as it was.
 pub(super) async fn delete_key(db: &Connection<'_>, id: &str) -> Result<Option<ApiKey>, Fault> {
-    let sql =
-        "delete from punctual.api_key where id = $1 returning id, name, hash, user_id, write, expires_at, created_at";
-    let rows = db.rows(sql, &[(&clean(id), Type::TEXT)]).await?;
+    let sql = format!(
+        "delete from punctual.api_key k where k.id = $1 returning k.hash, k.old_hash, k.user_id, {}",
+        rows::KEY
+    );
+    let rows = db.rows(&sql, &[(&clean(id), Type::TEXT)]).await?;
     Ok(rows.first().map(read_key).transpose()?)
 }
 

@@ -72,10 +72,11 @@ use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::clock::Machine;
-use punctual_core::decide::key::{key_created, key_deleted};
+use punctual_core::decide::key::{key_created, key_deleted, key_rotated};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
+use punctual_core::key::{ApiKey, Rotation};
 use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::silence::Silence;
@@ -85,7 +86,7 @@ use punctual_core::store::{
     ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
     Upcoming, UpcomingQuery,
 };
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::User;
 use punctual_core::writes::Writes;
 
 pub use adopt::{AdoptError, Adoption, TableCount};
@@ -211,6 +212,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 async fn put_key(db: &Connection<'_>, key: &ApiKey, writes: &Writes) -> Result<(), Fault> {
     pipeline::all4(db.begin(BEGIN), keep::put_key(db, key), write::write(db, Shards::ALL, writes), db.commit()).await?;
     Ok(())
+}
+
+/// Gives a key another secret, and writes down that it was done; returns the key as it is then.
+async fn rotate_key(db: &Connection<'_>, id: &str, rotation: &Rotation, who: &Who) -> Result<Option<ApiKey>, Fault> {
+    let ((), key) = pipeline::both(db.begin(BEGIN), keep::key_for_update(db, id)).await?;
+    let Some(key) = key else {
+        db.rollback().await?;
+        return Ok(None);
+    };
+    let (key, writes) = key_rotated(key, rotation, who.clone());
+    keep::put_secrets(db, &key).await?;
+    pipeline::both(write::write(db, Shards::ALL, &writes), db.commit()).await?;
+    Ok(Some(key))
 }
 
 /// Removes a key, and writes down that it was; returns whether there was one.
@@ -481,8 +495,20 @@ impl Store for PostgresStore {
         read!(self, db => keep::key(&db, &hash))
     }
 
+    async fn key_named(&self, id: &str) -> Result<Option<ApiKey>, StoreError> {
+        read!(self, db => keep::key_named(&db, id))
+    }
+
     async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         read!(self, db => keep::keys(&db))
+    }
+
+    async fn rotate_key(&self, id: &str, rotation: Rotation, who: Who) -> Result<Option<ApiKey>, StoreError> {
+        write!(self, Normal, db => rotate_key(&db, id, &rotation, &who))
+    }
+
+    async fn keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError> {
+        write!(self, Brief, db => keep::put_uses(&db, &uses))
     }
 
     async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {

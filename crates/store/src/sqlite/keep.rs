@@ -1,12 +1,15 @@
 //! Writing people and keys.
 
+use jiff::Timestamp;
+use punctual_core::key::{ApiKey, Scope};
 use punctual_core::step;
 use punctual_core::store::StoreError;
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::User;
 use rusqlite::{Connection, params};
 
 use super::read;
 use super::row::{broken, impossible, micros};
+use crate::rows;
 
 pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
@@ -52,7 +55,8 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
 
 pub(super) fn put_key(db: &Connection, key: &ApiKey) -> Result<(), StoreError> {
     db.prepare_cached(
-        "INSERT INTO api_key (id, name, hash, user, write, expires_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO api_key (id, name, hash, user, write, scopes, channels, rate, prefix, expires_at, created_at) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .map_err(broken)?
     .execute(params![
@@ -60,7 +64,11 @@ pub(super) fn put_key(db: &Connection, key: &ApiKey) -> Result<(), StoreError> {
         key.name,
         key.hash,
         key.user,
-        key.write,
+        key.scopes.allow(Scope::Write),
+        key.scopes.to_string(),
+        rows::key_channels(key)?,
+        key.rate.map(|rate| rate.to_string()),
+        key.prefix,
         key.expires_at.map(micros),
         micros(key.created_at)
     ])
@@ -68,9 +76,39 @@ pub(super) fn put_key(db: &Connection, key: &ApiKey) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Writes the secrets of a key that has others now.
+pub(super) fn put_secrets(db: &Connection, key: &ApiKey) -> Result<(), StoreError> {
+    let old = key.replaced.as_ref();
+    db.prepare_cached(
+        "UPDATE api_key SET hash = ?, prefix = ?, old_hash = ?, old_prefix = ?, old_until = ? WHERE id = ?",
+    )
+    .map_err(broken)?
+    .execute(params![
+        key.hash,
+        key.prefix,
+        old.map(|old| old.hash),
+        old.and_then(|old| old.prefix.as_ref()),
+        old.map(|old| micros(old.until)),
+        key.id
+    ])
+    .map_err(broken)?;
+    Ok(())
+}
+
+/// Writes when keys were last used.
+pub(super) fn put_uses(db: &Connection, uses: &[(String, Timestamp)]) -> Result<(), StoreError> {
+    let mut update = db
+        .prepare_cached("UPDATE api_key SET used_at = ?2 WHERE id = ?1 AND (used_at IS NULL OR used_at < ?2)")
+        .map_err(broken)?;
+    for (id, at) in uses {
+        update.execute(params![id, micros(*at)]).map_err(broken)?;
+    }
+    Ok(())
+}
+
 /// Removes a key; returns it as it was.
 pub(super) fn delete_key(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
-    let key = read::key_of(db, id)?;
+    let key = read::key_named(db, id)?;
     delete(db, "DELETE FROM api_key WHERE id = ?1", id)?;
     Ok(key)
 }

@@ -47,10 +47,11 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::alarm::NextRun;
 use punctual_core::change::Change;
-use punctual_core::decide::key::{key_created, key_deleted};
+use punctual_core::decide::key::{key_created, key_deleted, key_rotated};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
+use punctual_core::key::{ApiKey, Rotation};
 use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
@@ -58,7 +59,7 @@ use punctual_core::store::{
     ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Question, Released, ReminderQuery, ReminderView,
     Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::User;
 use punctual_core::writes::Writes;
 use rusqlite::Connection;
 
@@ -396,8 +397,29 @@ impl Store for SqliteStore {
         self.read(move |db| read::key(db, &hash)).await
     }
 
+    async fn key_named(&self, id: &str) -> Result<Option<ApiKey>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |db| read::key_named(db, &id)).await
+    }
+
     async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.read(read::keys).await
+    }
+
+    async fn rotate_key(&self, id: &str, rotation: Rotation, who: Who) -> Result<Option<ApiKey>, StoreError> {
+        let id = id.to_owned();
+        self.write(Urgency::Normal, move |db| {
+            let Some(key) = read::key_named(db, &id)? else { return Ok(None) };
+            let (key, writes) = key_rotated(key, &rotation, who);
+            keep::put_secrets(db, &key)?;
+            write::write(db, &writes)?;
+            Ok(Some(key))
+        })
+        .await
+    }
+
+    async fn keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError> {
+        self.write(Urgency::Normal, move |db| keep::put_uses(db, &uses)).await
     }
 
     async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {

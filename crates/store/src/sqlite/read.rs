@@ -1,13 +1,14 @@
 //! Reading, on threads beside the writer.
 
 use punctual_core::id::{OccurrenceId, ReminderId};
+use punctual_core::key::ApiKey;
 use punctual_core::occurrence::{Attempt, Escalation, Occurrence, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
     UpcomingQuery,
 };
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::User;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
@@ -270,30 +271,28 @@ pub(super) fn admins(db: &Connection) -> Result<Vec<User>, StoreError> {
     collect(db, &sql, [], |found| rows::admin(found))
 }
 
-const KEY: &str = "SELECT id, name, hash, user, write, expires_at, created_at FROM api_key";
-
-pub(super) fn key(db: &Connection, hash: &[u8; 32]) -> Result<Option<ApiKey>, StoreError> {
-    Ok(collect(db, &format!("{KEY} WHERE hash = ?"), [hash], read_key)?.pop())
+fn select_key() -> String {
+    format!("SELECT k.hash, k.old_hash, k.user, {} FROM api_key k", rows::KEY)
 }
 
-pub(super) fn key_of(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
-    Ok(collect(db, &format!("{KEY} WHERE id = ?"), [id], read_key)?.pop())
+pub(super) fn key(db: &Connection, hash: &[u8; 32]) -> Result<Option<ApiKey>, StoreError> {
+    // Two statements in one: an OR would not use both indexes.
+    let key = select_key();
+    let sql = format!("{key} WHERE k.hash = ?1 UNION ALL {key} WHERE k.old_hash = ?1 LIMIT 1");
+    Ok(collect(db, &sql, [hash], read_key)?.pop())
+}
+
+pub(super) fn key_named(db: &Connection, id: &str) -> Result<Option<ApiKey>, StoreError> {
+    Ok(collect(db, &format!("{} WHERE k.id = ?", select_key()), [id], read_key)?.pop())
 }
 
 pub(super) fn keys(db: &Connection) -> Result<Vec<ApiKey>, StoreError> {
-    collect(db, &format!("{KEY} ORDER BY created_at"), [], read_key)
+    collect(db, &format!("{} ORDER BY k.created_at", select_key()), [], read_key)
 }
 
 fn read_key(found: &Row<'_>) -> Result<ApiKey, StoreError> {
-    Ok(ApiKey {
-        id: get(found, 0)?,
-        name: get(found, 1)?,
-        hash: get(found, 2)?,
-        user: get(found, 3)?,
-        write: get(found, 4)?,
-        expires_at: Reader::new(found, 5).maybe_at()?,
-        created_at: instant(get(found, 6)?)?,
-    })
+    let of = rows::KeyOf { hash: get(found, 0)?, old_hash: get(found, 1)?, user: get(found, 2)? };
+    rows::key(found, 3, of)
 }
 
 pub(super) fn stats(db: &Connection) -> Result<StoreStats, StoreError> {

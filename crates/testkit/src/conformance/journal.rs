@@ -6,7 +6,8 @@ use punctual_core::channel::SendError;
 use punctual_core::journal::{ENGINE, Entry, Kind, Placed, Who};
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{By, Duty, JournalQuery, KeptDuty, KnownDuty, Said, Start};
-use punctual_core::user::{ApiKey, User};
+use punctual_core::key::{ApiKey, Rotation, Scope, Scopes};
+use punctual_core::user::User;
 
 use super::desk::{Desk, asking, at, every, failed, once, taken};
 
@@ -307,14 +308,22 @@ async fn users_keys_and_tests_are_in_it(desk: Desk) {
     let key = ApiKey {
         id: "key_1".into(),
         name: "phone".into(),
+        prefix: None,
         hash: [1; 32],
         user: Some("ann".into()),
-        write: false,
+        channels: vec!["phone".into()],
+        scopes: Scopes::of([Scope::Read]),
+        rate: None,
         expires_at: None,
         created_at: at(4),
+        used_at: None,
+        replaced: None,
     };
     store.put_key(key.clone(), admin()).await.expect("the store works");
     assert!(store.put_key(key, admin()).await.is_err(), "a hash belongs to one key");
+    let rotation = Rotation { hash: [2; 32], prefix: "pk_2".into(), until: at(9), now: at(5) };
+    store.rotate_key("key_1", rotation.clone(), admin()).await.expect("the store works");
+    store.rotate_key("key_2", rotation, admin()).await.expect("the store works");
     store.delete_key("key_1", admin(), at(5)).await.expect("the store works");
     store.delete_key("key_1", admin(), at(5)).await.expect("the store works");
     store.record(Entry::channel_test(at(6), admin(), "bob", "phone", "sent".into())).await.expect("the store works");
@@ -323,13 +332,14 @@ async fn users_keys_and_tests_are_in_it(desk: Desk) {
         "user.changed {fields:[]}",
         "user.changed {fields:[language,admin]}",
         "user.changed {deleted:true}",
-        "key.created {id:key_1,name:phone,user:ann,scopes:[read]}",
-        "key.deleted {id:key_1,name:phone,user:ann,scopes:[read]}",
+        "key.created {id:key_1,name:phone,user:ann,channels:[phone],scopes:[read]}",
+        "key.rotated {id:key_1,name:phone,user:ann,channels:[phone],scopes:[read],replaced_until:2023-11-14T22:13:29Z}",
+        "key.deleted {id:key_1,name:phone,user:ann,channels:[phone],scopes:[read]}",
         "channel.test {channel:phone,outcome:sent}",
     ];
     assert_eq!(lines(&entries), expect);
     let users: Vec<_> = entries.iter().map(|entry| entry.user.as_deref().unwrap_or_default()).collect();
-    assert_eq!(users, ["ann", "ann", "ann", "ann", "ann", "bob"]);
+    assert_eq!(users, ["ann", "ann", "ann", "ann", "ann", "ann", "bob"]);
     assert!(entries.iter().all(|entry| entry.actor == "admin" && entry.via.as_deref() == Some("api")));
     assert!(entries.iter().all(|entry| entry.reminder.is_none() && entry.run.is_none()));
 }

@@ -2,9 +2,11 @@
 
 use jiff::civil::time;
 use punctual_core::change::Change;
+use punctual_core::channel::Rate;
+use punctual_core::key::{ApiKey, Replaced, Rotation, Scope, Scopes};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::store::StoreStats;
-use punctual_core::user::{ApiKey, Except, QuietHours, User};
+use punctual_core::user::{Except, QuietHours, User};
 use punctual_core::zone::Zone;
 
 use super::desk::{Desk, at, every, failed, once};
@@ -12,6 +14,8 @@ use super::desk::{Desk, at, every, failed, once};
 rules!(
     users_are_kept_and_replaced,
     keys_are_found_by_their_hash,
+    a_rotated_key_is_found_by_both_secrets,
+    the_last_use_of_a_key_only_moves_forward,
     old_history_goes_and_the_rest_stays,
     counts_are_right,
     runs_that_failed_lately_are_counted,
@@ -64,27 +68,80 @@ async fn users_are_kept_and_replaced(desk: Desk) {
     assert_eq!(store.user("ann").await.expect("the store works"), None);
 }
 
-async fn keys_are_found_by_their_hash(desk: Desk) {
-    let store = &desk.store;
-    let key = |id: &str, byte: u8| ApiKey {
+fn key(id: &str, byte: u8) -> ApiKey {
+    let is_full = byte == 1;
+    ApiKey {
         id: id.into(),
         name: format!("key {id}"),
+        prefix: is_full.then(|| "pk_5d1c0a9e".to_owned()),
         hash: [byte; 32],
-        user: (byte == 1).then(|| "ann".to_owned()),
-        write: byte == 1,
-        expires_at: (byte == 1).then(|| at(500)),
+        user: is_full.then(|| "ann".to_owned()),
+        channels: if is_full { vec!["phone".into(), "a, \"b\"".into()] } else { Vec::new() },
+        scopes: if is_full { Scopes::of([Scope::Write, Scope::SendTest]) } else { Scopes::ADMIN },
+        rate: is_full.then(|| Rate::per_minute(30)),
+        expires_at: is_full.then(|| at(500)),
         created_at: at(i64::from(byte)),
-    };
+        used_at: None,
+        replaced: None,
+    }
+}
+
+async fn keys_are_found_by_their_hash(desk: Desk) {
+    let store = &desk.store;
     for key in [key("b", 2), key("a", 1)] {
         store.put_key(key, "ann".into()).await.expect("the store works");
     }
     assert_eq!(store.key([1; 32]).await.expect("the store works"), Some(key("a", 1)));
     assert_eq!(store.key([9; 32]).await.expect("the store works"), None);
+    assert_eq!(store.key_named("b").await.expect("the store works"), Some(key("b", 2)));
+    assert_eq!(store.key_named("c").await.expect("the store works"), None);
     assert_eq!(store.keys().await.expect("the store works"), [key("a", 1), key("b", 2)]);
     assert!(store.put_key(key("c", 1), "ann".into()).await.is_err(), "a hash belongs to one key");
     assert!(store.delete_key("a", "ann".into(), at(9)).await.expect("the store works"));
     assert!(!store.delete_key("a", "ann".into(), at(9)).await.expect("the store works"));
     assert_eq!(store.key([1; 32]).await.expect("the store works"), None);
+}
+
+async fn a_rotated_key_is_found_by_both_secrets(desk: Desk) {
+    let store = &desk.store;
+    for key in [key("a", 1), key("b", 2)] {
+        store.put_key(key, "ann".into()).await.expect("the store works");
+    }
+    let rotate = async |id: &str, byte: u8, until: i64| {
+        let rotation = Rotation { hash: [byte; 32], prefix: format!("pk_{byte}"), until: at(until), now: at(50) };
+        store.rotate_key(id, rotation, "ann".into()).await.expect("the store works")
+    };
+    let replaced = Replaced { hash: [1; 32], prefix: Some("pk_5d1c0a9e".into()), until: at(60) };
+    let second = ApiKey { hash: [3; 32], prefix: Some("pk_3".into()), replaced: Some(replaced), ..key("a", 1) };
+    assert_eq!(rotate("a", 3, 60).await, Some(second.clone()));
+    assert_eq!(rotate("c", 4, 60).await, None);
+    for byte in [1, 3] {
+        assert_eq!(store.key([byte; 32]).await.expect("the store works"), Some(second.clone()), "{byte}");
+    }
+    assert_eq!(store.keys().await.expect("the store works"), [second, key("b", 2)], "and nothing else has changed");
+    rotate("a", 5, 60).await;
+    let found = async |byte: u8| store.key([byte; 32]).await.expect("the store works").map(|key| key.id);
+    assert_eq!((found(1).await, found(3).await.as_deref(), found(5).await.as_deref()), (None, Some("a"), Some("a")));
+    rotate("a", 6, 50).await;
+    assert_eq!((found(5).await, found(6).await.as_deref()), (None, Some("a")), "without an overlap");
+}
+
+async fn the_last_use_of_a_key_only_moves_forward(desk: Desk) {
+    let store = &desk.store;
+    for key in [key("a", 1), key("b", 2)] {
+        store.put_key(key, "ann".into()).await.expect("the store works");
+    }
+    let used = async |uses: &[(&str, i64)]| {
+        let uses = uses.iter().map(|(id, second)| ((*id).to_owned(), at(*second))).collect();
+        store.keys_used(uses).await.expect("the store works");
+        let keys = store.keys().await.expect("the store works");
+        keys.into_iter().map(|key| key.used_at).collect::<Vec<_>>()
+    };
+    assert_eq!(used(&[("b", 100), ("gone", 100)]).await, [None, Some(at(100))]);
+    assert_eq!(used(&[("a", 90), ("b", 90)]).await, [Some(at(90)), Some(at(100))], "another node was later");
+    assert_eq!(used(&[("b", 110)]).await, [Some(at(90)), Some(at(110))]);
+    assert_eq!(used(&[]).await, [Some(at(90)), Some(at(110))]);
+    assert!(store.key_named("gone").await.expect("the store works").is_none());
 }
 
 async fn old_history_goes_and_the_rest_stays(desk: Desk) {

@@ -29,7 +29,7 @@ use punctual_core::clock::{Clock, kept_micros};
 use punctual_core::decide::claim::{Due, Found, Known, Locked, look};
 use punctual_core::decide::family::{Family, Kin, family_of};
 use punctual_core::decide::group::group_changed;
-use punctual_core::decide::key::{key_created, key_deleted};
+use punctual_core::decide::key::{key_created, key_deleted, key_rotated};
 use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
 use punctual_core::decide::report::reported;
 use punctual_core::decide::settle::{Counted, Leased, settled};
@@ -40,6 +40,7 @@ use punctual_core::feed::{Feed, FeedKey};
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Ended, Entry, Kind, Placed, Who};
+use punctual_core::key::{ApiKey, Rotation};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Lease, Occurrence, State, StateKind, Why};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
@@ -47,7 +48,7 @@ use punctual_core::scope::{Path, Scope};
 use punctual_core::shard::Shards;
 use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences, Silent};
 use punctual_core::store::*;
-use punctual_core::user::{ApiKey, Person, User};
+use punctual_core::user::{Person, User};
 use punctual_core::writes::{EndedAttempt, Moved, Planned, Writes};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -215,10 +216,28 @@ store! {
         t.write(key_created(&key, who))?;
         t.keys.push(key);
     } }
-    fn key(hash: [u8; 32]) -> Done<Option<ApiKey>> { |t| t.keys.iter().find(|key| key.hash == hash).cloned() }
+    fn key(hash: [u8; 32]) -> Done<Option<ApiKey>> { |t| {
+        let is_old = |key: &ApiKey| key.replaced.as_ref().is_some_and(|replaced| replaced.hash == hash);
+        t.keys.iter().find(|key| key.hash == hash).or_else(|| t.keys.iter().find(|key| is_old(key))).cloned()
+    } }
+    fn key_named(id: &str) -> Done<Option<ApiKey>> { |t| t.keys.iter().find(|key| key.id == id).cloned() }
     fn keys() -> Done<Vec<ApiKey>> { |t| {
         t.keys.sort_by_key(|key| key.created_at);
         t.keys.clone()
+    } }
+    fn rotate_key(id: &str, rotation: Rotation, who: Who) -> Done<Option<ApiKey>> { |t| {
+        let Some(index) = t.keys.iter().position(|key| key.id == id) else { return Ok(None) };
+        let (key, writes) = key_rotated(t.keys[index].clone(), &rotation, who);
+        t.write(writes)?;
+        t.keys[index] = key.clone();
+        Some(key)
+    } }
+    fn keys_used(uses: Vec<(String, Timestamp)>) -> Done<()> { |t| {
+        for (id, at) in uses {
+            if let Some(key) = t.keys.iter_mut().find(|key| key.id == id) {
+                key.used_at = key.used_at.max(Some(at));
+            }
+        }
     } }
     fn delete_key(id: &str, who: Who, now: Timestamp) -> Done<bool> { |t| {
         let gone: Vec<ApiKey> = t.keys.extract_if(.., |key| key.id == id).collect();

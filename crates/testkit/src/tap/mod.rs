@@ -30,6 +30,7 @@ use punctual_core::channel::Rate;
 use punctual_core::group::Group;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::{Entry, Who};
+use punctual_core::key::{ApiKey, Rotation};
 use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
@@ -38,7 +39,7 @@ use punctual_core::store::{
     ReminderQuery, ReminderView, Report, Reported, RunLease, Settled, Settlement, SilenceQuery, Store, StoreError,
     StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
-use punctual_core::user::{ApiKey, User};
+use punctual_core::user::User;
 use punctual_core::watch::Intent;
 
 /// Stands between a caller and a store. Every call passes unless a method says otherwise.
@@ -425,8 +426,20 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "key", self.store.key(hash))
     }
 
+    async fn key_named(&self, id: &str) -> Result<Option<ApiKey>, StoreError> {
+        pass!(self, "key_named", self.store.key_named(id))
+    }
+
     async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         pass!(self, "keys", self.store.keys())
+    }
+
+    async fn rotate_key(&self, id: &str, rotation: Rotation, who: Who) -> Result<Option<ApiKey>, StoreError> {
+        pass!(self, "rotate_key", self.store.rotate_key(id, rotation, who))
+    }
+
+    async fn keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError> {
+        pass!(self, "keys_used", self.store.keys_used(uses))
     }
 
     async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {

@@ -20,6 +20,8 @@ pub(in crate::http) struct Frames {
     jsons: Vec<Range<usize>>,
     /// The ids of the keys that were deleted.
     pub(super) keys_deleted: Vec<String>,
+    /// The ids of the keys that got another secret.
+    pub(super) keys_rotated: Vec<String>,
 }
 
 impl Frames {
@@ -30,8 +32,9 @@ impl Frames {
             jsons.push(write_event(&mut all, Some(entry.position), &entry.kind, &shown::entry(entry)));
             ends.push(all.len());
         }
-        let keys_deleted = page.entries.iter().filter_map(key_deleted).collect();
-        Self { all: all.into(), ends, jsons, keys_deleted }
+        let keys = |kind: Kind| page.entries.iter().filter_map(|entry| key_of(entry, kind)).collect();
+        let (keys_deleted, keys_rotated) = (keys(Kind::KeyDeleted), keys(Kind::KeyRotated));
+        Self { all: all.into(), ends, jsons, keys_deleted, keys_rotated }
     }
 
     /// The JSON of the entry with this index.
@@ -94,9 +97,9 @@ fn write_event(out: &mut Vec<u8>, id: Option<i64>, event: &str, data: &impl Seri
     begin..end
 }
 
-/// The id of the key whose deletion an entry tells.
-fn key_deleted(entry: &Placed) -> Option<String> {
-    if entry.kind != Kind::KeyDeleted.as_str() {
+/// The id of the key that an entry of this kind is about.
+fn key_of(entry: &Placed, kind: Kind) -> Option<String> {
+    if entry.kind != kind.as_str() {
         return None;
     }
     let data: Value = serde_json::from_str(entry.data.as_deref()?).ok()?;
@@ -165,12 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_key_is_noticed() {
+    fn a_deleted_or_rotated_key_is_noticed() {
         let entries = vec![
             entry(1, "key.deleted", Some(r#"{"key":"admin","id":"key_1","name":"x"}"#)),
             entry(2, "key.created", Some(r#"{"id":"key_2"}"#)),
             entry(3, "key.deleted", Some("broken")),
+            entry(4, "key.rotated", Some(r#"{"id":"key_3"}"#)),
         ];
-        assert_eq!(Frames::of(&Page { entries, reached: 3 }).keys_deleted, ["key_1"]);
+        let Frames { keys_deleted, keys_rotated, .. } = Frames::of(&Page { entries, reached: 4 });
+        assert_eq!((&keys_deleted[..], &keys_rotated[..]), (&["key_1".to_owned()][..], &["key_3".to_owned()][..]));
     }
 }

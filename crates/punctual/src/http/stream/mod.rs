@@ -98,7 +98,7 @@ pub(super) async fn show(
     connection: Option<Extension<Arc<Connection>>>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let follower = follow(&app, &caller, &headers, params).await?;
+    let (follower, caller) = follow(&app, &caller, &headers, params).await?;
     let headers: HeaderMap =
         headers.get(header::AUTHORIZATION).map(|key| (header::AUTHORIZATION, key.clone())).into_iter().collect();
     let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller);
@@ -117,13 +117,13 @@ pub(super) async fn show(
     Ok(response)
 }
 
-/// Follows the journal as a stream with these parameters does.
+/// Follows the journal as a stream with these parameters does. Returns with it the caller as it is now.
 pub(super) async fn follow(
     app: &App,
     caller: &Caller,
     headers: &HeaderMap,
     params: Params,
-) -> Result<Follower, Problem> {
+) -> Result<(Follower, Caller), Problem> {
     let params = params.only(&["user", "reminder", "tag", "kind", "after"])?;
     let (field, text) = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
         Some(value) => ("Last-Event-ID", Some(value.to_str().unwrap_or_default())),
@@ -133,8 +133,8 @@ pub(super) async fn follow(
     let query = wanted(caller, &params)?;
     let follower = app.engine.follow(after).await.map_err(|error| refused(error, field, after))?.only(query);
     // From here on a deletion of the key is seen in the journal; one before it is seen now.
-    caller.check_again(headers, app).await?;
-    Ok(follower)
+    let caller = caller.check_again(headers, app).await?;
+    Ok((follower, caller))
 }
 
 fn position(field: &str, text: &str) -> Result<i64, Problem> {
@@ -224,6 +224,16 @@ impl Streaming {
             // A reader that is behind reads what it asks for, and so may not read that its key was deleted.
             if is_deleted || !is_live && !Caller::works(&self.headers, &app).await {
                 return Some(self.end("key_deleted", "the key was deleted"));
+            }
+            if frames.keys_rotated.iter().any(|id| *id == *self.caller.id) {
+                // The secret that opened this stream may have an end now. While the store cannot say, it works.
+                match self.caller.check_again(&self.headers, &app).await {
+                    Ok(caller) => self.caller = caller,
+                    Err(problem) if problem.is_unauthorized() => {
+                        return Some(self.end("key_expired", "the key has another secret now"));
+                    }
+                    Err(_) => {}
+                }
             }
             let wanted = frames.wanted(&page, |entry| self.follower.wants(entry));
             if !wanted.is_empty() {

@@ -89,7 +89,7 @@ impl Subscriptions {
         parts.headers = headers.clone();
         let caller = Caller::from_request_parts(&mut parts, app).await?;
         let params = Params::from_request_parts(&mut parts, app).await?;
-        let follower = stream::follow(app, &caller, headers, params).await?;
+        let (follower, _) = stream::follow(app, &caller, headers, params).await?;
         let number = {
             let mut known = self.lock();
             known.last_number += 1;

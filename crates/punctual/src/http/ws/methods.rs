@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::config::keys::nearest;
 use crate::http::problem::Problem;
-use crate::wire::read::{self, WHOLE};
+use crate::http::read::{self, WHOLE};
 
 /// The parameter that makes a call happen once, as the header `Idempotency-Key` does.
 const IDEMPOTENCY_KEY: &str = "idempotency_key";

@@ -312,6 +312,14 @@ pub(super) const KEY: Table = Table {
         same("write", Bool),
         same("expires_at", At),
         same("created_at", At),
+        same("scopes", Text),
+        same("channels", Text),
+        same("rate", Text),
+        same("prefix", Text),
+        same("used_at", At),
+        same("old_hash", Bytes),
+        same("old_prefix", Text),
+        same("old_until", At),
     ],
 };
 
