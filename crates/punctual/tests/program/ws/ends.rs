@@ -73,13 +73,14 @@ async fn a_key_that_is_deleted_ends_its_connections_and_no_others() {
 async fn a_key_that_expires_ends_its_connections() {
     let home = Home::new();
     let server = home.serve();
-    let (_, key) = new_key(&server, json!({ "name": "soon", "expires_at": "3s" })).await;
+    let (_, key) = new_key(&server, json!({ "name": "soon", "expires_at": "5s" })).await;
     let mut socket = Socket::open_with(&server, &key).await;
     socket.result("journal.subscribe", json!({})).await;
     let (code, reason, messages) = socket.ended().await;
     assert_eq!((code, reason.as_str()), (4401, "key_expired: the key has expired"));
     assert_eq!(messages.last().unwrap()["params"]["reason"], "key_expired", "{messages:?}");
-    let refused = open(&server, &[(header::AUTHORIZATION, &format!("Bearer {key}"))], None).await;
+    let authorization = format!("Bearer {key}");
+    let refused = open(&server, &[(header::AUTHORIZATION, authorization.as_str())], None).await;
     assert_eq!(refused.err(), Some(401));
 }
 
@@ -112,7 +113,8 @@ async fn a_message_that_is_too_large_or_no_text_ends_the_connection() {
 /// A connection whose socket takes little, with a subscription.
 async fn subscribed(server: &Server) -> Socket {
     let authorization = format!("Bearer {}", server.key);
-    let mut socket = Socket::of(open(server, &[(header::AUTHORIZATION, &authorization)], Some(4096)).await.unwrap());
+    let mut socket =
+        Socket::of(open(server, &[(header::AUTHORIZATION, authorization.as_str())], Some(4096)).await.unwrap());
     socket.result("journal.subscribe", json!({})).await;
     socket
 }
@@ -160,7 +162,12 @@ async fn a_reader_that_takes_too_little_is_dropped_with_a_reason_and_can_go_on()
     let mut again = Socket::open(&server).await;
     again.result("journal.subscribe", json!({ "after": last })).await;
     assert_eq!(again.entry().await["id"], last + 1);
-    assert!(metrics(&server).await.contains("punctual_websockets_ended_total{reason=\"too_slow\"} 1"));
+    within(Duration::from_secs(30), async {
+        while !metrics(&server).await.contains("punctual_websockets_ended_total{reason=\"too_slow\"} 1") {
+            pause().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

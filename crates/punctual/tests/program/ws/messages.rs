@@ -1,7 +1,7 @@
 //! JSON-RPC: requests, notifications, batches, and what is wrong with them.
 
 use axum::http::header;
-use futures_util::SinkExt;
+use futures_util::{SinkExt, StreamExt};
 use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -168,36 +168,45 @@ async fn the_same_idempotency_key_adds_once_over_either_door() {
 async fn requests_of_one_connection_run_side_by_side_and_each_answer_has_its_id() {
     let home = Home::new();
     let server = home.serve();
-    let mut socket = Socket::open(&server).await;
+    let authorization = format!("Bearer {}", server.key);
+    let frames = open(&server, &[(header::AUTHORIZATION, authorization.as_str())], None).await.unwrap();
+    let (mut sink, mut stream) = frames.split();
     // A thousand at once: far more than are worked on at a time.
-    for id in 0..1000 {
-        let request =
-            json!({ "jsonrpc": "2.0", "id": id, "method": "cron.add", "params": reminder(&format!("user{id}")) });
-        socket.text(request).await;
-    }
-    let mut seen = vec![false; 1000];
-    for _ in 0..1000 {
-        let answer = socket.message().await;
-        let id = usize::try_from(answer["id"].as_u64().unwrap()).unwrap();
-        assert_eq!(answer["result"]["user"], format!("user{id}"), "{answer}");
-        assert!(!std::mem::replace(&mut seen[id], true), "{id} is answered once");
-    }
+    let sending = async {
+        for id in 0..1000 {
+            let params = reminder(&format!("user{id}"));
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "cron.add", "params": params });
+            sink.send(Message::text(request.to_string())).await.unwrap();
+        }
+    };
+    let receiving = async {
+        let (mut seen, mut order) = (vec![false; 1000], Vec::new());
+        while order.len() < 1000 {
+            let message = stream.next().await.unwrap().unwrap();
+            let answer: Value = serde_json::from_str(message.as_text().unwrap()).unwrap();
+            let id = usize::try_from(answer["id"].as_u64().unwrap()).unwrap();
+            assert_eq!(answer["result"]["user"], format!("user{id}"), "{answer}");
+            assert!(!std::mem::replace(&mut seen[id], true), "{id} is answered once");
+            order.push(id);
+        }
+    };
+    soon(async { tokio::join!(sending, receiving) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_opening_without_a_key_with_a_foreign_page_or_without_an_upgrade_is_refused() {
     let home = Home::new();
     let server = home.serve();
-    let key = format!("Bearer {}", server.key);
-    let host = server.url.as_str();
+    let (bearer, named) = (format!("Bearer {}", server.key), format!("punctual.v1, punctual.key.{}", server.key));
+    let (key, host) = (bearer.as_str(), server.url.as_str());
     for (headers, refused) in [
         (vec![], Some(401)),
         (vec![(header::AUTHORIZATION, "Bearer pk_wrong")], Some(401)),
-        (vec![(header::AUTHORIZATION, key.as_str())], None),
-        (vec![(header::AUTHORIZATION, &key), (header::ORIGIN, host)], None),
-        (vec![(header::AUTHORIZATION, &key), (header::ORIGIN, "https://evil.example")], Some(403)),
-        (vec![(header::AUTHORIZATION, &key), (header::ORIGIN, "null")], Some(403)),
-        (vec![(header::SEC_WEBSOCKET_PROTOCOL, &format!("punctual.v1, punctual.key.{}", server.key))], None),
+        (vec![(header::AUTHORIZATION, key)], None),
+        (vec![(header::AUTHORIZATION, key), (header::ORIGIN, host)], None),
+        (vec![(header::AUTHORIZATION, key), (header::ORIGIN, "https://evil.example")], Some(403)),
+        (vec![(header::AUTHORIZATION, key), (header::ORIGIN, "null")], Some(403)),
+        (vec![(header::SEC_WEBSOCKET_PROTOCOL, named.as_str())], None),
         (vec![(header::SEC_WEBSOCKET_PROTOCOL, "punctual.v1, punctual.key.pk_wrong")], Some(401)),
     ] {
         assert_eq!(open(&server, &headers, None).await.err(), refused, "{headers:?}");

@@ -202,7 +202,8 @@ async fn compare(server: &Server, key: &str, cases: &[Case]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_method_answers_what_its_route_does() {
     for kept in Kept::everywhere() {
-        let server = Home::new().serve_with(&kept.env());
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
         compare(&server, &server.key, CASES).await;
     }
 }

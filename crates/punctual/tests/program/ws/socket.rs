@@ -60,7 +60,8 @@ impl Socket {
     }
 
     pub(crate) async fn open_with(server: &Server, key: &str) -> Self {
-        Self::of(open(server, &[(header::AUTHORIZATION, &format!("Bearer {key}"))], None).await.unwrap())
+        let authorization = format!("Bearer {key}");
+        Self::of(open(server, &[(header::AUTHORIZATION, authorization.as_str())], None).await.unwrap())
     }
 
     pub(crate) fn of(frames: WebSocketStream<TcpStream>) -> Self {
@@ -110,7 +111,11 @@ impl Socket {
         loop {
             match self.next().await {
                 Came::Message(message) => messages.push(message),
-                Came::Close(code, reason) => return (code, reason, messages),
+                Came::Close(code, reason) => {
+                    // The server ends the connection when it knows that this was heard.
+                    while !matches!(self.next().await, Came::Nothing) {}
+                    return (code, reason, messages);
+                }
                 Came::Nothing => panic!("it ended without a word, after {messages:?}"),
             }
         }
