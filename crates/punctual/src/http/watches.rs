@@ -213,11 +213,13 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
         Mode::Ledger(why) if defined.sent.is_some() => Some(why.clone()),
         _ => None,
     });
+    // Another node may have given the last run up, or this one before it was started again.
+    let given_up = known.last.as_ref().and_then(|run| run.error.clone());
     let now = app.now();
     let run = |run: Option<punctual_core::watch::WatchRun>| run.map(|run| WatchRun::of(&run, now));
     Watch {
         mode: standing.map(|standing| standing.mode.as_str().to_owned()),
-        problem: here.as_ref().and_then(|here| here.problem.clone()).or(ledger),
+        problem: here.as_ref().and_then(|here| here.problem.clone()).or(given_up).or(ledger),
         defined_here,
         defined_at: known.defined_at,
         next_at: known.next_at,
