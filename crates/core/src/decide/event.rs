@@ -210,7 +210,10 @@ pub fn put(
         deleted: false,
     };
     writes.entries.push(entry(Kind::EventChanged, by.who.clone(), data, by.now));
-    writes.event.put.push(after.clone());
+    match before {
+        None => writes.event.new.push(after.clone()),
+        Some(_) => writes.event.put.push(after.clone()),
+    }
     Ok((done, Some(after), writes))
 }
 
@@ -309,6 +312,7 @@ pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPla
     let mut held = std::mem::take(&mut around.held);
     for loaded in loaded {
         if n_left == 0 {
+            planned.is_unfinished = true;
             break;
         }
         let reminders = loaded.links.iter().map(|link| link.reminder);
@@ -318,6 +322,7 @@ pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPla
         let Plan { done, writes: one, next_runs, busy, n_left: left, .. } = work;
         n_left = left;
         writes.add(one);
+        planned.is_unfinished |= done.is_unfinished;
         planned.events.push(done);
         planned.next_runs.extend(next_runs);
         planned.busy.extend(busy);
@@ -402,6 +407,10 @@ impl<'a> Plan<'a> {
         if stands.removed {
             return self.remove(stands, links, held);
         }
+        let event = match self.check_instances(event) {
+            Ok(event) => event,
+            Err(invalid) => return self.fail(stands, invalid.to_string()),
+        };
         let (known, by) = (self.around, self.by);
         let around = crate::rules::event::Around {
             scopes: &known.scopes,
@@ -448,6 +457,29 @@ impl<'a> Plan<'a> {
             ..stands.clone()
         };
         self.finish(&stands, after, Some(event.starts_at));
+    }
+
+    /// Looks whether a series that SQL has written has the instances that something is different about. They go along by their day, as those
+    /// of a series do that is put here; one whose day there is not is dropped, and the journal names it.
+    fn check_instances(&mut self, event: Event) -> Result<Event, Invalid> {
+        let Some(repeats) = event.repeats.as_ref().filter(|repeats| repeats.is_unchecked) else { return Ok(event) };
+        let zone = event.timezone.as_ref().unwrap_or(&self.by.zone);
+        let (checked, dropped) = repeats.checked(event.starts_at, zone, &Steps::of_request(1))?;
+        if !dropped.is_empty() {
+            let data = Data::Event {
+                event: event.key.clone(),
+                starts_at: Some(event.starts_at),
+                was: None,
+                is_new: false,
+                instance: None,
+                dropped: dropped.into_iter().map(crate::model::series::name_of).collect(),
+                deleted: false,
+            };
+            self.writes.entries.push(entry(Kind::EventChanged, self.by.who.clone(), data, self.by.now));
+        }
+        let event = Event { repeats: Some(checked), ..event };
+        self.writes.event.put.push(event.clone());
+        Ok(event)
     }
 
     /// Decides what becomes of a slot that has a reminder, when `want` is what it should have.
@@ -724,7 +756,9 @@ impl<'a> Plan<'a> {
             };
             self.writes.entries.push(entry(Kind::EventPlanned, self.by.who.clone(), data, self.by.now));
         }
-        if *before != after && !self.writes.event.gone.contains(&after.key) {
+        // What is put is to be planned, unless it is said otherwise.
+        let is_put = !self.writes.event.put.is_empty();
+        if (is_put || *before != after) && !self.writes.event.gone.contains(&after.key) {
             self.writes.event.stands.push(after);
         }
     }

@@ -61,7 +61,7 @@ impl Engine {
                 error => StoreError::Broken(error.to_string()),
             })?;
             parts.node.journal.written();
-            parts.planner.finish(std::mem::take(&mut removed.planned), &Who::ENGINE).await?;
+            parts.planner.finish_all(std::mem::take(&mut removed.planned), &Who::ENGINE).await?;
             Ok(removed)
         })
         .await

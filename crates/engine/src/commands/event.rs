@@ -9,7 +9,7 @@ use punctual_core::journal::Who;
 use punctual_core::reminder::Address;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::steps::Steps;
-use punctual_core::store::{Answered, ChangeError, PLANNED_AT_ONCE, Put, PutEvent, PutInstance, PutScope, StoreError};
+use punctual_core::store::{Answered, ChangeError, Put, PutEvent, PutInstance, PutScope, StoreError};
 
 use super::check::Others;
 use super::create::CreateError;
@@ -26,7 +26,6 @@ impl Engine {
     ) -> Result<Put, CreateError> {
         self.check_events(&events).await?;
         let (parts, who) = (self.parts.clone(), who.into());
-        let are_many = events.len() > PLANNED_AT_ONCE;
         let repeats = events.iter().any(|put| put.event.repeats.is_some());
         // A caller that goes away must not leave reminders written and the timer ignorant of them.
         self.finish(async move {
@@ -38,10 +37,7 @@ impl Engine {
                 // It says when it must look again.
                 parts.planner.nudge();
             }
-            parts.planner.finish(planned, &who).await?;
-            if are_many {
-                parts.planner.catch_up().await?;
-            }
+            parts.planner.finish_all(planned, &who).await?;
             Ok(put)
         })
         .await
@@ -54,7 +50,7 @@ impl Engine {
             let removed = parts.node.store.remove_events(keys, None, parts.planner.by(who.clone())).await;
             let mut removed = removed.map_err(not_put)?;
             parts.node.journal.written();
-            parts.planner.finish(std::mem::take(&mut removed.planned), &who).await?;
+            parts.planner.finish_all(std::mem::take(&mut removed.planned), &who).await?;
             Ok(removed)
         })
         .await
@@ -67,7 +63,7 @@ impl Engine {
             let mut put = parts.node.store.put_instance(&key, change, parts.planner.by(who.clone())).await?;
             parts.node.journal.written();
             parts.planner.nudge();
-            parts.planner.finish(std::mem::take(&mut put.planned), &who).await?;
+            parts.planner.finish_all(std::mem::take(&mut put.planned), &who).await?;
             Ok(put)
         })
         .await

@@ -34,7 +34,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, impossible, micros, optional_instant, uuid};
 use super::tell::CHANNEL;
-use super::write::{self as writing, commit, put, update, upsert};
+use super::write::{self as writing, commit, insert, put, update, upsert};
 use super::{PostgresStore, change};
 use crate::columns::{EVENT, LINK, SCOPE, SLOT, STANDS};
 use crate::rows::{self, Reader};
@@ -151,6 +151,9 @@ async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Invalid>
         (planned, also) = decide::planned(to_plan, around, REMINDERS_AT_ONCE, by);
         writes.add(also);
     } else {
+        planned.is_unfinished = true;
+    }
+    if planned.is_unfinished {
         say(db).await?;
     }
     commit(db, own, &writes).await?;
@@ -346,6 +349,7 @@ async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId,
     Ok(held)
 }
 
+static INSERT_EVENT: LazyLock<String> = LazyLock::new(|| insert(&EVENT));
 static UPSERT_EVENT: LazyLock<String> = LazyLock::new(|| upsert(&EVENT));
 static UPDATE_STANDS: LazyLock<String> = LazyLock::new(|| update(&STANDS));
 static UPSERT_LINK: LazyLock<String> = LazyLock::new(|| upsert(&LINK));
@@ -354,10 +358,12 @@ static UPSERT_SCOPE: LazyLock<String> = LazyLock::new(|| upsert(&SCOPE));
 
 /// Adds what is written of events and scopes to a pipeline.
 pub(super) fn write<'a>(pipeline: &mut Vec<Statement<'a>>, db: &'a Connection<'_>, writes: &'a EventWrites) {
-    let EventWrites { put: events, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
-    let mut events: Vec<&Event> = events.iter().collect();
-    events.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-    put(pipeline, db, &UPSERT_EVENT, &EVENT, events);
+    let EventWrites { new, put: changed, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+    for (sql, events) in [(&INSERT_EVENT, new), (&UPSERT_EVENT, changed)] {
+        let mut events: Vec<&Event> = events.iter().collect();
+        events.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        put(pipeline, db, sql, &EVENT, events);
+    }
     put(pipeline, db, &UPDATE_STANDS, &STANDS, stands.iter().collect());
     if !gone.is_empty() {
         pipeline.push(Box::pin(forget(db, gone)));

@@ -24,7 +24,7 @@ use super::read::collect;
 use super::row::{broken, impossible, instant, micros};
 use super::values::for_rows;
 use super::worker::Urgency;
-use super::write::{self as writing, update, upsert};
+use super::write::{self as writing, insert, update, upsert};
 use super::{SqliteStore, change, group};
 use crate::columns::{EVENT, LINK, SCOPE, SLOT, STANDS};
 use crate::rows::{self, Fields, Reader};
@@ -135,6 +135,8 @@ fn finish(db: &Connection, decided: Result<Done, Invalid>, by: &ByPlanner) -> De
         let also;
         (planned, also) = decide::planned(to_plan, around, REMINDERS_AT_ONCE, by);
         writes.add(also);
+    } else {
+        planned.is_unfinished = true;
     }
     writing::write(db, &writes)?;
     Ok(Ok(Put { done, planned }))
@@ -290,6 +292,7 @@ fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Held>
 
 /// Writes what is said of events and scopes.
 pub(super) fn write(db: &Connection, writes: &EventWrites) -> Result<(), StoreError> {
+    insert(db, &EVENT, &writes.new, |event| event)?;
     upsert(db, &EVENT, &writes.put)?;
     update(db, &STANDS, &writes.stands)?;
     let by_key = |table: &str, key: &str| format!("DELETE FROM {table} WHERE {key} IN (VALUES {{values}})");

@@ -159,15 +159,16 @@ impl Tables {
     fn finish(&mut self, decided: Result<Decided, Invalid>, by: &ByPlanner) -> Result<Put, ChangeError> {
         let Decided { done, to_plan, mut writes } = decided.map_err(Refused::Invalid)?;
         let mut planned = Planned::default();
-        let is_planned = to_plan.len() <= PLANNED_AT_ONCE;
-        if is_planned {
+        if to_plan.len() <= PLANNED_AT_ONCE {
             let around = self.around(&to_plan);
             let also;
             (planned, also) = decide::planned(to_plan, around, REMINDERS_AT_ONCE, by);
             writes.add(also);
+        } else {
+            planned.is_unfinished = true;
         }
         self.write(writes)?;
-        if !is_planned {
+        if planned.is_unfinished {
             self.say(&Heard::Events);
         }
         Ok(Put { done, planned })
@@ -192,8 +193,8 @@ impl Tables {
     }
 
     pub(super) fn write_events(&mut self, writes: EventWrites) {
-        let EventWrites { put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
-        for event in put {
+        let EventWrites { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+        for event in new.into_iter().chain(put) {
             let now = event.updated_at;
             let (key, plan_at) = (event.key.clone(), Some(now));
             let before = self.events.get(&key).filter(|before| !before.stands.planned);

@@ -65,7 +65,7 @@ pub(crate) fn event(value: Value, key: Option<&str>, unsaid: Unsaid<'_>) -> Resu
         key,
         starts_at: instant("starts_at", &starts_at, local, unsaid.now)?,
         ends_at: input.ends_at.map(|text| instant("ends_at", &text, local, unsaid.now)).transpose()?,
-        repeats: input.rrule.map(|rule| Repeats { rule, overrides }),
+        repeats: input.rrule.map(|rule| Repeats::new(rule, overrides)),
         offsets: input.offsets.map(offsets).transpose()?,
         scope: input.scope.map(|path| path.parse()).transpose()?,
         users: once(input.users.unwrap_or_default()),
@@ -124,7 +124,7 @@ pub(in crate::http) fn instance(
 }
 
 fn overrides(given: Vec<InstanceInput>, zone: &Zone, now: Timestamp) -> Result<Vec<Override>, Invalid> {
-    let mut repeats = Repeats { rule: String::new(), overrides: Vec::new() };
+    let mut repeats = Repeats::new("", Vec::new());
     for (index, mut input) in given.into_iter().enumerate() {
         let within = |invalid: Invalid| invalid.within(&format!("instances[{index}]"));
         let missing = || Invalid::new("at", "is missing; name its original local start, such as 20260310T180000");
