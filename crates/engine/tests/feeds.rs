@@ -15,7 +15,7 @@ use punctual_core::event::{Event, Offset};
 use punctual_core::feed::{EVERY, Feed, FeedKey, FeedSettings};
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Metadata, Misfire, OnUnknown, Priority, ReminderStatus};
-use punctual_core::store::{EventQuery, Feeds, ReminderQuery, Store, StoreError};
+use punctual_core::store::{EventQuery, Events, Feeds, ReminderQuery, Store, StoreError};
 use punctual_core::zone::Zone;
 use punctual_engine::{Engine, Parts, Settings};
 use punctual_testkit::clock::ManualClock;
