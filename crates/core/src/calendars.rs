@@ -22,8 +22,8 @@ pub trait Calendars: Send + Sync + 'static {
 /// What reading a calendar led to.
 #[derive(Debug, Clone)]
 pub enum Reading {
-    /// It is what it was.
-    Unchanged,
+    /// It is what it was; its server may say how long it wants to be left alone.
+    Unchanged(Option<Duration>),
     /// It was read.
     Changed(Box<Contents>),
 }
@@ -37,7 +37,7 @@ pub struct Contents {
     pub wait: Option<Duration>,
     /// Of a user's: the events that are to come.
     pub events: Vec<Event>,
-    /// Of a group's: who is on duty when, from a day ago on.
+    /// Of a group's: who is on duty when, now and in the next 90 days.
     pub duties: Vec<Duty>,
     /// What of it could not be read.
     pub problems: Vec<String>,

@@ -12,7 +12,7 @@ use punctual_core::decide::person::Difference;
 use punctual_core::decide::settle::Counted;
 use punctual_core::decide::silence::SilencedRun;
 use punctual_core::event::{Event, OfEvent, Offset, Repeats, Slot};
-use punctual_core::feed::{self, Feed, FeedKey, FeedSettings};
+use punctual_core::feed::{self, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::group::{Group, Shift};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::key::{ApiKey, Replaced, Scopes};
@@ -580,6 +580,16 @@ pub(crate) fn feed<F: Fields>(row: &F) -> Result<Feed, StoreError> {
         },
         created_at: from.at()?,
     })
+}
+
+/// Reads [`crate::columns::FOLLOWED`]: a calendar that was never read here.
+pub(crate) fn followed<F: Fields>(row: &F) -> Result<Feed, StoreError> {
+    let mut from = Reader::new(row, 0);
+    let key = FeedKey { kind: FeedKind::User, owner: from.owned()?, name: from.owned()? };
+    let source = from.owned()?;
+    let settings = FeedSettings::from_stored(from.text()?).map_err(impossible)?;
+    let every = Duration::from_secs(u64::try_from(from.number()?).map_err(impossible)?);
+    Ok(Feed::new(key, source, settings, every, from.at()?))
 }
 
 /// Reads [`GROUP`].

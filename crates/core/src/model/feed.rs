@@ -122,6 +122,11 @@ impl FeedKey {
         Self { kind: FeedKind::Group, owner: group.to_owned(), name: String::new() }
     }
 
+    /// What names it among those of its kind. A name has no slash.
+    pub fn word(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
     /// What the events say that follow it.
     pub fn source(&self) -> String {
         format!("calendar:{}/{}", self.owner, self.name)
@@ -166,6 +171,15 @@ impl Feed {
             return Err(Invalid::new("every", "must be between 1m and 7d, such as 15m"));
         }
         Ok(())
+    }
+
+    /// By what its server knows the version that was read last; nothing on the first reading of a day (UTC), which reads the whole text.
+    ///
+    /// A text that never changes means something else as time passes: a rota's rule has other shifts in the next 90 days.
+    pub fn known_at(&self, now: Timestamp) -> Known {
+        let day = |at: Timestamp| at.as_second().div_euclid(86_400);
+        let is_of_today = self.read_at.is_some_and(|read_at| day(read_at) == day(now));
+        if is_of_today { self.known.clone() } else { Known::default() }
     }
 
     /// Where it is, for people: without what may be a secret.
@@ -223,6 +237,19 @@ mod tests {
         ] {
             assert_eq!(shown_source(source), shown);
         }
+    }
+
+    #[test]
+    fn a_calendar_is_read_whole_once_a_day() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let key = FeedKey::of_group("on-call");
+        let mut feed =
+            Feed::new(key, "file:oncall.ics".into(), FeedSettings::default(), EVERY, at("2026-03-01T08:00:00Z"));
+        feed.known.etag = Some("1".into());
+        assert_eq!(feed.known_at(at("2026-03-01T08:00:00Z")), Known::default(), "it was never read");
+        feed.read_at = Some(at("2026-03-01T08:00:00Z"));
+        assert_eq!(feed.known_at(at("2026-03-01T23:59:59Z")), feed.known);
+        assert_eq!(feed.known_at(at("2026-03-02T00:00:00Z")), Known::default());
     }
 
     #[test]

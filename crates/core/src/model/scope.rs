@@ -19,6 +19,11 @@ pub const LEVELS_MAX: usize = 8;
 pub struct Path(String);
 
 impl Path {
+    /// Where the defaults of a user stand, for the calendars that they follow; none where the name is too long for a path.
+    pub fn of_user(user: &str) -> Option<Self> {
+        format!("user:{}", user.replace('%', "%25").replace('/', "%2F")).parse().ok()
+    }
+
     /// The path as it is written.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -412,3 +412,30 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 fn client_runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+
+    /// Refuses an argument without a flag that is called as a global option: clap would take the one for the other, and a calendar's address for
+    /// the server to which the key is sent.
+    fn check(command: &Command, path: &str, global: &[String]) {
+        for argument in command.get_arguments().filter(|argument| argument.is_positional()) {
+            assert!(!global.contains(&argument.get_id().to_string()), "{path}: {}", argument.get_id());
+        }
+        for below in command.get_subcommands() {
+            check(below, &format!("{path} {}", below.get_name()), global);
+        }
+    }
+
+    #[test]
+    fn no_argument_is_called_as_an_option_of_every_command() {
+        let command = Cli::command();
+        let global = command.get_arguments().filter(|argument| argument.is_global_set());
+        let global: Vec<String> = global.map(|argument| argument.get_id().to_string()).collect();
+        assert!(global.contains(&"url".to_owned()), "{global:?}");
+        check(&command, "punctual", &global);
+    }
+}

@@ -87,7 +87,8 @@ enum CalendarsCommand {
         /// What to call it, such as work
         name: String,
         /// Where it is: https://…, webcal://…, or file:NAME in the server's folder
-        url: String,
+        #[arg(value_name = "URL")]
+        source: String,
         /// How often to read it, such as 15m
         #[arg(long, value_name = "SPAN")]
         every: Option<String>,
@@ -232,10 +233,10 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
 async fn calendars(user: &str, command: &CalendarsCommand, context: &Context) -> anyhow::Result<()> {
     let shown = match command {
         CalendarsCommand::List => context.client.calendars(user).await?.calendars,
-        CalendarsCommand::Add { name, url, every, alarms, offset, message } => {
+        CalendarsCommand::Add { name, source, every, alarms, offset, message } => {
             let offsets = offset.iter().map(|offset| wire::OffsetInput(offset.as_str().into())).collect();
             let input = wire::CalendarInput {
-                url: Some(url.clone()),
+                url: Some(source.clone()),
                 every: every.clone().map(wire::Span),
                 alarms: alarms.clone(),
                 offsets: Some(offsets).filter(|offsets: &Vec<_>| !offsets.is_empty()),

@@ -10,8 +10,9 @@ use punctual_calendar::{Limits, read};
 use punctual_core::event::Offset;
 use punctual_core::feed::{Alarms, EVERY, FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::invalid::Invalid;
+use punctual_core::scope::Path;
 use punctual_core::steps::Steps;
-use punctual_core::store::PutEvent;
+use punctual_core::store::{PLANNED_AT_ONCE, PutEvent};
 use punctual_core::{event, span};
 use punctual_engine::CreateError;
 
@@ -21,7 +22,7 @@ use super::auth::{Caller, Writer};
 use super::input::{BATCH_BYTES_MAX, InPath, Input};
 use super::problem::Problem;
 use super::shown;
-use crate::feeds::{OFFSET_MINUTES, STEPS, scope_of};
+use crate::feeds::{OFFSET_MINUTES, STEPS};
 use crate::wire::{Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars};
 
 /// Lists the calendars that a user follows.
@@ -143,7 +144,7 @@ pub(super) async fn import(
             let defaults = Defaults {
                 prefix: &format!("ics:{user}/{name}:"),
                 user: &user,
-                scope: scope_of(&user),
+                scope: Path::of_user(&user),
                 source: None,
                 settings: &settings,
                 offsets: &[Offset::minutes_before(OFFSET_MINUTES)],
@@ -155,40 +156,54 @@ pub(super) async fn import(
         })
         .await?;
     let (over, events, problems) = understood?;
-    let mut items = Vec::with_capacity(events.len());
-    for event in events {
-        let mut item = CalendarImportedItem {
-            key: event.key.clone(),
-            title: event.name.clone().unwrap_or_default(),
-            starts_at: event.starts_at,
-            repeats: event.repeats.is_some(),
-            outcome: "would_import".into(),
-            problem: None,
-        };
-        if !input.dry_run.unwrap_or(false) {
-            // One that is refused stops no other.
-            let put = vec![PutEvent { event, keeps_instances: false }];
-            match app.engine.put_events(put, caller.who(), None).await {
-                Ok(put) => {
-                    let done = put.done.first();
-                    let is_new = done.is_some_and(|done| done.is_new);
-                    let is_changed = done.is_some_and(|done| done.is_changed);
-                    item.outcome = match (is_new, is_changed) {
-                        (true, _) => "created",
-                        (false, true) => "changed",
-                        (false, false) => "unchanged",
-                    }
-                    .into();
-                }
-                Err(CreateError::Store(error)) => return Err(error.into()),
-                Err(CreateError::Invalid { invalid, .. }) => {
-                    (item.outcome, item.problem) = ("refused".into(), Some(invalid.to_string()));
-                }
-            }
+    let shown = |event: &event::Event| CalendarImportedItem {
+        key: event.key.clone(),
+        title: event.name.clone().unwrap_or_default(),
+        starts_at: event.starts_at,
+        repeats: event.repeats.is_some(),
+        outcome: "would_import".into(),
+        problem: None,
+    };
+    let mut items: Vec<CalendarImportedItem> = events.iter().map(shown).collect();
+    if !input.dry_run.unwrap_or(false) {
+        let parts = items.chunks_mut(PLANNED_AT_ONCE).zip(events.chunks(PLANNED_AT_ONCE));
+        for (items, events) in parts {
+            take_over(&app, &caller, events, items).await?;
         }
-        items.push(item);
     }
     Ok(shown::answer(StatusCode::OK, &CalendarImported { items, over, problems }))
+}
+
+/// Puts events together and writes down what became of each; where one is refused, each by itself, so that it stops no other.
+async fn take_over(
+    app: &App,
+    caller: &Caller,
+    events: &[event::Event],
+    items: &mut [CalendarImportedItem],
+) -> Result<(), Problem> {
+    let put = events.iter().map(|event| PutEvent { event: event.clone(), keeps_instances: false }).collect();
+    match app.engine.put_events(put, caller.who(), None).await {
+        Ok(put) => {
+            for (item, done) in items.iter_mut().zip(put.done) {
+                item.outcome = match (done.is_new, done.is_changed) {
+                    (true, _) => "created",
+                    (false, true) => "changed",
+                    (false, false) => "unchanged",
+                }
+                .into();
+            }
+        }
+        Err(CreateError::Store(error)) => return Err(error.into()),
+        Err(CreateError::Invalid { invalid, .. }) => match items {
+            [item] => (item.outcome, item.problem) = ("refused".into(), Some(invalid.to_string())),
+            items => {
+                for (item, event) in items.chunks_mut(1).zip(events.chunks(1)) {
+                    Box::pin(take_over(app, caller, event, item)).await?;
+                }
+            }
+        },
+    }
+    Ok(())
 }
 
 async fn of_user(app: &App, user: &str) -> Result<Vec<Feed>, Problem> {

@@ -169,7 +169,7 @@ async fn finish(db: &Connection<'_>, node: &str, end: &FeedEnd) -> Result<bool, 
 }
 
 /// Writes a feed as it is, taken by nobody.
-async fn put(db: &Connection<'_>, feed: &Feed) -> Result<(), Fault> {
+pub(super) async fn put(db: &Connection<'_>, feed: &Feed) -> Result<(), Fault> {
     let problems = (!feed.problems.is_empty()).then(|| serde_json::to_string(&feed.problems)).transpose();
     let every = i64::try_from(feed.every.as_secs()).unwrap_or(i64::MAX);
     db.execute(

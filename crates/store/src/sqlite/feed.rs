@@ -139,7 +139,7 @@ fn next(db: &Connection) -> Result<Option<Timestamp>, StoreError> {
 }
 
 /// Writes a feed as it is, taken by nobody.
-fn put(db: &Connection, feed: &Feed) -> Result<(), StoreError> {
+pub(super) fn put(db: &Connection, feed: &Feed) -> Result<(), StoreError> {
     let problems = (!feed.problems.is_empty()).then(|| serde_json::to_string(&feed.problems)).transpose();
     db.prepare_cached(
         "INSERT OR REPLACE INTO feed (kind, owner, name, source, settings, every, next_at, etag, modified, read_at, changed_at, failures, \
