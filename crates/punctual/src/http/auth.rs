@@ -148,7 +148,7 @@ impl Caller {
     /// Who this is, for the journal.
     pub(super) fn who(&self) -> Who {
         let key = (&*self.id != ADMIN_ID).then(|| self.id.clone());
-        Who { actor: Some(self.actor.clone()), key, via: Some("api".into()) }
+        Who { actor: Some(self.actor.clone()), key, via: Some("api".into()), ..Who::default() }
     }
 
     /// The only user this caller sees, if it is bound to one.

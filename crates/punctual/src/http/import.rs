@@ -164,7 +164,7 @@ async fn item(
     if let Some(fields) = value.as_object_mut() {
         fields.entry("created_via").or_insert_with(|| "import".into());
     }
-    let mut asked = check!(Asked::read(value));
+    let mut asked = check!(Asked::read(&value));
     if asked.is_sentence() {
         return Ok(Err(Invalid::new("text", "cannot be imported; give `message` and `schedule`")));
     }
@@ -183,7 +183,9 @@ async fn item(
         true => app.aside(move || asked.reminder(unsaid)).await?,
         false => asked.reminder(unsaid),
     };
-    let mut reminder = check!(read).reminder;
+    let (made, faults) = read;
+    check!(faults.finish());
+    let mut reminder = made.reminder;
     reminder.created_at = created_at.filter(|at| *at <= now).unwrap_or(now);
     reminder.updated_at = now;
     reminder.metadata = with_origin(&reminder.metadata, source, key, now);

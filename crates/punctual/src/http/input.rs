@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -102,6 +102,11 @@ impl<const MAX: usize> Input<MAX> {
     /// The body as one of the wire's requests. `made_here` are fields that only the server sets.
     pub(super) fn read<T: DeserializeOwned>(&self, made_here: &[&str]) -> Result<T, Problem> {
         Ok(read::read(self.json()?, WHOLE, made_here)?)
+    }
+
+    /// The same without what is wrong with it, and what that is.
+    pub(super) fn partly<T: DeserializeOwned>(&self, made_here: &[&str]) -> Result<(T, Faults), Problem> {
+        Ok(read::partly(&self.json()?, WHOLE, made_here)?)
     }
 
     /// The same, for a caller that looks for NUL characters itself.

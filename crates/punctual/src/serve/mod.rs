@@ -150,7 +150,7 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     say_ready(address, &config, &engine.settings().node, local_links.as_ref());
 
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
-    let router = http::router(app);
+    let router = http::router(app, &config.cors_origins);
     let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
     let serving = tokio::spawn(serving);
     let signal = signals.next().await;

@@ -94,7 +94,7 @@ pub(crate) use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, S
 pub(crate) use key::{Key, KeyInput, Keys};
 pub(crate) use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub(crate) use occurrence::{Attempt, Occurrence, Occurrences, Response};
-pub(crate) use problem::{FieldProblem, Problem};
+pub(crate) use problem::{CODES, FieldProblem, Problem, is_described};
 pub(crate) use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub(crate) use reminder::{
     Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning,
