@@ -98,7 +98,7 @@ async fn everything_else_that_is_put_is_told_all_of_it_too() {
     let server = home.serve();
     let user = json!({
         "timezone": "Mars/Olympus", "language": "much too long a language", "addresses": [{ "channel": "pigeon" }, { "address": "x" }],
-        "quiet_hours": { "from": "22", "except": "nobody" }, "paused_until": "yesterday",
+        "quiet_hours": { "from": "25:00", "except": "nobody" }, "paused_until": "yesterday",
     });
     let expect = [
         ("timezone", "invalid"),

@@ -37,7 +37,7 @@ async fn a_body_is_a_megabyte_and_128_levels_deep_at_most() {
     let home = Home::new();
     let server = home.serve();
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
-    for (levels, status) in [(100, 422), (127, 422), (129, 400), (400_000, 400)] {
+    for (levels, status) in [(100, 422), (127, 422), (129, 400), (20_000, 400)] {
         let request = server.request(Method::POST, "/v1/reminders").bearer_auth(&server.key);
         let request = request.header("content-type", "application/json").body(deep(levels));
         let (found, problem) = answer(soon(request.send()).await.unwrap()).await;

@@ -17,10 +17,16 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
         responses.entry("304").or_insert_with(|| json!({ "description": "The reader has it already" }));
     }
     for status in statuses {
-        let problem = || json!({ "$ref": format!("#/components/responses/Problem{status}") });
-        responses.entry(status.to_string()).or_insert_with(problem);
+        let described = || match id.ends_with("_by_link") && matches!(status, 404 | 409 | 410 | 503) {
+            true => for_people(problem(status)),
+            false => json!({ "$ref": format!("#/components/responses/Problem{status}") }),
+        };
+        responses.entry(status.to_string()).or_insert_with(described);
     }
-    for (status, response) in responses.iter_mut().filter(|(_, response)| response.get("$ref").is_none()) {
+    for (status, response) in responses.iter_mut() {
+        if response.get("$ref").is_some() || response.get("headers").is_some() {
+            continue;
+        }
         let mut names = vec!["X-Request-Id"];
         let is_good = status.starts_with('2');
         if (is_tagged && is_good) || status == "304" {
@@ -85,38 +91,44 @@ fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
     all
 }
 
+/// A problem that is a page for a person, and a document for a program.
+fn for_people(mut problem: Value) -> Value {
+    problem["content"]["text/html"] = json!({ "schema": { "type": "string" } });
+    problem
+}
+
 /// Every problem, by its status.
 pub(super) fn problems() -> Value {
-    let statuses: BTreeSet<u16> = CODES.iter().map(|(status, ..)| *status).collect();
-    let problem = |status: u16| {
-        let of_status = || CODES.iter().filter(move |(known, ..)| *known == status);
-        let codes: Vec<&str> = of_status().map(|(_, code, _)| *code).collect();
-        let meanings: Vec<String> = of_status().map(|(_, code, meaning)| format!("`{code}`: {meaning}")).collect();
-        let code = json!({ "type": "string", "examples": codes, "description": "One of the examples; a later version may know more words." });
-        let schema = json!({
-            "allOf": [
-                { "$ref": "#/components/schemas/Problem" },
-                { "type": "object", "properties": { "status": { "type": "integer", "examples": [status] }, "code": code } },
-            ]
-        });
-        let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
-        let more = match status {
-            401 => Some("WWW-Authenticate"),
-            429 | 503 => Some("Retry-After"),
-            _ => None,
-        };
-        if let Some(more) = more {
-            headers[more] = json!({ "$ref": format!("#/components/headers/{more}") });
-        }
-        json!({
-            "description": format!("Refused; nothing was changed. {}", meanings.join(" ")),
-            "headers": headers,
-            "content": { "application/problem+json": { "schema": schema } },
-        })
+    // No operation is answered with a 405: it is for methods that a path does not have.
+    let statuses: BTreeSet<u16> = CODES.iter().map(|(status, ..)| *status).filter(|status| *status != 405).collect();
+    statuses.into_iter().map(|status| (format!("Problem{status}"), problem(status))).collect::<Map<_, _>>().into()
+}
+
+/// The problems of one status.
+fn problem(status: u16) -> Value {
+    let of_status = || CODES.iter().filter(move |(known, ..)| *known == status);
+    let codes: Vec<&str> = of_status().map(|(_, code, _)| *code).collect();
+    let meanings: Vec<String> = of_status().map(|(_, code, meaning)| format!("`{code}`: {meaning}")).collect();
+    let more_words = "One of the examples; a later version may know more words.";
+    let code = json!({ "type": "string", "examples": codes, "description": more_words });
+    let schema = json!({ "allOf": [
+        { "$ref": "#/components/schemas/Problem" },
+        { "properties": { "status": { "type": "integer", "examples": [status] }, "code": code } },
+    ] });
+    let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" } });
+    let more = match status {
+        401 => Some("WWW-Authenticate"),
+        429 | 503 => Some("Retry-After"),
+        _ => None,
     };
-    // No operation is answered with it: it is for methods that a path does not have.
-    let of_operations = statuses.into_iter().filter(|status| *status != 405);
-    of_operations.map(|status| (format!("Problem{status}"), problem(status))).collect::<Map<_, _>>().into()
+    if let Some(more) = more {
+        headers[more] = json!({ "$ref": format!("#/components/headers/{more}") });
+    }
+    json!({
+        "description": format!("Refused; nothing was changed. {}", meanings.join(" ")),
+        "headers": headers,
+        "content": { "application/problem+json": { "schema": schema } },
+    })
 }
 
 /// The headers of answers.
