@@ -279,6 +279,17 @@ impl Params {
         self.0.iter().any(|(key, _)| key == name)
     }
 
+    /// Whether `name` is true; it is not where nobody says.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.get(name) {
+            Some("true" | "1") => Ok(true),
+            None | Some("false" | "0") => Ok(false),
+            Some(other) => {
+                Err(Problem::bad_request(format!("{name}: `{other}` is neither true nor false")).at_field(name))
+            }
+        }
+    }
+
     /// How many to list.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
         let Some(text) = self.get("limit") else { return Ok(50) };

@@ -117,13 +117,13 @@ pub(super) async fn made_from(
 pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let params =
         params.only(&["user", "mine", "status", "from", "to", "tag", "channel", "q", "match", "limit", "cursor"])?;
-    let user = match (params.get("user"), params.get("mine")) {
+    let user = match (params.get("user"), params.flag("mine")?) {
         (Some(user), _) => {
             caller.must_be(user)?;
             Some(user)
         }
-        (None, Some("true" | "1")) => Some(caller.default_user()),
-        (None, _) => caller.bound_to(),
+        (None, true) => Some(caller.default_user()),
+        (None, false) => caller.bound_to(),
     };
     // `today` is a day of the user whose reminders are listed.
     let zone = match user {

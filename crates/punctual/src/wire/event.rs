@@ -361,6 +361,7 @@ pub(crate) struct EventQuery {
     /// Only those that start until then: a day, to its end, or a time.
     pub(crate) to: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,

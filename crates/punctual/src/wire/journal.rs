@@ -59,6 +59,7 @@ pub(crate) struct JournalQuery {
     /// `oldest` or `newest` first; `oldest` if nobody says.
     pub(crate) order: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before; or the position of an entry, to go on after it.
     pub(crate) cursor: Option<String>,

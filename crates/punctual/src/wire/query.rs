@@ -29,6 +29,7 @@ pub(crate) struct ReminderQuery {
     #[serde(rename = "match")]
     pub(crate) matching: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,
@@ -47,6 +48,7 @@ pub(crate) struct UserQuery {
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,
@@ -63,6 +65,7 @@ pub(crate) struct SendsQuery {
     /// Only runs due before that.
     pub(crate) to: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,

@@ -49,6 +49,7 @@ pub(crate) struct ScopeQuery {
     /// Only this path and those below it.
     pub(crate) under: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,

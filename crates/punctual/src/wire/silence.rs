@@ -61,6 +61,7 @@ pub(crate) struct SilenceQuery {
     /// Only those about this tag.
     pub(crate) tag: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[param(minimum = 1, maximum = 500)]
     pub(crate) limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,

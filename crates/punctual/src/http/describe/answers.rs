@@ -23,13 +23,18 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
         };
         responses.entry(status.to_string()).or_insert_with(described);
     }
+    if id == "show_metrics" {
+        // The older text format is for whoever does not ask for the newer one.
+        let content = &mut responses["200"]["content"];
+        content["text/plain"] = content["application/openmetrics-text"].clone();
+    }
     for (status, response) in responses.iter_mut() {
         if response.get("$ref").is_some() || response.get("headers").is_some() {
             continue;
         }
         let mut names = vec!["X-Request-Id"];
         let is_good = status.starts_with('2');
-        if (is_tagged && is_good) || status == "304" {
+        if (is_tagged || id == "show_calendar") && is_good || status == "304" {
             names.push("ETag");
         }
         // What is answered to a change is tagged, unless it is nothing, or a repeat.
