@@ -279,9 +279,22 @@ impl Params {
         self.0.iter().any(|(key, _)| key == name)
     }
 
+    /// The value of `name`, which is one number or word: it is neither empty nor there twice.
+    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut given = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        match (given.next(), given.next()) {
+            (None, _) => Ok(None),
+            (Some(""), None) => Err(Problem::bad_request(format!("{name}: is empty; leave it out")).at_field(name)),
+            (Some(value), None) => Ok(Some(value)),
+            (Some(_), Some(_)) => {
+                Err(Problem::bad_request(format!("{name}: is there twice; give it once")).at_field(name))
+            }
+        }
+    }
+
     /// Whether `name` is true; it is not where nobody says.
     pub(super) fn flag(&self, name: &str) -> Result<bool, Problem> {
-        match self.get(name) {
+        match self.one(name)? {
             Some("true" | "1") => Ok(true),
             None | Some("false" | "0") => Ok(false),
             Some(other) => {
@@ -292,7 +305,7 @@ impl Params {
 
     /// How many to list.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
-        let Some(text) = self.get("limit") else { return Ok(50) };
+        let Some(text) = self.one("limit")? else { return Ok(50) };
         match text.parse::<usize>() {
             Ok(limit @ 1..=500) => Ok(limit),
             _ => Err(Problem::bad_request(format!("limit: `{text}` is not a number from 1 to 500")).at_field("limit")),

@@ -52,8 +52,8 @@ pub(crate) type AdoptInput = Adopt;
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Adopt {
-    /// Up to 10,000 lines, as `GET /v1/export` gives them.
-    #[schema(value_type = Vec<Object>)]
+    /// Up to 10,000 lines, as `GET /v1/export` gives them. One that is no line stops no other.
+    #[schema(value_type = Vec<serde_json::Value>)]
     pub(crate) lines: Vec<Box<RawValue>>,
     /// What becomes of runs that are overdue, or were being sent: `missed`, or `deliver`. `missed` if nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

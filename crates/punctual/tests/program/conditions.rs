@@ -152,7 +152,8 @@ async fn of_many_who_saw_the_same_one_changes_it() {
         let server = home.serve_with(&kept.env());
         let made = send(&server, "PUT", "/v1/users/ann", &[], Some(&json!({ "language": "de" }))).await;
         let tag = tag_of(made.headers());
-        let bodies: Vec<Value> = (0..16).map(|n| json!({ "language": ["de", "en", "hr"][n % 3] })).collect();
+        let languages = ["de", "en", "hr"];
+        let bodies: Vec<Value> = (0..16).map(|n| json!({ "language": languages[n % 3] })).collect();
         let seen = [("if-match", tag.as_str())];
         let all = bodies.iter().map(|body| send(&server, "PUT", "/v1/users/ann", &seen, Some(body)));
         let statuses: Vec<u16> =
