@@ -23,7 +23,7 @@ pub(crate) fn start(format: LogFormat, directives: &str) {
     let _ = if human {
         builder.with_target(false).with_ansi(colours()).try_init()
     } else {
-        builder.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+        builder.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
     };
 }
 

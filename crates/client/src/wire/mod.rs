@@ -88,7 +88,7 @@ pub use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscrip
 pub use key::{Key, KeyInput, Keys, ReplacedSecret, RotateInput};
 pub use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub use occurrence::{Attempt, Occurrence, Occurrences, Response};
-pub use problem::{FieldProblem, Problem};
+pub use problem::{CODES, FieldProblem, Problem, is_described};
 pub use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub use reminder::{Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning};
 pub use resend::{ResendInput, Resent};

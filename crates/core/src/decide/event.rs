@@ -17,6 +17,7 @@ use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind, Who};
 use crate::model::scope::Scope;
+use crate::model::version::Version;
 use crate::occurrence::{Occurrence, State, Why};
 use crate::reminder::{Reminder, ReminderStatus};
 use crate::rules::course::Progress;
@@ -135,12 +136,13 @@ pub fn put_all(
     put_events: Vec<PutEvent>,
     answered: Option<(String, Answered)>,
     by: &ByPlanner,
-) -> Result<Done, Invalid> {
+) -> Result<Done, Refused> {
     let mut before: HashMap<String, Loaded> = before.into_iter().map(|one| (one.stands.key.clone(), one)).collect();
     let mut all = Done::new(by.now);
     all.writes.answered.extend(answered);
     for event in put_events {
         let key = event.event.key.clone();
+        expected(before.get(&key), by)?;
         let (done, after, writes) = put(before.get(&key), event, by)?;
         all.done.push(done);
         all.writes.add(writes);
@@ -150,9 +152,10 @@ pub fn put_all(
 }
 
 /// Decides what removing those events that are there leads to.
-pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> Result<Done, Invalid> {
+pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> Result<Done, Refused> {
     let mut all = Done::new(by.now);
     for mut event in before.into_iter().filter(|event| !event.stands.removed) {
+        expected(Some(&event), by)?;
         all.writes.add(removed(&mut event, source, by)?);
         let key = event.stands.key.clone();
         all.done.push(PutDone { key, is_new: false, is_changed: true, dropped: Vec::new() });
@@ -162,12 +165,20 @@ pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> 
 }
 
 /// Decides what changing an instance of the event that is there `before` leads to; `None`: there is none.
-pub fn change_instance(before: Option<Loaded>, put: PutInstance, by: &ByPlanner) -> Result<Option<Done>, Invalid> {
+pub fn change_instance(before: Option<Loaded>, put: PutInstance, by: &ByPlanner) -> Result<Option<Done>, Refused> {
     let Some(before) = before.filter(|before| !before.stands.removed) else { return Ok(None) };
     let Ok(event) = &before.event else { return Ok(None) };
+    expected(Some(&before), by)?;
     let (done, after, writes) = put_instance(event, put, by)?;
     let to_plan = after.map(|after| Loaded::put(after, Some(before), by.now)).into_iter().collect();
     Ok(Some(Done { done: vec![done], to_plan, writes }))
+}
+
+/// Refuses a change where another event is there than the caller has seen. One that cannot be read has no version that anybody has seen.
+fn expected(before: Option<&Loaded>, by: &ByPlanner) -> Result<(), Refused> {
+    let there = before.filter(|before| !before.stands.removed);
+    let version = || there.map(|before| before.event.as_ref().map_or(Version::of(&before.stands.key), Event::version));
+    if by.who.expects.is_met(version) { Ok(()) } else { Err(Refused::Unexpected) }
 }
 
 /// Decides what putting an event over `before` writes; an event that is put as it was changes nothing.

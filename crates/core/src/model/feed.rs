@@ -7,7 +7,8 @@ use punctual_time::words;
 use serde_json::{Value, json};
 
 use super::event::Offset;
-use crate::invalid::Invalid;
+use super::version::Version;
+use crate::invalid::{Faults, Invalid};
 
 /// The longest name of a feed.
 pub const NAME_BYTES_MAX: usize = 64;
@@ -134,6 +135,11 @@ impl FeedKey {
 }
 
 impl Feed {
+    /// The version of what was asked for: every time that it is put makes it another, and a reading does not.
+    pub fn version(&self) -> Version {
+        Version::of(&(&self.key, &self.source, &self.settings, self.every, self.created_at))
+    }
+
     /// A new one, which is read at once.
     pub fn new(key: FeedKey, source: String, settings: FeedSettings, every: Duration, now: Timestamp) -> Self {
         Self {
@@ -155,6 +161,7 @@ impl Feed {
 
     /// Checks what the types cannot.
     pub fn validate(&self) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         let name = &self.key.name;
         if self.key.kind == FeedKind::User
@@ -162,15 +169,15 @@ impl Feed {
         {
             let problem =
                 format!("`{name}` is no name of a calendar; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
-            return Err(Invalid::new("name", problem));
+            faults.add(Invalid::new("name", problem));
         }
         if self.source.is_empty() || self.source.len() > SOURCE_BYTES_MAX || self.source.contains('\0') {
-            return Err(Invalid::new("url", format!("must be 1 to {SOURCE_BYTES_MAX} bytes long")));
+            faults.add(Invalid::new("url", format!("must be 1 to {SOURCE_BYTES_MAX} bytes long")));
         }
         if self.every < EVERY_MIN || self.every > EVERY_MAX {
-            return Err(Invalid::new("every", "must be between 1m and 7d, such as 15m"));
+            faults.add(Invalid::new("every", "must be between 1m and 7d, such as 15m"));
         }
-        Ok(())
+        faults.finish()
     }
 
     /// By what its server knows the version that was read last; nothing on the first reading of a day (UTC), which reads the whole text.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 
 use super::offset::Offset;
+use super::version::Version;
 use crate::invalid::Invalid;
 
 /// The longest path.
@@ -99,6 +100,13 @@ pub struct Scope {
     pub offsets: Vec<Offset>,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+impl Scope {
+    /// Its version: every time that it is put makes it another.
+    pub fn version(&self) -> Version {
+        Version::of(self)
+    }
 }
 
 /// The scope of `scopes` that counts for what stands at `path`: the one with most levels in common.

@@ -360,7 +360,7 @@ fn complaint(error: &anyhow::Error) -> String {
     let refused = error.downcast_ref::<Failure>().and_then(Failure::refused);
     let problem = refused.filter(|refused| refused.is_of_many()).and_then(|refused| refused.problem.as_ref());
     let errors = problem.map_or(&[][..], |problem| &problem.errors);
-    for FieldProblem { field, detail } in errors.iter().take(FIELDS_MAX) {
+    for FieldProblem { field, detail, .. } in errors.iter().take(FIELDS_MAX) {
         complaint.push_str(&format!("\n  {}: {}", style::neutral(field), style::neutral(detail)));
     }
     if errors.len() > FIELDS_MAX {

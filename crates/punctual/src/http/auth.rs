@@ -216,7 +216,7 @@ impl Caller {
     /// Who this is, for the journal.
     pub(super) fn who(&self) -> Who {
         let key = (&*self.id != ADMIN_ID).then(|| self.id.clone());
-        Who { actor: Some(self.actor.clone()), key, via: Some(self.via().into()) }
+        Who { actor: Some(self.actor.clone()), key, via: Some(self.via().into()), ..Who::default() }
     }
 
     /// The door through which it asks, as the journal says it.

@@ -43,7 +43,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
         Some(text) => text.parse()?,
         None => Cursor::begin(Section::Entries),
     };
-    let head = match params.get("head") {
+    let head = match params.one("head")? {
         Some(text) => text.parse().map_err(|_| Invalid::new("head", format!("`{text}` is no number")))?,
         None => app.engine.journal_head().await?,
     };

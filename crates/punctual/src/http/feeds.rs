@@ -19,6 +19,7 @@ use punctual_engine::CreateError;
 use super::App;
 use super::asked;
 use super::auth::{Caller, Writer};
+use super::conditions::{Expecting, tagged};
 use super::input::{BATCH_BYTES_MAX, InPath, Input};
 use super::problem::Problem;
 use super::shown;
@@ -40,6 +41,22 @@ pub(super) async fn list(
     Ok(shown::answer(StatusCode::OK, &Calendars { calendars }))
 }
 
+/// Shows one calendar that a user follows.
+#[utoipa::path(
+    get, path = "/v1/users/{id}/calendars/{name}", operation_id = "show_followed_calendar", tag = "users",
+    params(("id" = String, Path, description = "The user"), ("name" = String, Path, description = "What they call it")),
+    responses((status = 200, description = "The calendar", body = Calendar)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath((id, name)): InPath<(String, String)>,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    let feed = of_user(&app, &id).await?.into_iter().find(|feed| feed.key.name == name).ok_or_else(no_such_calendar)?;
+    Ok(tagged(StatusCode::OK, feed.version(), &shown_feed(feed)))
+}
+
 /// Follows a calendar: it is read now and every so often, and its items become events.
 #[utoipa::path(
     put, path = "/v1/users/{id}/calendars/{name}", operation_id = "put_calendar", tag = "users",
@@ -50,32 +67,34 @@ pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((id, name)): InPath<(String, String)>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    let input = body.read::<CalendarInput>(&[])?;
+    let (input, mut faults) = body.partly::<CalendarInput>(&[])?;
     let sources = app.sources.as_ref().ok_or_else(|| Problem::not_found("this server reads no calendars"))?;
-    let url =
-        input.url.ok_or_else(|| Invalid::new("url", "is missing; write where the calendar is, such as https://…"))?;
-    let source = sources.check("url", &url)?;
+    let missing = || Invalid::missing("url", "write where the calendar is, such as https://…");
+    let source = faults.note(input.url.ok_or_else(missing).and_then(|url| sources.check("url", &url)));
     let every = input.every.map(|every| span::parse(&every.0)).transpose();
-    let every = every.map_err(|problem| Invalid::new("every", problem))?.unwrap_or(EVERY);
+    let every = faults.note(every.map_err(|problem| Invalid::new("every", problem))).flatten().unwrap_or(EVERY);
     let settings = FeedSettings {
-        alarms: alarms(input.alarms)?,
-        offsets: input.offsets.map(asked::offsets).transpose()?,
+        alarms: faults.note(alarms(input.alarms)).unwrap_or_default(),
+        offsets: faults.note(input.offsets.map(asked::offsets).transpose()).flatten(),
         message: input.message,
     };
-    check_message(&settings)?;
-    let feed = Feed::new(FeedKey::of_user(&id, &name), source, settings, every, app.now());
-    feed.validate()?;
+    faults.note(check_message(&settings));
+    faults.settle();
+    let feed = Feed::new(FeedKey::of_user(&id, &name), source.unwrap_or_default(), settings, every, app.now());
+    faults.note(feed.validate());
+    faults.finish()?;
     let before = of_user(&app, &id).await?;
     let is_new = !before.iter().any(|other| other.key == feed.key);
     if is_new && before.len() >= FEEDS_OF_USER_MAX {
         return Err(Invalid::new("name", format!("is one too many; a user follows at most {FEEDS_OF_USER_MAX}")).into());
     }
-    app.engine.put_feed(feed.clone(), caller.who()).await?;
+    app.engine.put_feed(feed.clone(), expecting.by(caller.who())).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(shown::answer(status, &shown_feed(feed)))
+    Ok(tagged(status, feed.version(), &shown_feed(feed)))
 }
 
 /// Follows a calendar no more: its events are withdrawn.
@@ -88,9 +107,10 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((id, name)): InPath<(String, String)>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    match app.engine.remove_feed(&FeedKey::of_user(&id, &name), caller.who()).await? {
+    match app.engine.remove_feed(&FeedKey::of_user(&id, &name), expecting.by(caller.who())).await? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_calendar()),
     }

@@ -161,7 +161,7 @@ async fn item(
         return Ok(Ok(Item { key: key.to_owned(), id, reminder: None }));
     };
     let read_at = check!(read_at(&value, known_since));
-    let mut asked = check!(Asked::read(value));
+    let mut asked = check!(Asked::read(&value));
     if asked.is_sentence() {
         return Ok(Err(Invalid::new("text", "cannot be imported; give `message` and `schedule`")));
     }
@@ -180,7 +180,9 @@ async fn item(
         true => app.aside(move || asked.reminder(unsaid)).await?,
         false => asked.reminder(unsaid),
     };
-    let mut reminder = check!(read).reminder;
+    let (made, faults) = read;
+    check!(faults.finish());
+    let mut reminder = made.reminder;
     reminder.created_at = created_at.filter(|at| *at <= now).unwrap_or(now);
     reminder.updated_at = now;
     reminder.metadata = with_origin(&reminder.metadata, source, key, now);

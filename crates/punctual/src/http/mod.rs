@@ -27,8 +27,23 @@ mod asked;
 /// Turns the store's values into answers.
 mod shown;
 
+/// Conditions of requests: who has seen what.
+mod conditions;
+
+/// Pages of other origins that may use the API.
+mod cors;
+
 /// The API's description of itself.
 mod describe;
+
+/// The description as a page.
+mod docs;
+
+/// Texts on pages.
+mod html;
+
+/// An id for every request.
+mod request_id;
 
 /// What went wrong, as RFC 9457 has it.
 mod problem;
@@ -99,14 +114,13 @@ use punctual_channels::common::links::Links;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{Answered, By, ChangeError, Changed, ReminderView, StoreError};
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
 pub(crate) use punctual_engine::metrics::ChannelLabel;
-use punctual_engine::{CreateError, Engine};
+use punctual_engine::{CreateError, Engine, all_right};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
@@ -302,12 +316,9 @@ impl App {
     /// What reminders that are about to be made will look like: the answer is kept with them, so it
     /// comes first.
     async fn first_views(&self, reminders: Vec<Reminder>, now: Timestamp) -> Result<Vec<ReminderView>, CreateError> {
-        let checked = self.engine.check(&reminders, now).await?;
-        let view = |(index, (reminder, checked)): (usize, (Reminder, Result<Timestamp, Invalid>))| {
-            let first_due_at = checked.map_err(|invalid| CreateError::Invalid { index, invalid })?;
-            Ok(ReminderView::fresh(reminder, first_due_at))
-        };
-        reminders.into_iter().zip(checked).enumerate().map(view).collect()
+        let first_due = all_right(self.engine.check(&reminders, now).await?)?;
+        let view = |(reminder, first_due_at)| ReminderView::fresh(reminder, first_due_at);
+        Ok(reminders.into_iter().zip(first_due).map(view).collect())
     }
 
     /// The zone of `user`, else the server's.
@@ -323,6 +334,11 @@ impl App {
     /// The reminder, with the language that its user is answered in.
     async fn shown<'a>(&self, view: &'a ReminderView) -> wire::Reminder<'a> {
         shown::reminder(view, self.lang_of(&view.reminder.user).await, Vec::new())
+    }
+
+    /// An answer about a reminder with the tag that its readers get.
+    async fn tagged(&self, response: Response, view: &ReminderView) -> Response {
+        conditions::tagged_as(response, view.version(), &self.shown(view).await)
     }
 
     /// The same, of one that has just been made or changed: with what is wrong with its addresses, and with what was understood of the
@@ -382,7 +398,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::show_calendar, users::renew_calendar))
         .routes(routes!(calendar::show))
         .routes(routes!(feeds::list))
-        .routes(routes!(feeds::put, feeds::delete))
+        .routes(routes!(feeds::show, feeds::put, feeds::delete))
         .routes(routes!(feeds::read_now))
         .routes(routes!(feeds::import))
         .routes(routes!(users::erase))
@@ -397,7 +413,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(scopes::show, scopes::put, scopes::delete))
         .route(scopes::DEEPER, get(scopes::show).put(scopes::put).delete(scopes::delete))
         .routes(routes!(silences::list, silences::create))
-        .routes(routes!(silences::end))
+        .routes(routes!(silences::show, silences::end))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::show, keys::delete))
         .routes(routes!(keys::rotate))
@@ -422,16 +438,21 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::ready))
         .routes(routes!(metrics::show))
         .routes(routes!(describe::show))
+        .routes(routes!(docs::show))
 }
 
 /// The API, with what stands around every route.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<App>, cors_origins: &[String]) -> Router {
     let api = api(app.clone());
     // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
     let inside = Inside::new(api.clone());
-    api.layer(Extension(inside))
-        .layer(from_fn_with_state(app, hosts::layer))
+    let router = api
+        .layer(Extension(inside))
+        .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))
+        .layer(from_fn_with_state(app, request_id::layer));
+    // It answers what a browser asks beforehand, so it stands around everything.
+    if cors_origins.is_empty() { router } else { router.layer(cors::layer(cors_origins)) }
 }
 
 /// The routes, with everything that also holds for calls from inside.
@@ -441,6 +462,7 @@ fn api(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
         .route_layer(from_fn(input::no_nul))
+        .layer(from_fn(conditions::layer))
         .layer(CatchPanicLayer::custom(panicked))
         .with_state(app)
 }

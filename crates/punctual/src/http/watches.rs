@@ -198,7 +198,7 @@ async fn begun(app: &App, name: &str, asked_at: Timestamp) -> Result<punctual_co
 }
 
 fn wait(params: &Params) -> Result<Duration, Problem> {
-    let Some(text) = params.get("wait") else { return Ok(Duration::from_secs(WAIT_MAX)) };
+    let Some(text) = params.one("wait")? else { return Ok(Duration::from_secs(WAIT_MAX)) };
     let seconds = text.parse().ok().filter(|seconds| *seconds <= WAIT_MAX);
     let wrong = || Invalid::new("wait", format!("`{text}` is no number of seconds from 0 to {WAIT_MAX}"));
     Ok(Duration::from_secs(seconds.ok_or_else(wrong)?))

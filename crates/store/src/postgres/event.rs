@@ -14,7 +14,6 @@ use punctual_core::decide::family::Family;
 use punctual_core::event::{Event, Slot};
 use punctual_core::group::Group;
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
 use punctual_core::journal::Who;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::shard::Shards;
@@ -136,12 +135,12 @@ async fn put_instance(db: &Connection<'_>, own: Shards, key: &str, put: PutInsta
 }
 
 /// Plans what is to be planned, if that is not too much at once, and writes it all.
-async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Invalid>, by: &ByPlanner) -> Decided<Put> {
+async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Refused>, by: &ByPlanner) -> Decided<Put> {
     let Done { done, to_plan, mut writes } = match decided {
         Ok(done) => done,
-        Err(invalid) => {
+        Err(refused) => {
             db.rollback().await?;
-            return Ok(Err(Refused::Invalid(invalid).into()));
+            return Ok(Err(refused.into()));
         }
     };
     let mut planned = Planned::default();
@@ -395,6 +394,7 @@ const MARK: &str = "update punctual.event set planned = false, plan_at = $1, \
 
 async fn put_scope(db: &Connection<'_>, own: Shards, scope: &Scope, who: Who) -> Result<PutScope, Fault> {
     let before = begin_scope(db, &scope.path).await?;
+    who.expects.check(|| before.as_ref().map(Scope::version))?;
     let n_events = mark_scope(db, &scope.path, scope.updated_at).await?;
     commit(db, own, &decide::put_scope(scope, false, n_events, who, scope.updated_at)).await?;
     Ok(PutScope { is_new: before.is_none(), n_events })
@@ -411,6 +411,7 @@ async fn remove_scope(
         db.rollback().await?;
         return Ok(None);
     };
+    who.expects.check(|| Some(before.version()))?;
     let n_events = mark_scope(db, path, now).await?;
     commit(db, own, &decide::put_scope(&before, true, n_events, who, now)).await?;
     Ok(Some(n_events))

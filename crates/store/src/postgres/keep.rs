@@ -1,20 +1,39 @@
 //! Users and keys.
 
 use jiff::Timestamp;
+use punctual_core::journal::Who;
 use punctual_core::key::{ADMIN_ID, ApiKey, Scope};
 use punctual_core::step;
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
+use punctual_core::version::Expects;
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
-use super::pool::Connection;
+use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, impossible, micros};
 use super::share::ADMIN_KEY_KEPT_FOR;
 use crate::rows;
+
+/// Refuses a write by a caller who expects that nothing is there, if another made it meanwhile: a row that does not exist cannot be locked, but
+/// a row that was inserted by this transaction and not changed by it has no `xmax`. `which` names the row, as a table and a condition.
+pub(super) async fn must_be_new(
+    db: &Connection<'_>,
+    who: &Who,
+    which: &str,
+    params: &[Param<'_>],
+) -> Result<(), Fault> {
+    if who.expects != Expects::Nothing {
+        return Ok(());
+    }
+    match db.rows(&format!("select from {which} and xmax::text <> '0'"), params).await?.is_empty() {
+        true => Ok(()),
+        false => Err(StoreError::Unexpected.into()),
+    }
+}
 
 pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fault> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;

@@ -49,7 +49,7 @@ rules!(
 );
 
 /// A game of ann's that starts at `second`, with offsets of one hour and a quarter of an hour.
-fn game(key: &str, second: i64) -> Event {
+pub(super) fn game(key: &str, second: i64) -> Event {
     Event {
         key: key.into(),
         starts_at: at(second),

@@ -29,7 +29,7 @@ rules!(
     one_user_leaves_room_for_the_silences_of_others,
 );
 
-fn silence(number: u8, from: i64, until: i64) -> Silence {
+pub(super) fn silence(number: u8, from: i64, until: i64) -> Silence {
     Silence {
         id: SilenceId::new(at(0), [number; 10]),
         user: None,

@@ -9,6 +9,8 @@ use punctual_core::answer::Verb;
 use punctual_core::phrase::Lang;
 use sha2::{Digest, Sha256};
 
+use crate::http::html::escape;
+
 const STYLE: &str = "html{color-scheme:light dark;font:18px/1.5 system-ui,sans-serif}\
     body{max-width:32rem;margin:15vh auto 0;padding:0 1rem;overflow-wrap:anywhere}\
     h1{font-size:1.4rem}p{white-space:pre-wrap}\
@@ -95,10 +97,6 @@ fn label(verb: Verb, lang: Lang) -> &'static str {
         Verb::Snooze => texts.snooze,
         Verb::Dismiss => texts.dismiss,
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 struct Words {
