@@ -1,7 +1,7 @@
 //! Phrases that people write, and their meanings: the project's own examples, a file for each language family.
 //!
 //! A line is what `punctual parse` is asked and answers: `text`, `now`, `tz`, and `kind` with `at`, `from` and `to`, `next`
-//! (as many as are given), `seconds`, and `rest`. `detect` is false where the same words mean something else in
+//! (as many as are given), `seconds`, `rest`, and of none the `suggestion`. `detect` is false where the same words mean something else in
 //! another language.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -67,6 +67,10 @@ fn problems(case: &Value, text: &str, lang: Option<Lang>) -> Vec<String> {
         Meaning::None { reason } => {
             if case["kind"] != "none" {
                 problems.push(format!("none: {reason}"));
+            }
+            let offered = parsed.suggestion.as_ref().map(|meaning| meaning.summary_in(parsed.lang, &zone));
+            if case["suggestion"].is_string() && case["suggestion"].as_str() != offered.as_deref() {
+                problems.push(format!("the suggestion is {offered:?}, not {}", case["suggestion"]));
             }
         }
     }

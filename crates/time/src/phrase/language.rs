@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::find::Symbols;
 use super::grammar::Grammar;
 use super::lang::Lang;
-use super::table::{Symbol, Table};
+use super::table::{Class, Symbol, Table};
 use super::token::Tokens;
 use crate::zone::Zone;
 
@@ -22,6 +22,29 @@ pub(super) struct Language {
     pub(super) broken: Option<Symbol>,
     /// Words after which a length needs something more: `5 hours before`.
     pub(super) dangling: Option<Symbol>,
+    /// A length before or after something that is named elsewhere.
+    pub(super) hang: Option<Symbol>,
+    /// What is a time wherever it stands.
+    pub(super) left: Option<Symbol>,
+    /// What belongs to a time right after or right before it.
+    pub(super) before: Option<Symbol>,
+    pub(super) after: Option<Symbol>,
+    /// Words that only close a time: the `on` of `from June 3rd on`.
+    pub(super) tail: Option<Symbol>,
+    /// A date that there is not.
+    pub(super) bad_date: Option<Symbol>,
+    /// Words after a day that say when on it, in a way that nobody can tell: `before dinner`.
+    pub(super) open: Option<Symbol>,
+    /// Words that ask to be woken.
+    pub(super) wake: Option<Symbol>,
+    /// The class of words that say what something is for.
+    pub(super) purpose: Option<Class>,
+    /// The class of prepositions.
+    pub(super) preposition: Option<Class>,
+    /// Whether nouns have a capital letter.
+    pub(super) has_capital_nouns: bool,
+    /// What is said about words that were not understood; `{}` stands for them.
+    pub(super) not_understood: String,
     /// Whether the next Wednesday is the coming one.
     pub(super) is_next_coming: bool,
 }
@@ -65,15 +88,42 @@ impl Language {
             not: table.find_symbol("not"),
             unit: class("UNIT"),
             topic: table.find_class("TOPIC"),
+            often: table.find_symbol("often"),
+            determiner: table.find_class("DET"),
             article: class("A"),
         };
         let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
         let broken = table.find_symbol("broken");
         let dangling = table.find_symbol("dangling");
-        Self { lang, symbols, ask, link, broken, dangling, is_next_coming, table }
+        let not_understood = table.setting("not understood", "`{}` was not understood").to_owned();
+        Self {
+            lang,
+            symbols,
+            ask,
+            link,
+            broken,
+            dangling,
+            hang: table.find_symbol("hang"),
+            left: table.find_symbol("left"),
+            before: table.find_symbol("before"),
+            after: table.find_symbol("after"),
+            tail: table.find_symbol("closing"),
+            bad_date: table.find_symbol("baddate"),
+            open: table.find_symbol("open"),
+            wake: table.find_symbol("wake"),
+            purpose: table.find_class("PURPOSE"),
+            preposition: table.find_class("PREP"),
+            has_capital_nouns: table.setting("nouns", "small") == "capital",
+            not_understood,
+            is_next_coming,
+            table,
+        }
     }
 }
+
+/// The longest text, in tokens, that is tried in every language.
+const TRIED_TOKENS_MAX: usize = 400;
 
 /// The language asked for, or the one that knows most of the words and makes most of them; and how many steps the others took.
 pub(super) fn choose<'a>(
@@ -106,6 +156,11 @@ pub(super) fn choose<'a>(
     let mut all: Vec<_> = all.map(|(language, grammar)| (grammar.known_words(), language, grammar)).collect();
     let most = all.iter().map(|(known, ..)| *known).max().unwrap_or(0);
     all.retain(|(known, ..)| *known + 1 >= most);
+    // In a long text the words tell; to try what each language makes of it would take too long.
+    if tokens.list.len() > TRIED_TOKENS_MAX {
+        all.retain(|(known, ..)| *known == most);
+        all.truncate(1);
+    }
     let mut best: Option<((usize, usize), &'static Language, Grammar<'a>)> = None;
     let mut taken = 0;
     for (known, language, mut grammar) in all {

@@ -239,13 +239,24 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
 /// The days on which it comes, as a rule without a time.
 fn dates(plan: &Plan, here: &Here) -> Result<Recurrence, Why> {
     let when = &plan.when;
-    let today = here.local.date();
+    // Every week starting on Tuesday is every Tuesday.
+    let today = match &plan.start {
+        Some(start) if start.has_day() => here.zone.to_datetime(here.point(start)?.at).date(),
+        _ => here.local.date(),
+    };
     let (n, unit) = match (plan.every, plan.each) {
         (Some((n, unit)), _) => (n, Some(unit)),
         (None, Some(n)) => (n, None),
         (None, None) => (1, None),
     };
     let interval = u32::try_from(n).map_err(|_| too_far())?;
+    if let Some(week) = when.week {
+        let by_day = when.days.map_or_else(|| weekdays(1), |(days, _)| weekdays(days));
+        let is_yearly = unit.is_none_or(|unit| unit == Unit::Year);
+        let by_week_no = vec![week as i8];
+        let rule = Recurrence { interval, by_week_no, by_day, ..Recurrence::new(Freq::Yearly) };
+        return if is_yearly { Ok(rule) } else { Err("a week of the year comes once a year".into()) };
+    }
     let rule = |freq: Freq| Recurrence { interval, ..Recurrence::new(freq) };
     let weekdays = when.days.map(|(days, _)| weekdays(days));
     match unit {

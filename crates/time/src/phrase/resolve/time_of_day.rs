@@ -75,7 +75,7 @@ pub(in crate::phrase) fn time_of(part: DayPart, is_dated: bool) -> TimeOfDay {
         DayPart::Noon => 12,
         DayPart::Afternoon => 15,
         DayPart::Evening => 19,
-        DayPart::Night => 21,
+        DayPart::Night | DayPart::Tonight => 21,
         // The midnight of a date begins it; that of today ends it.
         DayPart::Midnight if is_dated => 0,
         DayPart::Midnight => 24,

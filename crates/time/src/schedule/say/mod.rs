@@ -133,7 +133,7 @@ fn elapsed(span: Duration, say: fn(Freq, u64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phrase::{Meaning, Parsed};
+    use crate::phrase::Meaning;
 
     fn check(stored: &str, expect: &str) {
         check_in(Lang::En, stored, expect);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     fn parsed(lang: Lang, meaning: Meaning) -> String {
-        Parsed { meaning, rest: String::new(), lang }.summary(&Zone::named("Europe/Berlin").unwrap())
+        meaning.summary_in(lang, &Zone::named("Europe/Berlin").unwrap())
     }
 
     #[test]
