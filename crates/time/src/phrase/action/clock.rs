@@ -28,6 +28,8 @@ family! {
     AmPm = "ampm",
     /// `clock_shift $1 $2 sign`: minutes after (1) or before (-1) a time.
     ClockShift = "clock_shift",
+    /// `clock_to $1 $2`: minutes before a time, unless two hours are meant: `10 to 8 pm`, but not `5 to 6 pm`.
+    ClockTo = "clock_to",
     /// `clock_part $1 part`: a time in a part of the day.
     ClockPart = "clock_part",
     /// `at $1`: a time of day as a piece of a phrase.
@@ -71,6 +73,7 @@ impl Family {
             },
             Self::AmPm => in_half(given.clock(0)?, given.int(1)? == 1)?,
             Self::ClockShift => clock_shift(given.clock(0)?, given.num(1)?, given.int(2)?)?,
+            Self::ClockTo => clock_to(given)?,
             Self::ClockPart => in_part(given.clock(0)?, given.part(1)?)?,
             Self::At => return atom(Atom::Clock(given.clock(0)?)),
             Self::Part => return atom(Atom::Part { part: given.part(0)?, is_weak: false }),
@@ -172,6 +175,13 @@ pub(in crate::phrase) fn in_part(clock: Clock, part: DayPart) -> Option<Clock> {
         (_, hour) => hour + 12,
     };
     Some(Clock { hour, half: Half::Known, ..clock })
+}
+
+fn clock_to(given: Given<'_>) -> Option<Clock> {
+    let (clock, minutes) = (given.clock(0)?, given.num(1)?);
+    let hour = f64::from((clock.hour + 11) % 12 + 1);
+    let are_hours = clock.half == Half::Known && minutes < hour;
+    if are_hours { None } else { clock_shift(clock, minutes, -1) }
 }
 
 /// Minutes past or to a time: the hour keeps its half of the day where it had one.

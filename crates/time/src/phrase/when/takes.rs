@@ -112,6 +112,11 @@ impl When {
             return self.takes_cal(Cal { day: None, ..cal }, is_weak, false);
         }
         let is_list = may_be_list || (is_weak && self.is_cal_weak);
+        // `jan 5 - jan 9` does not say January twice.
+        let is_said_again = cal.day.is_some() && self.cal.day == cal.day;
+        if cal.month.is_some() && self.cal.month.is_some() && !is_said_again {
+            return false;
+        }
         let is_whole = cal.month.is_some() && cal.day.is_some();
         !self.is_from_now()
             && self.ahead.is_none()
