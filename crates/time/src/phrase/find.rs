@@ -4,7 +4,7 @@
 //! is bounded by the length of the text.
 
 use super::action::Value;
-use super::atom::{Atom, Cal, Mark, Unit};
+use super::atom::{Atom, Cal, Clock, Mark, Unit};
 use super::grammar::Grammar;
 use super::plan::Plan;
 use super::table::{Class, Symbol};
@@ -148,6 +148,10 @@ impl Search {
             let Value::Atom(atom) = found.value else {
                 continue;
             };
+            // `za 4 sata, petak` does not begin with four o'clock: what leads a bare number says how it is meant.
+            if self.atoms.is_empty() && at > from && matches!(atom, Atom::Clock(Clock { is_weak: true, .. })) {
+                continue;
+            }
             if is_often && matches!(atom, Atom::Count(_) | Atom::Every { .. }) {
                 continue;
             }

@@ -225,7 +225,9 @@ impl<'a> Grammar<'a> {
         };
         match token.kind {
             Kind::Word { .. } => {
-                meanings.iter().for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
+                let is_meant = |class: Class| token.is_plain || Some(class) != table.zone();
+                let meant = meanings.iter().filter(|meaning| is_meant(meaning.class));
+                meant.for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
             }
             Kind::Number { value: None, .. } => {}
             Kind::Number { value: Some(value), digits } => {

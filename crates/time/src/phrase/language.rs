@@ -7,6 +7,7 @@ use super::grammar::Grammar;
 use super::lang::Lang;
 use super::table::{Class, Symbol, Table};
 use super::token::Tokens;
+use crate::schedule::in_letters;
 use crate::zone::Zone;
 
 /// A language that is ready to be used.
@@ -55,6 +56,8 @@ const DE: (&str, &str) = ("de", include_str!("tables/de.table"));
 const SLAVIC: (&str, &str) = ("slavic", include_str!("tables/slavic.table"));
 const HR: (&str, &str) = ("hr", include_str!("tables/hr.table"));
 const SR: (&str, &str) = ("sr", include_str!("tables/sr.table"));
+const ES: (&str, &str) = ("es", include_str!("tables/es.table"));
+const FR: (&str, &str) = ("fr", include_str!("tables/fr.table"));
 const BS: (&str, &str) = ("bs", include_str!("tables/bs.table"));
 
 impl Language {
@@ -66,7 +69,11 @@ impl Language {
         static SR_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Sr, &[COMMON, SLAVIC, SR]));
         static CYRILLIC: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::SrCyrl, &[COMMON, SLAVIC, SR]));
         static BS_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Bs, &[COMMON, SLAVIC, BS]));
+        static ES_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Es, &[COMMON, ES]));
+        static FR_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Fr, &[COMMON, FR]));
         match lang {
+            Lang::Es => &ES_,
+            Lang::Fr => &FR_,
             Lang::En => &EN_,
             Lang::De => &DE_,
             Lang::Hr => &HR_,
@@ -96,7 +103,7 @@ impl Language {
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
         let broken = table.find_symbol("broken");
         let dangling = table.find_symbol("dangling");
-        let not_understood = table.setting("not understood", "`{}` was not understood").to_owned();
+        let not_understood = in_letters(lang, table.setting("not understood", "`{}` was not understood"));
         Self {
             lang,
             symbols,
@@ -118,6 +125,16 @@ impl Language {
             not_understood,
             is_next_coming,
             table,
+        }
+    }
+}
+
+impl Language {
+    /// A reason in the words of the language, where the table has them: `says <English> = <words>`.
+    pub(super) fn says(&self, reason: String) -> String {
+        match self.table.setting(&format!("says {reason}"), "") {
+            "" => reason,
+            words => in_letters(self.lang, words),
         }
     }
 }
@@ -186,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_table_can_be_read() {
-        for lang in Lang::ALL {
+        for lang in Lang::READ {
             let language = Language::of(lang);
             assert!(language.ask.is_some() && language.link.is_some(), "{lang}");
         }

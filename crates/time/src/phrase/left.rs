@@ -234,8 +234,3 @@ pub(super) fn is_quoted(grammar: &Grammar<'_>, from: usize, to: usize) -> bool {
 pub(super) fn is_length(phrase: &Phrase) -> bool {
     phrase.plan.length.is_some() && phrase.plan.when.is_empty() && !phrase.plan.is_recurring()
 }
-
-/// What is said about words that were not understood.
-pub(super) fn reason(language: &Language, words: &str) -> String {
-    language.not_understood.replace("{}", words)
-}

@@ -41,6 +41,7 @@ use self::left::Left;
 use self::resolve::Here;
 use self::token::Tokens;
 use self::understand::{Understanding, Understood};
+use crate::habits::Habits;
 use crate::schedule::Schedule;
 use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
@@ -148,7 +149,20 @@ pub fn parse(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Par
 
 /// The same as a part of a request that has so many steps left. A text that takes more says nothing.
 pub fn parse_within(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, steps: &Steps) -> Parsed {
-    read(text, lang, zone, now, false, steps)
+    parse_for(text, lang, zone, now, Habits::default(), steps)
+}
+
+/// The same for somebody with these habits.
+pub fn parse_for(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, habits: Habits, steps: &Steps) -> Parsed {
+    read(text, lang, zone, &Said { now, habits, is_series: false }, steps)
+}
+
+/// How a text is said.
+struct Said {
+    now: Timestamp,
+    habits: Habits,
+    /// Whether something is wanted that comes again and again.
+    is_series: bool,
 }
 
 /// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. What names days without saying `every`
@@ -165,7 +179,8 @@ pub(crate) fn series_within(
     now: Timestamp,
     steps: &Steps,
 ) -> Result<Schedule, String> {
-    let Parsed { meaning, rest, .. } = read(text, lang, zone, now, true, steps);
+    let Parsed { meaning, rest, .. } =
+        read(text, lang, zone, &Said { now, habits: Habits::default(), is_series: true }, steps);
     match meaning {
         // A zone at the end is that of the summary it was copied from.
         Meaning::Recurring(schedule) if rest.is_empty() || rest == zone.name() => Ok(*schedule),
@@ -177,7 +192,8 @@ pub(crate) fn series_within(
     }
 }
 
-fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: bool, steps: &Steps) -> Parsed {
+fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps) -> Parsed {
+    let Said { now, habits, is_series } = *said;
     let nothing = |reason: String| Parsed {
         meaning: Meaning::None { reason },
         rest: text.to_owned(),
@@ -204,7 +220,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: 
     phrases.retain(|phrase| {
         !hangs.iter().any(|hang| left::is_length(phrase) && (hang.from..hang.to).contains(&phrase.from))
     });
-    let here = Here::new(now, zone.rules(), language.is_next_coming);
+    let here = Here::new(now, zone.rules(), language.is_next_coming, habits);
     let asked = rest::asked(&mut grammar, language);
     let is_alarm = is_alarm(&mut grammar, language);
     let understanding = Understanding {
@@ -227,7 +243,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: 
     let used = rest::with_tails(&mut grammar, language, used);
     let doubt = understand::doubt(&mut grammar, language, &meaning, &used).map(str::to_owned);
     let refused = |reason: String, suggestion: Option<Meaning>| Parsed {
-        meaning: Meaning::None { reason },
+        meaning: Meaning::None { reason: language.says(reason) },
         rest: text.trim().to_owned(),
         lang: language.lang,
         alternatives: Vec::new(),
@@ -250,7 +266,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: 
             };
             if let Some((from, to)) = left.unread() {
                 let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
-                return refused(left::reason(language, words), Some(meaning));
+                return refused(language.not_understood.replace("{}", words), Some(meaning));
             }
             let slipped = |at: usize| {
                 let token = &tokens.list[at];

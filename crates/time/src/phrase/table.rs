@@ -49,6 +49,7 @@ pub(super) struct Table {
     slip_classes: Vec<Class>,
     /// Words of days and months that people mistype, by their first letter: folded, and as the table writes them.
     slips: HashMap<u8, Vec<Spelt>>,
+    zone: Option<Class>,
     /// Folded words in the order of the table, and as the table writes them.
     spelt: Vec<Spelt>,
     settings: HashMap<String, String>,
@@ -187,6 +188,7 @@ impl Table {
         }
         table.find_first()?;
         table.find_slips();
+        table.zone = table.find_class("ZONE");
         for node in table.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
             node.items.sort_by_key(|(item, _)| item.class().unwrap_or(Class::MAX));
             node.tokens = node.items.iter().filter(|(item, _)| item.class().is_some()).count();
@@ -234,6 +236,11 @@ impl Table {
     /// The class of a sign that rules ask for.
     pub(super) fn sign(&self, sign: char) -> Option<Class> {
         self.signs.get(&sign).copied()
+    }
+
+    /// The class of the names of zones.
+    pub(super) fn zone(&self) -> Option<Class> {
+        self.zone
     }
 
     /// The number of a symbol by its name.

@@ -18,6 +18,8 @@ pub(super) struct Token {
     pub(super) is_masked: bool,
     /// Whether it was written with `ä`, `ö` or `ü`.
     pub(super) has_umlaut: bool,
+    /// Whether it was written in plain letters, as the names of zones are: `čet` is no `CET`.
+    pub(super) is_plain: bool,
 }
 
 /// The kind of a piece.
@@ -76,9 +78,10 @@ impl Tokens {
             }
             end_before = end;
             let is_masked = masks.covers(start);
+            let is_plain = text[start..end].is_ascii();
             let has_umlaut =
                 matches!(kind, Kind::Word { .. }) && text[start..end].contains(['ä', 'ö', 'ü', 'Ä', 'Ö', 'Ü']);
-            tokens.list.push(Token { start, end, kind, is_glued, has_dot, is_masked, has_umlaut });
+            tokens.list.push(Token { start, end, kind, is_glued, has_dot, is_masked, has_umlaut, is_plain });
         }
         tokens
     }

@@ -1,5 +1,7 @@
 //! Which of the phrases in a text is meant, and what it means.
 
+use jiff::SignedDuration;
+
 use super::atom::{Atom, Cal, Clock, Half, Mark, Unit, Which};
 use super::find::Phrase;
 use super::grammar::Grammar;
@@ -68,7 +70,8 @@ impl Understanding<'_> {
                 None => self.hang(&mut plan, &mut used).and_then(|()| self.meaning_of(plan.clone(), &used)),
             };
             match meaning {
-                Ok(meaning) => {
+                Ok(mut meaning) => {
+                    self.say_again(&plan, &mut meaning, &mut used);
                     let alternatives = self.alternatives(&plan, &used, &meaning);
                     let (is_complete, has_day) = (plan.is_complete(), plan.when.has_day() || plan.is_recurring());
                     return Understood { meaning, alternatives, used, is_complete, has_day };
@@ -82,6 +85,37 @@ impl Understanding<'_> {
         };
         let meaning = Meaning::None { reason: why.unwrap_or_else(nothing) };
         Understood { meaning, alternatives: Vec::new(), used: Vec::new(), is_complete: false, has_day: false }
+    }
+
+    /// What is said twice is said once: `1 hour from now, Tue 10 Mar 2026 at 10:15`. Of a length, the moment beside it tells whether it is
+    /// elapsed time or days of the calendar, which are shorter or longer twice a year.
+    fn say_again(&self, plan: &Plan, meaning: &mut Meaning, used: &mut Used) {
+        let at_of = |meaning: &Meaning| match meaning {
+            Meaning::Instant { at, .. } | Meaning::Duration { at, .. } => Some(*at),
+            _ => None,
+        };
+        let Some(at) = at_of(meaning) else {
+            return;
+        };
+        let length = plan.when.offset.or(plan.length).map(|dur| SignedDuration::from_secs(dur.elapsed_seconds()));
+        let elapsed = length.and_then(|length| self.here.now.checked_add(length).ok());
+        for other in self.phrases {
+            let range = (other.from, other.to);
+            if used.iter().any(|(from, to)| (*from..*to).contains(&other.from)) {
+                continue;
+            }
+            let Ok(again) = self.meaning_of(other.plan.clone(), &[range]) else {
+                continue;
+            };
+            let said = at_of(&again);
+            if said.is_some() && (said == Some(at) || said == elapsed) {
+                used.push(range);
+                if said != Some(at) {
+                    *meaning = again;
+                }
+            }
+        }
+        used.sort_unstable();
     }
 
     /// Who wants to be woken at six means the morning.
@@ -350,6 +384,7 @@ fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
     }
     if let ([first], Some(last)) = (&mut *from.clocks, to.clocks.first())
         && from.part.is_none()
+        && !to.has_day()
     {
         choose_half(first, *last, to.part);
     }

@@ -24,6 +24,8 @@ pub(super) struct Plan {
     per: Option<i32>,
     pub(super) start: Option<Box<When>>,
     pub(super) until: Option<Box<When>>,
+    /// Within which hours of each day: `every 15 minutes from 9 to 17`, where further bounds follow.
+    pub(super) hours: Option<Box<(When, When)>>,
     pub(super) except: Vec<When>,
     /// How many times in all.
     pub(super) count: Option<i32>,

@@ -296,7 +296,19 @@ impl Plan {
         true
     }
 
+    /// Every 15 minutes from 9 to 17, until Friday: the hours of each day are no bounds.
+    fn keep_hours(&mut self) {
+        let is_small = matches!(self.every, Some((_, Unit::Minute | Unit::Hour)));
+        let is_clock =
+            |when: &Option<Box<When>>| when.as_ref().is_some_and(|when| !when.clocks.is_empty() && !when.has_day());
+        if self.hours.is_none() && is_small && is_clock(&self.start) && is_clock(&self.until) {
+            let hours = self.start.take().zip(self.until.take());
+            self.hours = hours.map(|(start, until)| Box::new((*start, *until)));
+        }
+    }
+
     fn begin_start(&mut self) -> bool {
+        self.keep_hours();
         if self.start.is_some() {
             return false;
         }
@@ -306,6 +318,7 @@ impl Plan {
     }
 
     fn begin_until(&mut self) -> bool {
+        self.keep_hours();
         if self.until.is_some() {
             return false;
         }

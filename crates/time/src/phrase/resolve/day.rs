@@ -77,7 +77,7 @@ impl Here {
     fn weekday(&self, when: &When, days: u8, which: Which, from: Date) -> Result<Day, Why> {
         let today = self.local.date();
         let coming = || next_weekday(tomorrow(today)?, days);
-        let this_week = || in_week(monday_of(today)?, days);
+        let this_week = || in_week(self.week_of(today)?, days);
         Ok(match which {
             // With a time of day, it can be today.
             Which::Bare | Which::Each | Which::Word | Which::Range if when.has_time() => {
@@ -174,7 +174,7 @@ impl Here {
         let today = self.local.date();
         match unit {
             Unit::Week => {
-                let first = add_days(monday_of(today)?, 7 * rel)?;
+                let first = add_days(self.week_of(today)?, 7 * rel)?;
                 Ok(Stretch { first, last: add_days(first, 6)? })
             }
             Unit::Month => {
@@ -217,7 +217,7 @@ impl Here {
         };
         let date = match when.edge {
             // The end of a working week is its Friday.
-            Some(1) if unit == Unit::Week => add_days(stretch.first, 4)?,
+            Some(1) if unit == Unit::Week => in_week(stretch.first, 0b001_0000)?,
             Some(1) => stretch.last,
             Some(0) => middle(stretch)?,
             _ => stretch.first,

@@ -6,7 +6,7 @@
 mod day;
 mod time_of_day;
 
-use jiff::civil::{Date, DateTime, Time, time};
+use jiff::civil::{Date, DateTime, Time, Weekday, time};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Span, Timestamp};
 
@@ -16,11 +16,10 @@ pub(super) use self::time_of_day::{TimeOfDay, time_of, times_of};
 use super::Grain;
 use super::atom::{Cal, Dur, Half, Unit};
 use super::list::List;
-use super::stretch::{add_days, add_months, in_week, monday_of, next_weekday, tomorrow, workdays_from};
+use super::stretch::{add_days, add_months, in_week, next_weekday, tomorrow, workdays_from};
 use super::when::When;
+use crate::habits::{DateOrder, Habits};
 
-/// When a day is meant and no time of it.
-pub(super) const MORNING: Time = time(9, 0, 0, 0);
 /// When such a day is today and its morning is over.
 const LATER_TODAY: [Time; 4] = [time(12, 0, 0, 0), time(15, 0, 0, 0), time(18, 0, 0, 0), time(21, 0, 0, 0)];
 
@@ -37,6 +36,7 @@ pub(super) struct Here {
     pub(super) is_next_coming: bool,
     /// Whether 3/4 is the third of April here; `None` where nothing tells.
     pub(super) is_day_first: Option<bool>,
+    pub(super) habits: Habits,
 }
 
 /// An instant, and how exactly it was said.
@@ -47,8 +47,16 @@ pub(super) struct Point {
 }
 
 impl Here {
-    pub(super) fn new(now: Timestamp, zone: &TimeZone, is_next_coming: bool) -> Self {
-        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, is_day_first: day_first_in(zone) }
+    pub(super) fn new(now: Timestamp, zone: &TimeZone, is_next_coming: bool, habits: Habits) -> Self {
+        let own = habits.date_order.map(|order| order == DateOrder::DayFirst);
+        let is_day_first = own.or_else(|| day_first_in(zone));
+        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, is_day_first, habits }
+    }
+
+    /// The first day of the week that `date` is in.
+    pub(super) fn week_of(&self, date: Date) -> Result<Date, Why> {
+        let first = self.habits.first_day_of_week.unwrap_or(Weekday::Monday);
+        add_days(date, -i32::from(date.weekday().since(first)))
     }
 
     /// The same place at another moment, or another zone.
@@ -107,7 +115,7 @@ impl Here {
     fn offset(&self, when: &When, dur: Dur) -> Result<Point, Why> {
         if let Some((days, _)) = when.days {
             // Wednesday in two weeks is that of the week after next.
-            let monday = monday_of(self.local.date())?;
+            let monday = self.week_of(self.local.date())?;
             let week = add_days(monday, dur.days)?;
             let date = in_week(week, days)?;
             return self.at_day(when, Day::exact(date));
@@ -158,7 +166,7 @@ impl Here {
         // A year after Christmas is after the one that has been.
         if base.feast.is_some() && base.cal.year.is_none() && dur.months >= 12 {
             let date = add_months(self.zone.to_datetime(point.at).date(), -12)?;
-            point.at = self.timestamp(date.to_datetime(MORNING))?;
+            point.at = self.timestamp(date.to_datetime(self.habits.on_day()))?;
         }
         let moved = self.moved(point, dur)?;
         if base.has_day() && when.has_time() {
@@ -199,7 +207,7 @@ impl Here {
         let today = self.local.date();
         // The next 3 days begin tomorrow, the last 2 weeks are the two before this one.
         let this = match unit {
-            Unit::Week | Unit::Weekend => monday_of(today)?,
+            Unit::Week | Unit::Weekend => self.week_of(today)?,
             Unit::Month | Unit::Quarter => today.first_of_month(),
             Unit::Year => today.first_of_year(),
             _ => today,
@@ -255,7 +263,7 @@ impl Here {
         let today = self.local.date();
         let mut best: Option<Point> = None;
         for date in [today, tomorrow(today)?, tomorrow(tomorrow(today)?)?] {
-            for time in times(when) {
+            for time in times(when, &self.habits) {
                 let point = self.on(date, time)?;
                 let is_near = point.at.duration_since(self.now).as_secs() <= 4 * 3600;
                 // People mean three at night only if it is soon or they said so.
@@ -270,7 +278,7 @@ impl Here {
 
     /// The time of day that was said, on a day.
     fn at_day(&self, when: &When, day: Day) -> Result<Point, Why> {
-        let times = times(when);
+        let times = times(when, &self.habits);
         let is_today = day.date == self.local.date();
         let Some(first) = times.first() else {
             return self.on_day(when, day);
@@ -290,7 +298,7 @@ impl Here {
 
     /// A day without a time: its morning, or what is left of today.
     fn on_day(&self, when: &When, day: Day) -> Result<Point, Why> {
-        let morning = self.timestamp(day.date.to_datetime(MORNING))?;
+        let morning = self.timestamp(day.date.to_datetime(self.habits.on_day()))?;
         let mut point = Point { at: morning, grain: day.grain };
         if day.date == self.local.date() && morning <= self.now && when.edge.is_none() {
             for time in LATER_TODAY {

@@ -26,7 +26,10 @@ impl When {
             Atom::Clock(clock) => self.takes_clock(clock, may_be_list),
             Atom::Part { part, .. } => self.takes_part(part, may_be_list),
             Atom::RelPart { rel, part } => self.takes_rel_part(rel, part),
-            Atom::Zone(_) => self.zone.is_none() && (!self.clocks.is_empty() || self.offset.is_some()),
+            // In an hour GMT is in an hour.
+            Atom::Zone(code) => {
+                self.zone.is_none() && (!self.clocks.is_empty() || (code == 0 && self.offset.is_some()))
+            }
             Atom::GluedZone(_) => {
                 let is_exact = |clock: &Clock| clock.is_iso || clock.finest == Unit::Second;
                 self.zone.is_none() && self.clocks.last().is_some_and(is_exact)

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::super::Freq;
 use super::super::json::clock;
 use super::words::{Words, list};
-use super::{date_and_time, words_of, written};
+use super::{date_and_time, in_letters, words_of, written};
 use crate::phrase::{Lang, Meaning, Parsed};
 use crate::zone::Zone;
 
@@ -18,6 +18,18 @@ impl Parsed {
             said.push_str(&format!(" ({typed} → {read})"));
         }
         said
+    }
+
+    /// A reason, with what was most likely meant.
+    pub fn with_suggestion(&self, reason: &str, zone: &Zone) -> String {
+        match &self.suggestion {
+            Some(meaning) => {
+                let said = meaning.summary_in(self.lang, zone);
+                let asked = in_letters(self.lang, &(words_of(self.lang).did_you_mean)("{}"));
+                format!("{reason}; {}", asked.replace("{}", &said))
+            }
+            None => reason.to_owned(),
+        }
     }
 }
 
