@@ -111,7 +111,7 @@ struct Words {
 
 fn words(lang: Lang) -> &'static Words {
     match lang {
-        Lang::En => &Words {
+        Lang::En | Lang::Es | Lang::Fr => &Words {
             until: "Put off until {time}",
             over: "This has been answered already, or is no longer asked.",
             not_now: "No answer is wanted just now.",
