@@ -19,6 +19,7 @@ use subtle::ConstantTimeEq;
 
 use super::App;
 use super::input::Params;
+use super::inside::Door;
 use super::problem::Problem;
 use super::recent::Recent;
 use crate::config::Secret;
@@ -51,6 +52,8 @@ pub(super) struct Caller {
     /// Whether the key itself is bound to that user.
     is_bound: bool,
     write: bool,
+    /// Through which door it asks.
+    door: Door,
     /// When the key stops working.
     expires_at: Option<Timestamp>,
 }
@@ -64,7 +67,8 @@ pub(super) struct Admin(pub(super) Caller);
 impl Auth {
     pub(super) fn new(admin_key: &Secret, local_key: &Secret) -> Self {
         let (id, actor) = (ADMIN_ID.into(), ADMIN_ID.into());
-        let admin_caller = Caller { id, actor, user: None, is_bound: false, write: true, expires_at: None };
+        let admin_caller =
+            Caller { id, actor, user: None, is_bound: false, write: true, door: Door::Api, expires_at: None };
         Self {
             admin: hash(admin_key.expose()),
             local: hash(local_key.expose()),
@@ -141,6 +145,7 @@ impl Caller {
             user: key.user.as_deref().map(Into::into),
             is_bound: key.user.is_some(),
             write: key.write,
+            door: Door::Api,
             expires_at: key.expires_at,
         }
     }
@@ -148,7 +153,12 @@ impl Caller {
     /// Who this is, for the journal.
     pub(super) fn who(&self) -> Who {
         let key = (&*self.id != ADMIN_ID).then(|| self.id.clone());
-        Who { actor: Some(self.actor.clone()), key, via: Some("api".into()) }
+        Who { actor: Some(self.actor.clone()), key, via: Some(self.via().into()) }
+    }
+
+    /// The door through which it asks, as the journal says it.
+    pub(super) fn via(&self) -> &'static str {
+        self.door.word()
     }
 
     /// The only user this caller sees, if it is bound to one.
@@ -228,7 +238,8 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let caller = Self::of(&parts.headers, app).await?;
+        let door = parts.extensions.get().copied().unwrap_or_default();
+        let caller = Self { door, ..Self::of(&parts.headers, app).await? };
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
         }

@@ -30,6 +30,10 @@ mod describe;
 /// What went wrong, as RFC 9457 has it.
 mod problem;
 
+/// Calling the API from inside the process.
+#[allow(dead_code, reason = "the doors that call from inside come next")]
+mod inside;
+
 /// The same request answered the same.
 mod idempotency;
 
@@ -73,11 +77,11 @@ mod words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -104,6 +108,7 @@ pub(crate) use self::keys::new_key;
 
 use self::auth::{Auth, Caller};
 use self::bodies::Bodies;
+use self::inside::Inside;
 use self::problem::Problem;
 use self::recent::Recent;
 use crate::config::Secret;
@@ -394,13 +399,20 @@ fn table() -> OpenApiRouter<Arc<App>> {
 
 /// The API, with what stands around every route.
 pub(crate) fn router(app: Arc<App>) -> Router {
+    let api = api(app);
+    // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
+    let inside = Inside::new(api.clone());
+    api.layer(Extension(inside)).layer(axum::middleware::map_response(guarded))
+}
+
+/// The routes, with everything that also holds for calls from inside.
+fn api(app: Arc<App>) -> Router {
     Router::from(table())
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
         .route_layer(from_fn(input::no_nul))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(axum::middleware::map_response(guarded))
         .with_state(app)
 }
 

@@ -84,7 +84,7 @@ pub(super) async fn made_from(
     let timezone = asked.timezone.take().or(locale.zone).unwrap_or_else(|| app.zone.clone());
     let id = ReminderId::new(now, app.engine.random().ten());
     let (is_heavy, steps) = (asked.is_heavy(), Arc::clone(steps));
-    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now, steps };
+    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now, via: caller.via(), steps };
     let make = move || {
         asked.understand(&Speaker { lang: locale.lang, zone: &unsaid.timezone, now, steps: &unsaid.steps })?;
         Ok(asked.reminder(unsaid)?)

@@ -44,6 +44,8 @@ pub(in crate::http) struct Unsaid {
     pub(in crate::http) timezone: Zone,
     pub(in crate::http) retries_max: u32,
     pub(in crate::http) now: Timestamp,
+    /// The door through which it is asked for.
+    pub(in crate::http) via: &'static str,
     /// The steps that the request may still take.
     pub(in crate::http) steps: Arc<Steps>,
 }
@@ -78,7 +80,7 @@ impl Asked {
 
     /// The reminder that was asked for.
     pub(in crate::http) fn reminder(self, unsaid: Unsaid) -> Result<Made, Invalid> {
-        let Unsaid { id, user, timezone, retries_max, now, steps } = unsaid;
+        let Unsaid { id, user, timezone, retries_max, now, via, steps } = unsaid;
         let mut input = self.input;
         let (message, schedule, understood) = match self.said {
             Some(said) => (said.message, said.schedule, Some(Box::new(said.understood))),
@@ -116,7 +118,7 @@ impl Asked {
             retries_max: input.max_retries.unwrap_or(retries_max),
             misfire: input.misfire.map(misfire).transpose()?.unwrap_or_default(),
             on_unknown: input.on_unknown.map(|word| word.known("on_unknown")).transpose()?.unwrap_or_default(),
-            created_via: input.created_via.unwrap_or_else(|| "api".into()),
+            created_via: input.created_via.unwrap_or_else(|| via.into()),
             original_text: input.original_text,
             metadata: input.metadata.map(|map| Metadata::new(&map)).unwrap_or_default(),
             tags: tags(input.tags.unwrap_or_default())?,
