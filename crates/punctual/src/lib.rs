@@ -29,8 +29,8 @@ mod serve;
 /// A second opinion on what a reply means.
 mod opinion;
 
-/// Requests and answers of the API, as types that the server and its clients share.
-mod wire;
+/// What a text says about time.
+mod understood;
 
 /// Foreign calendars: where they come from, and what their text means.
 mod feeds;
@@ -38,11 +38,14 @@ mod feeds;
 /// The API.
 mod http;
 
-/// The server, from the outside.
-mod client;
+/// The server of this machine, from the outside.
+mod local;
 
 /// The command line.
 mod cli;
+
+/// Requests and answers of the API, as types that the server and its clients share.
+use punctual_client::wire;
 
 /// Runs the program with the process's own arguments.
 pub fn main() -> std::process::ExitCode {

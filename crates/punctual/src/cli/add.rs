@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use punctual_client::Failure;
 use punctual_core::phrase::{self, Lang, Meaning};
 use punctual_core::reminder::Address;
 use punctual_core::zone::Zone;
@@ -11,7 +12,6 @@ use punctual_engine::SystemClock;
 use super::schedule::{NO_TIME, When};
 use super::style::{Style, neutral};
 use super::{Context, Usage, User, asked_zone, find, print, print_json, texts, when};
-use crate::client::Failure;
 use crate::wire::{MisfireInput, Reminder, ReminderInput, Span, Step, StepInput, Understood, Word};
 
 const EXAMPLES: &str = "\
@@ -158,7 +158,7 @@ fn misunderstood(failure: &Failure, text: &str, lang: Option<Lang>) -> Option<Us
         }
         // No server is needed to say that there is no time in it.
         Failure::Unreachable(_) => return hopeless(text, lang, SystemClock::read()).map(|reason| no_time(&reason)),
-        Failure::Stranger(_) => return None,
+        _ => return None,
     };
     let detail = problem.errors.first().map_or(problem.detail.as_str(), |error| &error.detail);
     match &*problem.code {

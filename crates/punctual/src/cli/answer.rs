@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::texts::{Speaker, Texts};
 use super::{Global, print, when};
-use crate::wire::exact;
+use crate::understood::exact;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use punctual_client::Failure;
 use punctual_core::clock::Clock;
 use punctual_core::id::ReminderId;
 use punctual_core::journal::ENGINE;
@@ -13,7 +14,6 @@ use serde_json::Value;
 use super::find::find;
 use super::style::{Style, neutral, neutral_json, of_status};
 use super::{Context, print, when};
-use crate::client::Failure;
 use crate::wire::{Entry, JournalQuery, StreamEnd, StreamQuery};
 
 /// The most a server lists at once.
@@ -142,7 +142,7 @@ async fn follow(args: &Args, reminder: Option<String>, context: &Context) -> any
     // The first time, a server that cannot be reached is an error; later it is waited for.
     let mut has_begun = false;
     loop {
-        let ended = match context.client.stream(&clock, &query, last_id).await {
+        let ended = match context.client.stream(&query, last_id).await {
             Ok(mut stream) => {
                 has_begun = true;
                 let ended = loop {

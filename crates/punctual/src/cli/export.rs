@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use punctual_client::Failure;
 use punctual_core::clock::Clock;
 use punctual_engine::SystemClock;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,6 @@ use super::import::progress::Progress;
 use super::import::tally::thousands;
 use super::style::neutral;
 use super::{Context, Said, Usage, print, print_json};
-use crate::client::Failure;
 use crate::wire::{ExportPage, ExportQuery};
 
 /// The version of the lines.

@@ -1,12 +1,12 @@
 //! Finding the reminder somebody means: by id, by the end of an id as tables show it, by name, or by message.
 
 use anyhow::anyhow;
+use punctual_client::Client;
 use punctual_core::id::ReminderId;
 use punctual_core::reminder::ReminderStatus;
 
 use super::list;
 use super::style::{Paint, neutral};
-use crate::client::Client;
 use crate::wire::{Reminder, ReminderQuery, UserQuery};
 
 /// How many candidates are looked at.

@@ -57,12 +57,13 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use punctual_bench as bench;
+use punctual_client::{BadUrl, Client, Failure};
 use punctual_core::zone::Zone;
 use reqwest::StatusCode;
 
 use self::style::Paint;
-use crate::client::{BadUrl, Client, Failure};
 use crate::config::{Config, ConfigError, Flags, process_env};
+use crate::local;
 use crate::wire::FieldProblem;
 
 const EXAMPLES: &str = "\
@@ -283,7 +284,7 @@ impl Context {
     fn new(global: &Global) -> anyhow::Result<Self> {
         let config = global.config(Flags::new())?;
         Ok(Self {
-            client: Client::new(global.url.as_deref(), &config)?,
+            client: local::client(global.url.as_deref(), &config)?,
             json: global.json,
             configured_zone: config.timezone,
             paint: Paint::of_stdout(),

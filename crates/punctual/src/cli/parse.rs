@@ -8,7 +8,7 @@ use punctual_core::steps::Steps;
 use super::style::{neutral, neutral_json};
 use super::texts::{Speaker, Texts};
 use super::{Global, print, when};
-use crate::wire::{Understood, exact, runs};
+use crate::understood::{exact, runs, understood};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,7 +30,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     let parse = |text: &str, speaker: &Speaker| phrase::parse(text, speaker.lang, &speaker.zone, speaker.now);
     let understood = |text: &str, speaker: &Speaker| {
-        Understood::of(parse(text, speaker), &speaker.zone, speaker.now, &Steps::of_request(1))
+        understood(parse(text, speaker), &speaker.zone, speaker.now, &Steps::of_request(1))
     };
     if let Some(file) = &args.texts.batch {
         return args.texts.answer_each(file, global, understood);

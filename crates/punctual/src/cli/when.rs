@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use punctual_core::span;
 use punctual_core::zone::Zone;
 
+pub(super) use crate::understood::exact;
 use crate::wire::Reminder;
-pub(super) use crate::wire::exact;
 
 /// Local time, such as `Mon 2 Mar 08:00`; with the year when it is another one.
 pub(super) fn local(at: Timestamp, zone: &Zone, now: Timestamp) -> String {

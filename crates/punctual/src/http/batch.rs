@@ -15,9 +15,10 @@ use super::auth::Writer;
 use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
+use super::read;
 use super::reminders::made_from;
 use super::shown;
-use crate::wire::{Batch, Created, Understood, read};
+use crate::wire::{Batch, Created, Understood};
 
 /// The most reminders in one batch.
 const BATCH_MAX: usize = 10_000;

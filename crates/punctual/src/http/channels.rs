@@ -14,8 +14,8 @@ use super::App;
 use super::auth::{Admin, Caller, Writer};
 use super::input::{InPath, Input, Params};
 use super::problem::Problem;
+use super::read;
 use super::shown;
-use crate::wire::read;
 use crate::wire::{self, Channels, DeadAddresses, PageQuery, Revive, Revived, Test, Tested};
 
 /// The message of a test that names none.

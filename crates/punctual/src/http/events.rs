@@ -23,8 +23,9 @@ use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
+use super::read;
 use super::shown;
-use crate::wire::{Event, EventBatch, EventInput, EventQuery, Events, EventsPut, InstanceInput, read};
+use crate::wire::{Event, EventBatch, EventInput, EventQuery, Events, EventsPut, InstanceInput};
 
 /// The most events in one batch.
 const BATCH_MAX: usize = 10_000;

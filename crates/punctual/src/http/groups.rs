@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use punctual_core::feed::shown_source;
 use punctual_core::group;
 use punctual_core::invalid::Invalid;
@@ -35,7 +36,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         }
     };
     let now = app.now();
-    let groups = groups.into_iter().map(|group| Group::of(group, now)).collect();
+    let groups = groups.into_iter().map(|group| shown_group(group, now)).collect();
     Ok(shown::answer(StatusCode::OK, &Groups { groups, next_cursor }))
 }
 
@@ -51,7 +52,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
     match found(&app, name).await? {
-        Some(group) => Ok(shown::answer(StatusCode::OK, &Group::of(group, app.now()))),
+        Some(group) => Ok(shown::answer(StatusCode::OK, &shown_group(group, app.now()))),
         None => Err(no_such_group()),
     }
 }
@@ -90,7 +91,7 @@ pub(super) async fn put(
     }
     app.engine.put_group(group.clone(), caller.who()).await?;
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(shown::answer(status, &Group::of(group, now)))
+    Ok(shown::answer(status, &shown_group(group, now)))
 }
 
 /// Removes a group; its users stay.
@@ -131,4 +132,21 @@ fn must_see(caller: &Caller) -> Result<(), Problem> {
 
 fn no_such_group() -> Problem {
     Problem::not_found("no such group")
+}
+
+/// The group as it is at `now`.
+fn shown_group(group: group::Group, now: Timestamp) -> Group {
+    let is_now = |shift: &&group::Shift| shift.from_at <= now && now < shift.until_at;
+    let on_duty = group.rota.as_ref().map(|_| {
+        let mut people: Vec<String> = Vec::new();
+        for shift in group.shifts.iter().filter(is_now) {
+            if !people.contains(&shift.user) {
+                people.push(shift.user.clone());
+            }
+        }
+        people
+    });
+    let rota = group.rota.as_deref().map(shown_source);
+    let group::Group { name, mode, users, created_at, updated_at, .. } = group;
+    Group { name, users, mode: mode.into(), rota, on_duty, created_at, updated_at }
 }

@@ -26,8 +26,8 @@ use super::asked::{Asked, Unsaid};
 use super::auth::{Caller, Writer};
 use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
+use super::read::{self, WHOLE};
 use super::shown;
-use crate::wire::read::{self, WHOLE};
 use crate::wire::{Import, ImportInput, ImportItem, ImportOutcome as Outcome, Imported, ImportedItem as Done};
 
 /// The most items in one request.

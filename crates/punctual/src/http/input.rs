@@ -16,9 +16,9 @@ use serde_json::Value;
 use super::App;
 use super::bodies::{Bodies, Part};
 use super::problem::Problem;
+use super::read::{self, WHOLE};
 use super::weight::{Weight, weight};
 use crate::config::keys::nearest;
-use crate::wire::read::{self, WHOLE};
 
 /// The largest body of a request about one thing.
 pub(super) const SINGLE_BYTES_MAX: usize = 1024 * 1024;

@@ -9,6 +9,9 @@ mod auth;
 /// Bodies and queries, read with limits and with errors that say where.
 mod input;
 
+/// JSON values read into the types of the wire.
+mod read;
+
 /// Memory for the bodies of requests.
 mod bodies;
 

@@ -15,6 +15,7 @@ use super::auth::Caller;
 use super::input::Input;
 use super::problem::Problem;
 use super::{asked, shown};
+use crate::understood::understood;
 use crate::wire::{ParseInput, Understood};
 
 /// A text that takes longer than a request should hold up others, in bytes.
@@ -46,7 +47,7 @@ pub(super) async fn parse(State(app): State<Arc<App>>, caller: Caller, body: Inp
     let is_long = text.len() > LONG_BYTES;
     let understand = move || {
         let steps = Steps::of_request(1);
-        Understood::of(phrase::parse_within(&text, lang, &zone, now, &steps), &zone, now, &steps)
+        understood(phrase::parse_within(&text, lang, &zone, now, &steps), &zone, now, &steps)
     };
     let understood = if is_long { app.aside(understand).await? } else { understand() };
     Ok(shown::answer(StatusCode::OK, &understood))

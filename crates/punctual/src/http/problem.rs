@@ -11,7 +11,7 @@ use punctual_core::store::{Answer, ChangeError, StoreError};
 use punctual_engine::CreateError;
 
 use super::idempotency::Instead;
-use crate::wire::read::WHOLE;
+use super::read::WHOLE;
 use crate::wire::{self, FieldProblem};
 
 /// A refused request. Nothing was changed by it.

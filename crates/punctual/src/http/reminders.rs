@@ -23,9 +23,9 @@ use super::idempotency::Repeated;
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
+use super::read::{self, WHOLE};
 use super::shown;
 use super::{App, Locale};
-use crate::wire::read::{self, WHOLE};
 use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, UserQuery};
 
 /// The longest answer in words that is kept.

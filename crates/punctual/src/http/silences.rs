@@ -35,7 +35,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         app.engine.store().silences(store::SilenceQuery { user, tag, id: None, after, now, limit })
     };
     let (found, next) = pages::read_page(limit, after, read, |_| 256, |silence| silence.id).await?;
-    let silences = found.into_iter().map(Silence::from).collect();
+    let silences = found.into_iter().map(shown_silence).collect();
     Ok(shown::answer(StatusCode::OK, &Silences { silences, next_cursor: next.map(|id| id.to_string()) }))
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn create(
             format!("there are {SILENCES_OF_USER_MAX} silences for this user or {SILENCES_MAX} in all; end some first");
         return Err(Problem::new(StatusCode::CONFLICT, "too_many", problem));
     }
-    Ok(shown::answer(StatusCode::CREATED, &Silence::from(silence)))
+    Ok(shown::answer(StatusCode::CREATED, &shown_silence(silence)))
 }
 
 /// Ends a silence: what waits because of it is sent now.
@@ -120,4 +120,9 @@ fn whose(input: &SilenceInput, caller: &Caller) -> Result<Option<String>, Proble
     }
     let is_for_all = input.group.is_some() || input.tag.is_some();
     Ok(caller.bound_to().or((!is_for_all).then(|| caller.default_user())).map(str::to_owned))
+}
+
+fn shown_silence(silence: punctual_core::silence::Silence) -> Silence {
+    let punctual_core::silence::Silence { id, user, group, tag, from, until, created_at, created_by } = silence;
+    Silence { id: id.to_string(), user, group, tag, from, until, created_at, created_by }
 }

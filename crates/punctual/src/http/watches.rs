@@ -58,7 +58,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let known = found(&app, &caller, &name).await?;
     let (runs, now) = (app.engine.store().watch_runs(&name, RUNS_MAX).await?, app.now());
-    let runs = runs.iter().map(|run| WatchRun::of(run, now)).collect();
+    let runs = runs.iter().map(|run| shown_run(run, now)).collect();
     Ok(shown::answer(StatusCode::OK, &Watch { runs, ..watch(&app, known) }))
 }
 
@@ -104,8 +104,8 @@ pub(super) async fn show_run(
     let after = params.cursor(|text| text.parse().ok())?.unwrap_or(0);
     let mut bad = store.bad_rows(id, after, limit + 1).await?;
     let next_cursor = shown::cut(&mut bad, limit, |(number, _)| number.to_string());
-    let bad = bad.into_iter().map(|(_, bad)| bad.into()).collect();
-    Ok(shown::answer(StatusCode::OK, &WatchRun { bad, next_cursor, ..WatchRun::of(&run, app.now()) }))
+    let bad = bad.into_iter().map(|(_, bad)| shown_bad(bad)).collect();
+    Ok(shown::answer(StatusCode::OK, &WatchRun { bad, next_cursor, ..shown_run(&run, app.now()) }))
 }
 
 /// Runs a watch now, or joins the run that is going, on whichever node; answers when it has ended.
@@ -144,7 +144,7 @@ pub(super) async fn run(
             }
         },
     };
-    Ok(shown::answer(status, &WatchRun { joined, ..WatchRun::of(&run, app.now()) }))
+    Ok(shown::answer(status, &WatchRun { joined, ..shown_run(&run, app.now()) }))
 }
 
 /// Says which rows a run would remind of now, and how. Nothing is written anywhere.
@@ -178,7 +178,7 @@ pub(super) async fn test(
         n_due,
         is_all,
         rows: rows.into_iter().map(row).collect(),
-        bad: bad.into_iter().map(BadRow::from).collect(),
+        bad: bad.into_iter().map(shown_bad).collect(),
     };
     Ok(shown::answer(StatusCode::OK, &tested))
 }
@@ -214,7 +214,7 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
         _ => None,
     });
     let now = app.now();
-    let run = |run: Option<punctual_core::watch::WatchRun>| run.map(|run| WatchRun::of(&run, now));
+    let run = |run: Option<punctual_core::watch::WatchRun>| run.map(|run| shown_run(&run, now));
     Watch {
         mode: standing.map(|standing| standing.mode.as_str().to_owned()),
         problem: here.as_ref().and_then(|here| here.problem.clone()).or(ledger),
@@ -256,4 +256,32 @@ impl From<WatchError> for Problem {
             WatchError::Store(error) => error.into(),
         }
     }
+}
+
+fn shown_run(run: &punctual_core::watch::WatchRun, now: Timestamp) -> WatchRun {
+    let punctual_core::watch::Counts { seen, sent, skipped, failed, retried } = run.counts;
+    WatchRun {
+        run_id: run.id.to_string(),
+        watch: run.watch.clone(),
+        state: run.state.to_string(),
+        asked: run.asked,
+        joined: None,
+        node: run.node.clone(),
+        started_at: run.started_at,
+        ended_at: run.ended_at,
+        seen,
+        sent,
+        skipped,
+        failed,
+        retried,
+        seconds: run.seconds(now),
+        error: run.error.clone(),
+        bad: Vec::new(),
+        next_cursor: None,
+    }
+}
+
+fn shown_bad(bad: punctual_core::watch::BadRow) -> BadRow {
+    let punctual_core::watch::BadRow { key, field, problem } = bad;
+    BadRow { key, field, problem }
 }

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::style::{Paint, Style, neutral};
 use super::{Global, Said, print, print_json};
-use crate::client::Client;
 use crate::config::Flags;
+use crate::local;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -66,7 +66,7 @@ pub(super) async fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
             checks.push(system::disk(config.database.file().unwrap_or(&config.data_dir)));
             checks.push(system::clock());
             checks.push(system::zones(&config.timezone));
-            match Client::new(global.url.as_deref(), &config) {
+            match local::client(global.url.as_deref(), &config) {
                 Ok(client) => {
                     let asked = server::check(&client, global.url.is_some()).await;
                     // A server that answers has said it itself.

@@ -1,11 +1,11 @@
 //! The running server, asked about itself.
 
 use jiff::Timestamp;
+use punctual_client::{Client, Failure};
 use punctual_core::store::Shared;
 use punctual_engine::SystemClock;
 
 use super::Check;
-use crate::client::{Client, Failure};
 use crate::wire::{Channel, Ready, Receives, Subscription};
 
 /// More than this between two clocks makes "in 5 minutes" mean two things.

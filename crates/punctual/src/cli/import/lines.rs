@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use punctual_client::Failure;
 use punctual_core::clock::Clock;
 use punctual_core::whole::{Overdue, Section};
 use punctual_engine::SystemClock;
@@ -21,7 +22,6 @@ use crate::cli::export::{FORMAT, Header, Known, TRY_AGAIN_AFTER, raw};
 use crate::cli::style::neutral;
 use crate::cli::table::{Cell, Table};
 use crate::cli::{Context, Said, Usage, print, print_json};
-use crate::client::Failure;
 use crate::wire::{Adopt, Adopted, Differs};
 
 /// How many lines, and how many bytes, go to the server at once.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use punctual_client::{Failure, Refused};
 use punctual_core::clock::Clock;
 use punctual_core::reminder::ReminderStatus;
 use punctual_engine::SystemClock;
@@ -19,7 +20,6 @@ use super::row::Row;
 use super::source::Source;
 use super::tally::{Fate, Problem, Tally};
 use crate::cli::Context;
-use crate::client::{Failure, Refused};
 use crate::wire::{
     Import, ImportItem, ImportOutcome, ImportedItem, Reminder, ReminderInput, SendsQuery, UserQuery, Word,
 };

@@ -1,10 +1,10 @@
 //! Texts with columns in them, such as `webhook:https://example.org/{channel_id}`.
 
+use punctual_client::escaped;
 use punctual_core::template;
 
 use super::row::{Layout, Row};
 use crate::cli::Usage;
-use crate::client::escaped;
 
 /// A text whose `{column}` stand for the row's values.
 #[derive(Debug, Clone)]

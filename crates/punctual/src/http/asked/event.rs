@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::reminder::{Ack, misfire, tags};
 use super::{addresses, steps as steps_of, zone};
-use crate::wire::{EventInput, InstanceInput, OffsetInput, read};
+use crate::http::read;
+use crate::wire::{EventInput, InstanceInput, OffsetInput};
 
 /// What an event that does not say it has.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::reminder::{Ack, misfire, schedule, tags};
 use super::{addresses, steps as steps_of, zone};
+use crate::http::read::{self, WHOLE};
 use crate::wire::ReminderInput;
-use crate::wire::read::{self, WHOLE};
 
 /// Fields that stay as they were made.
 const FIXED: &[&str] = &["user", "text", "lang", "created_via", "original_text"];

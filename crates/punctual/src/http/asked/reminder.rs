@@ -17,7 +17,8 @@ use serde_json::Value;
 use super::sentence::{self, Said, Speaker};
 use super::{addresses, lang, steps as steps_of, zone};
 use crate::http::problem::Problem;
-use crate::wire::{self, MisfireInput, ReminderInput, Understood, read};
+use crate::http::read;
+use crate::wire::{self, MisfireInput, ReminderInput, Understood};
 
 /// A reminder as it was sent, with as much read as is needed to learn whose zone counts.
 pub(in crate::http) struct Asked {

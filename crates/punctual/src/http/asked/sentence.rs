@@ -10,6 +10,7 @@ use punctual_core::zone::Zone;
 
 use super::reminder::schedule;
 use crate::http::problem::Problem;
+use crate::understood::understood;
 use crate::wire::{ReminderInput, Understood};
 
 /// What a sentence asks for.
@@ -63,5 +64,5 @@ pub(super) fn read(text: &str, input: &mut ReminderInput, speaker: &Speaker<'_>)
         }
     };
     input.original_text = Some(text.to_owned());
-    Ok(Said { schedule: said.schedule, message, understood: Understood::of(said.parsed, zone, now, steps) })
+    Ok(Said { schedule: said.schedule, message, understood: understood(said.parsed, zone, now, steps) })
 }

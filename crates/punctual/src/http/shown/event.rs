@@ -8,7 +8,8 @@ use punctual_core::span;
 use punctual_core::store::{EventView, SlotView};
 use serde_json::value::RawValue;
 
-use crate::wire::{self, Event, Misfire, Planned, Step};
+use super::step;
+use crate::wire::{self, Event, Misfire, OfEvent, Planned};
 
 /// An event alone, as lists have it.
 pub(in crate::http) fn event(event: event::Event) -> Event {
@@ -31,7 +32,7 @@ pub(in crate::http) fn event(event: event::Event) -> Event {
         ack_prompt: ack.and_then(|ack| ack.prompt.clone()),
         ack_timeout: ack.map(|ack| span::format(ack.timeout)),
         max_ack_reminders: ack.map(|ack| ack.reminders_max),
-        escalate: event.escalate.iter().map(Step::from).collect(),
+        escalate: event.escalate.iter().map(step).collect(),
         snooze_allowed: event.snooze_allowed,
         max_retries: event.retries_max,
         misfire: Misfire { policy: event.misfire.policy.into(), within: span::format(event.misfire.within) },
@@ -96,5 +97,17 @@ fn instance(different: event::Override) -> wire::Instance {
         offsets: changed.offsets.map(|offsets| offsets.into_iter().map(|offset| offset.to_value()).collect()),
         message: changed.message,
         metadata: changed.metadata.map(|metadata| metadata.to_value()),
+    }
+}
+
+/// The event that a reminder belongs to.
+pub(super) fn of_event(event: &event::OfEvent) -> OfEvent {
+    OfEvent {
+        key: event.key.clone(),
+        starts_at: event.starts_at,
+        ends_at: event.ends_at,
+        offset_minutes: event.offset.number(),
+        of: (event.offset.of == End::End).then(|| "end".into()),
+        instance: event.instance.clone(),
     }
 }

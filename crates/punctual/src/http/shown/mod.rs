@@ -8,6 +8,7 @@ mod user;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use punctual_core::{span, step};
 use serde::Serialize;
 
 pub(super) use entry::entry;
@@ -15,6 +16,8 @@ pub(super) use event::{event, event_view};
 pub(super) use occurrence::occurrence;
 pub(super) use reminder::reminder;
 pub(super) use user::user;
+
+use crate::wire::{Span, Step};
 
 /// An answer in JSON.
 pub(super) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
@@ -27,6 +30,11 @@ pub(super) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
 pub(super) fn answer_bytes(status: StatusCode, body: Vec<u8>) -> Response {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
     (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
+}
+
+/// One step of a plan.
+fn step(step: &step::Step) -> Step {
+    Step { after: Span(span::format(step.after)), to: step.to.to_string() }
 }
 
 /// Cuts `items` to `limit` and returns the cursor of the next page, if one item more was read than

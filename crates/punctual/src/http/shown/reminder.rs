@@ -8,7 +8,9 @@ use punctual_core::span;
 use punctual_core::store::ReminderView;
 use serde_json::value::RawValue;
 
-use crate::wire::{Misfire, OfEvent, Reminder, Schedule, Step, Warning};
+use super::event::of_event;
+use super::step;
+use crate::wire::{Misfire, Reminder, Schedule, Warning};
 
 /// A reminder and what its runs have led to, said in the language of its user. `warnings` are problems that did not keep it from
 /// being made.
@@ -29,9 +31,9 @@ pub(in crate::http) fn reminder(view: &ReminderView, lang: Lang, warnings: Vec<I
         ack_prompt: ack.and_then(|ack| ack.prompt.as_deref()).map(Cow::Borrowed),
         ack_timeout: ack.map(|ack| span::format(ack.timeout)),
         max_ack_reminders: ack.map(|ack| ack.reminders_max),
-        escalate: reminder.escalate.iter().map(Step::from).collect(),
+        escalate: reminder.escalate.iter().map(step).collect(),
         escalates: reminder.escalates.map(|run| run.to_string()),
-        event: reminder.event.as_ref().map(OfEvent::from),
+        event: reminder.event.as_ref().map(of_event),
         snooze_allowed: reminder.snooze_allowed,
         max_retries: reminder.retries_max,
         misfire: Misfire { policy: reminder.misfire.policy.into(), within: span::format(reminder.misfire.within) },

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use punctual_core::user;
 
-use crate::wire::{QuietHours, Step, User};
+use super::step;
+use crate::wire::{QuietHours, User};
 
 /// `user` as they are at `now`.
 pub(in crate::http) fn user(user: user::User, now: Timestamp) -> User {
@@ -23,7 +24,7 @@ pub(in crate::http) fn user(user: user::User, now: Timestamp) -> User {
         addresses: user.addresses,
         quiet_hours: user.quiet_hours.map(quiet_hours),
         paused_until: user.paused_until.filter(|until| *until > now),
-        escalate: user.escalate.iter().map(Step::from).collect(),
+        escalate: user.escalate.iter().map(step).collect(),
         admin: user.admin,
         calendar_url: None,
         created_at: user.created_at,

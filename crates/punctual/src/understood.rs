@@ -1,0 +1,48 @@
+//! What a text says about time, as the API and the command line show it.
+
+use jiff::Timestamp;
+use punctual_core::phrase::{Meaning, Parsed};
+use punctual_core::schedule::Schedule;
+use punctual_core::steps::Steps;
+use punctual_core::zone::Zone;
+
+use crate::wire::{self, Understood};
+
+/// How many runs of what comes again are shown.
+const NEXT_MAX: usize = 5;
+
+/// `parsed` as it is shown to somebody in `zone` at `now`. Where the request has few `steps` left, fewer runs are shown.
+pub(crate) fn understood(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &Steps) -> Understood {
+    let summary = parsed.summary(zone);
+    let Parsed { meaning, rest, lang } = parsed;
+    let (exact, lang) = (|at| exact(at, zone), lang.tag().into());
+    match meaning {
+        Meaning::Instant { at, grain } => {
+            Understood::Instant { at: exact(at), grain: grain.word().into(), rest, summary, lang }
+        }
+        Meaning::Recurring(schedule) => Understood::Recurring {
+            next: runs(&schedule, zone, now, steps).map(exact).collect(),
+            schedule: wire::Schedule(schedule.to_json()),
+            rest,
+            summary,
+            lang,
+        },
+        Meaning::Interval { from, to, grain } => {
+            Understood::Interval { from: exact(from), to: exact(to), grain: grain.word().into(), rest, summary, lang }
+        }
+        Meaning::Duration { seconds, at } => Understood::Duration { seconds, at: exact(at), rest, summary, lang },
+        Meaning::None { reason } => Understood::None { reason },
+    }
+}
+
+/// The first runs of `schedule` after `now`, as many as are shown.
+pub(crate) fn runs(schedule: &Schedule, zone: &Zone, now: Timestamp, steps: &Steps) -> impl Iterator<Item = Timestamp> {
+    let count = schedule.count.map_or(NEXT_MAX, |count| NEXT_MAX.min(usize::try_from(count).unwrap_or(NEXT_MAX)));
+    let next = move |after: &Timestamp| schedule.next_within(zone, *after, steps);
+    std::iter::successors(next(&now), next).take(count)
+}
+
+/// The instant with its local offset, as other programs read it.
+pub(crate) fn exact(at: Timestamp, zone: &Zone) -> String {
+    at.to_zoned(zone.rules().clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string()
+}
