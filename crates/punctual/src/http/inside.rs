@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn call(method: Method, path_and_query: &str, body: Option<&'static str>) -> Call<'_> {
+    fn call<'a>(method: Method, path_and_query: &'a str, body: Option<&'static str>) -> Call<'a> {
         let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer k"))]);
         Call {
             door: Door::Ws,

@@ -37,6 +37,9 @@ mod problem;
 #[allow(dead_code, reason = "the doors that call from inside come next")]
 mod inside;
 
+/// The assistants' door.
+mod mcp;
+
 /// The same request answered the same.
 mod idempotency;
 
@@ -402,10 +405,10 @@ fn table() -> OpenApiRouter<Arc<App>> {
 
 /// The API, with what stands around every route.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    let api = api(app);
+    let api = api(Arc::clone(&app));
     // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
     let inside = Inside::new(api.clone());
-    api.layer(Extension(inside)).layer(axum::middleware::map_response(guarded))
+    api.merge(mcp::routes(&app, &inside)).layer(Extension(inside)).layer(axum::middleware::map_response(guarded))
 }
 
 /// The routes, with everything that also holds for calls from inside.

@@ -30,6 +30,7 @@ mod journal;
 mod lifecycle;
 mod lists;
 mod logs;
+mod mcp;
 mod medicine;
 mod newer_server;
 mod openapi;

@@ -59,6 +59,11 @@ impl Streams {
         this
     }
 
+    /// Says when the server stops.
+    pub(super) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.clone()
+    }
+
     /// A page, written; `is_live`: others want it as well.
     fn frames(&self, page: &Arc<Page>, is_live: bool) -> Arc<Frames> {
         if !is_live {
