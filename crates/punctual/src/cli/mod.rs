@@ -12,9 +12,6 @@ mod find;
 /// Texts to understand, one by one or by the line.
 mod texts;
 
-/// Instants as people read them.
-mod when;
-
 /// Entries of the journal in words.
 mod told;
 
@@ -37,6 +34,7 @@ mod groups;
 mod import;
 mod keys;
 mod list;
+mod mcp;
 mod migrate;
 mod next;
 mod parse;
@@ -46,6 +44,7 @@ mod serve;
 mod show;
 mod silence;
 mod subscriptions;
+mod tool_schema;
 mod undo;
 mod update;
 mod users;
@@ -64,6 +63,7 @@ use reqwest::StatusCode;
 use self::style::Paint;
 use crate::config::{Config, ConfigError, Flags, process_env};
 use crate::local;
+use crate::when;
 use crate::wire::FieldProblem;
 
 const EXAMPLES: &str = "\
@@ -173,6 +173,10 @@ enum Command {
     Answer(answer::Args),
     /// Say when a schedule is due, without a server
     Next(next::Args),
+    /// Let an assistant use reminders: a server of the Model Context Protocol on standard input and output
+    Mcp(mcp::Args),
+    /// Print the tool `scheduler` as an assistant's API takes it
+    ToolSchema(tool_schema::Args),
     /// Check that everything is in order, and say what to do if not
     Doctor(doctor::Args),
     /// Bring the database up to date without serving it
@@ -225,6 +229,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
         Command::Watches(args) if args.serves() => watches::serve(&args, &global),
+        Command::ToolSchema(args) => tool_schema::run(&args),
         Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
@@ -264,6 +269,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Subscriptions => subscriptions::run(&context).await,
         Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Mcp(args) => mcp::run(&args, global, &context).await,
         Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,

@@ -26,7 +26,6 @@ pub(super) enum Door {
     /// The WebSocket.
     Ws,
     /// The assistants' door.
-    #[allow(dead_code, reason = "the assistants' door comes next")]
     Mcp,
 }
 

@@ -51,6 +51,9 @@ mod problem;
 /// Calling the API from inside the process.
 mod inside;
 
+/// The assistants' door.
+mod mcp;
+
 /// The same request answered the same.
 mod idempotency;
 
@@ -447,6 +450,7 @@ pub(crate) fn router(app: Arc<App>, cors_origins: &[String]) -> Router {
     // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
     let inside = Inside::new(api.clone());
     let router = api
+        .merge(mcp::routes(&app, &inside))
         .layer(Extension(inside))
         .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))

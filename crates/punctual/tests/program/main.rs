@@ -38,6 +38,7 @@ mod lifecycle;
 mod limits;
 mod lists;
 mod logs;
+mod mcp;
 mod medicine;
 mod newer_server;
 mod openapi;

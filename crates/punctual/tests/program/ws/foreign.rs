@@ -13,13 +13,13 @@ const TALK: &str = include_str!("foreign.py");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_websockets_of_python_speak_with_it() {
-    let Some(python) = judges::python("websockets", "the WebSocket with a client that is not ours") else { return };
+    let Some(programs) = judges::programs("the WebSocket with a client that is not ours") else { return };
     let home = Home::new();
     let server = home.serve();
     let url = server.url.replace("http://", "ws://") + "/v1/ws";
     let key = server.key.clone();
     let ran = tokio::task::spawn_blocking(move || {
-        let mut command = Command::new(python);
+        let mut command = Command::new(programs.join("python"));
         command.args(["-c", TALK, &url]).env("PUNCTUAL_API_KEY", key).stdin(Stdio::null());
         output(&mut command)
     });
