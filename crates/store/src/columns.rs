@@ -578,6 +578,7 @@ pub(crate) static USER: Table<User> = Table {
         "quiet_digest" Flag: u => u.quiet_hours.is_some_and(|quiet| quiet.digest),
         "paused_until" At: u => u.paused_until,
         "escalate" Text: u => step::to_stored(&u.escalate),
+        "habits" Text: u => u.habits.to_stored(),
         "admin" Flag: u => u.admin,
         "created_at" At: u => u.created_at,
         "updated_at" At: u => u.updated_at,

@@ -27,6 +27,9 @@ pub enum NotUnderstood {
     /// No time was found in it, or none that can be relied on.
     #[error("{0}")]
     NoTime(String),
+    /// It says something about time, and a part of that was not understood; the sentence says what, and what is likely.
+    #[error("{0}")]
+    Unclear(String),
     /// Its time was understood, and nobody can be reminded then.
     #[error("{0}")]
     NoReminder(String),
@@ -69,7 +72,10 @@ pub fn read_for(
     let schedule = match &parsed.meaning {
         // The text may well have a time; there was no more work to be spent on it.
         Meaning::None { reason } if steps.are_spent() => return Err(NotUnderstood::NoReminder(reason.clone())),
-        Meaning::None { reason } => return Err(NotUnderstood::NoTime(parsed.with_suggestion(reason, zone))),
+        Meaning::None { reason } if parsed.suggestion.is_some() => {
+            return Err(NotUnderstood::Unclear(parsed.with_suggestion(reason, zone)));
+        }
+        Meaning::None { reason } => return Err(NotUnderstood::NoTime(reason.clone())),
         Meaning::Instant { at, .. } if *at < now => {
             return Err(NotUnderstood::NoReminder(format!("that is in the past: {}; say a time to come", summary())));
         }

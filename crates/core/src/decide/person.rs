@@ -110,6 +110,7 @@ fn fields(before: &Before, after: &User) -> Vec<&'static str> {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: crate::habits::Habits::default(),
         admin: false,
         created_at: after.created_at,
         updated_at: after.updated_at,

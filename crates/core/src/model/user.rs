@@ -6,6 +6,7 @@ use punctual_time::words;
 
 use super::step::{self, Step};
 use super::version::Version;
+use crate::habits::Habits;
 use crate::invalid::{Faults, Invalid};
 use crate::phrase::Lang;
 use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX};
@@ -28,6 +29,8 @@ pub struct User {
     pub paused_until: Option<Timestamp>,
     /// Who is asked when they do not answer a reminder that has no plan of its own.
     pub escalate: Vec<Step>,
+    /// What they mean by words that leave something open.
+    pub habits: Habits,
     /// Whether they are told when a critical reminder fails.
     pub admin: bool,
     /// When the entry was made.

@@ -28,7 +28,7 @@ pub(super) struct Texts {
     /// The text
     #[arg(value_name = "TEXT", required_unless_present = "batch", conflicts_with = "batch")]
     text: Vec<String>,
-    /// Its language: en, de, hr, sr, sr-Cyrl or bs [default: worked out]
+    /// Its language: en, de, hr, sr, sr-Cyrl, bs, es or fr [default: worked out]
     #[arg(long, value_name = "LANG")]
     lang: Option<String>,
     /// When it is said, such as 2026-03-01T10:00 [default: now]

@@ -116,6 +116,7 @@ use prometheus_client::registry::Registry;
 use punctual_channels::common::links::Links;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
+use punctual_core::habits::Habits;
 use punctual_core::id::ReminderId;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
@@ -373,11 +374,12 @@ struct Locale {
     zone: Option<Zone>,
     /// Their language, if it is one that is understood.
     lang: Option<Lang>,
+    habits: Habits,
 }
 
 impl From<User> for Locale {
     fn from(user: User) -> Self {
-        Self { zone: user.timezone, lang: user.language.and_then(|tag| tag.parse().ok()) }
+        Self { zone: user.timezone, lang: user.language.and_then(|tag| tag.parse().ok()), habits: user.habits }
     }
 }
 

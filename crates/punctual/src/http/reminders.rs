@@ -92,7 +92,13 @@ pub(super) async fn made_from(
     let (is_heavy, steps) = (asked.is_heavy(), Arc::clone(steps));
     let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now, via: caller.via(), steps };
     let make = move || {
-        asked.understand(&Speaker { lang: locale.lang, zone: &unsaid.timezone, now, steps: &unsaid.steps })?;
+        asked.understand(&Speaker {
+            lang: locale.lang,
+            zone: &unsaid.timezone,
+            now,
+            habits: locale.habits,
+            steps: &unsaid.steps,
+        })?;
         Ok(asked.reminder(unsaid))
     };
     let made: Result<(Made, Faults), Problem> = if is_heavy { app.aside(make).await? } else { make() };

@@ -39,12 +39,12 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
     db.execute(
         "insert into punctual.app_user (id, timezone, language, addresses, quiet_from, quiet_to, quiet_except, \
-         quiet_digest, paused_until, escalate, admin, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (id) do update set \
+         quiet_digest, paused_until, escalate, habits, admin, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (id) do update set \
          timezone = excluded.timezone, language = excluded.language, addresses = excluded.addresses, \
          quiet_from = excluded.quiet_from, quiet_to = excluded.quiet_to, quiet_except = excluded.quiet_except, \
          quiet_digest = excluded.quiet_digest, paused_until = excluded.paused_until, escalate = excluded.escalate, \
-         admin = excluded.admin, updated_at = excluded.updated_at",
+         habits = excluded.habits, admin = excluded.admin, updated_at = excluded.updated_at",
         &[
             (&user.id, Type::TEXT),
             (&user.timezone.as_ref().map(Zone::name), Type::TEXT),
@@ -56,6 +56,7 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
             (&user.quiet_hours.is_some_and(|quiet| quiet.digest), Type::BOOL),
             (&user.paused_until.map(micros), Type::TIMESTAMPTZ),
             (&step::to_stored(&user.escalate), Type::TEXT),
+            (&user.habits.to_stored(), Type::TEXT),
             (&user.admin, Type::BOOL),
             (&micros(user.created_at), Type::TIMESTAMPTZ),
             (&micros(user.updated_at), Type::TIMESTAMPTZ),

@@ -249,6 +249,7 @@ async fn one_of_each(desk: &Desk) {
         quiet_hours: None,
         paused_until: Some(desk.due_at(-600)),
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: desk.due_at(600),
         updated_at: desk.due_at(600),

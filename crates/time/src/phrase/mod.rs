@@ -235,7 +235,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         hangs: &hangs,
         steps,
     };
-    let Understood { meaning, alternatives, used, is_complete, has_day } = understanding.meaning();
+    let Understood { meaning, alternatives, used, is_complete, has_day, is_misfit } = understanding.meaning();
     // One text takes only so many steps, so they are counted when they have been taken.
     if steps.take((tried + grammar.taken()) as u64 / GRAMMAR_STEPS_PER_STEP).is_none() {
         return nothing(TOO_MUCH.to_owned());
@@ -266,6 +266,10 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
             };
             if let Some((from, to)) = left.unread() {
                 let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
+                return refused(language.not_understood.replace("{}", words), Some(meaning));
+            }
+            if is_misfit && let (Some((from, _)), Some((_, to))) = (used.first(), used.last()) {
+                let words = &text[tokens.list[*from].start..tokens.list[*to - 1].end];
                 return refused(language.not_understood.replace("{}", words), Some(meaning));
             }
             let slipped = |at: usize| {

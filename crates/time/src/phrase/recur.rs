@@ -269,6 +269,11 @@ fn dates(plan: &Plan, here: &Here) -> Result<Recurrence, Why> {
         let rule = Recurrence { interval, by_week_no, by_day, ..Recurrence::new(Freq::Yearly) };
         return if is_yearly { Ok(rule) } else { Err("a week of the year comes once a year".into()) };
     }
+    // The fourth day of every week is Wednesday or Thursday, by where a week begins.
+    let is_dated = !when.nths.is_empty() || when.cal.day.is_some();
+    if is_dated && matches!(unit, Some(Unit::Day | Unit::Workday | Unit::Weekend | Unit::Week)) {
+        return Err("it is not clear which day is meant; name the day of the week".into());
+    }
     let rule = |freq: Freq| Recurrence { interval, ..Recurrence::new(freq) };
     let weekdays = when.days.map(|(days, _)| weekdays(days));
     match unit {

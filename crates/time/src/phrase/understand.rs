@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::atom::{Atom, Cal, Clock, Half, Mark, Unit, Which};
+use super::atom::{Atom, Cal, Clock, DayPart, Half, Mark, Unit, Which};
 use super::find::Phrase;
 use super::grammar::Grammar;
 use super::language::Language;
@@ -48,6 +48,8 @@ pub(super) struct Understood {
     pub(super) is_complete: bool,
     /// Whether it says on which day.
     pub(super) has_day: bool,
+    /// Whether the time of day is none of the part of the day that was named.
+    pub(super) is_misfit: bool,
 }
 
 impl Understanding<'_> {
@@ -74,7 +76,8 @@ impl Understanding<'_> {
                     self.say_again(&plan, &mut meaning, &mut used);
                     let alternatives = self.alternatives(&plan, &used, &meaning);
                     let (is_complete, has_day) = (plan.is_complete(), plan.when.has_day() || plan.is_recurring());
-                    return Understood { meaning, alternatives, used, is_complete, has_day };
+                    let is_misfit = is_misfit(&plan);
+                    return Understood { meaning, alternatives, used, is_complete, has_day, is_misfit };
                 }
                 Err(reason) => why = why.or(Some(reason)),
             }
@@ -84,7 +87,14 @@ impl Understanding<'_> {
             _ => "it does not say before or after what; name its time as well".into(),
         };
         let meaning = Meaning::None { reason: why.unwrap_or_else(nothing) };
-        Understood { meaning, alternatives: Vec::new(), used: Vec::new(), is_complete: false, has_day: false }
+        Understood {
+            meaning,
+            alternatives: Vec::new(),
+            used: Vec::new(),
+            is_complete: false,
+            has_day: false,
+            is_misfit: false,
+        }
     }
 
     /// What is said twice is said once: `1 hour from now, Tue 10 Mar 2026 at 10:15`. Of a length, the moment beside it tells whether it is
@@ -277,6 +287,17 @@ pub(super) fn doubt(
         return Some("it does not say before or after what");
     }
     None
+}
+
+/// Whether a clock and a part of the day do not go together: tonight at 3 may be before or after midnight, and twelve is no afternoon.
+fn is_misfit(plan: &Plan) -> bool {
+    let is_today = plan.when.is_part_today;
+    let is_open = |clock: &Clock| clock.half != Half::Known;
+    plan.when.clocks.iter().filter(|clock| is_open(clock)).any(|clock| match plan.when.part {
+        Some(DayPart::Tonight) => (1..=3).contains(&clock.hour),
+        Some(DayPart::Afternoon) => is_today && clock.hour == 12 && clock.finest == Unit::Hour,
+        _ => false,
+    })
 }
 
 /// Whether one phrase follows right after the other.

@@ -2,6 +2,7 @@
 
 use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp};
+use punctual_core::habits::Habits;
 use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::phrase::Lang;
 use punctual_core::schedule::parse_until;
@@ -9,7 +10,7 @@ use punctual_core::user::{QuietHours, User};
 use punctual_core::zone::Zone;
 
 use super::{addresses, steps};
-use crate::wire::{QuietHoursInput, UserInput};
+use crate::wire::{self, QuietHoursInput, UserInput};
 
 /// The longest pause: nobody means more, and an instant at the end of time would be no end.
 const PAUSE_MAX: SignedDuration = SignedDuration::from_hours(3653 * 24);
@@ -29,6 +30,9 @@ pub(in crate::http) fn user(input: UserInput, id: String, zone: &Zone, now: Time
         paused_until: faults.note(input.paused_until.map(pause).transpose()).flatten(),
         timezone,
         escalate: faults.note(steps(input.escalate.unwrap_or_default(), "escalate")).unwrap_or_default(),
+        habits: faults
+            .note(habits(input.habits.unwrap_or_default()).map_err(|invalid| invalid.within("habits")))
+            .unwrap_or_default(),
         admin: input.admin.unwrap_or(false),
         created_at: now,
         updated_at: now,
@@ -36,6 +40,22 @@ pub(in crate::http) fn user(input: UserInput, id: String, zone: &Zone, now: Time
     faults.settle();
     faults.note(user.validate());
     user
+}
+
+fn habits(input: wire::Habits) -> Result<Habits, Invalid> {
+    let wire::Habits { date_order, first_day_of_week, morning, evening, day } = input;
+    let texts = [
+        ("date_order", date_order),
+        ("first_day_of_week", first_day_of_week),
+        ("morning", morning),
+        ("evening", evening),
+        ("day", day),
+    ];
+    let mut habits = Habits::default();
+    for (name, text) in texts {
+        text.map_or(Ok(()), |text| habits.set(name, &text))?;
+    }
+    Ok(habits)
 }
 
 fn quiet_hours(input: QuietHoursInput) -> Result<QuietHours, Invalid> {

@@ -55,7 +55,14 @@ impl Here {
             let day = self.cal_day(when, from)?;
             let is_in_week = when.week.is_none_or(|week| day.date.iso_week_date().week() == week as i8);
             let is_rel = when.rel.is_none_or(|rel| add_days(today, rel) == Ok(day.date));
-            return if is_in_week && is_rel { Ok(Some(day)) } else { Err(no_such(day.date)) };
+            let is_named = match when.days {
+                // Next Tuesday the 4th is a Tuesday and the next one, or a mistake.
+                Some((days, which @ (Which::This | Which::Next | Which::Last | Which::AfterNext))) => {
+                    when.cal.day.is_none() || self.weekday(when, days, which, today)?.date == day.date
+                }
+                _ => true,
+            };
+            return if is_in_week && is_rel && is_named { Ok(Some(day)) } else { Err(no_such(day.date)) };
         }
         if let Some(rel) = when.rel {
             let date = add_days(today, rel)?;
