@@ -31,10 +31,7 @@ pub struct Fetcher {
 #[derive(Debug)]
 pub enum Fetched {
     /// It is what the caller has.
-    Unchanged {
-        /// How long it may be kept.
-        max_age: Option<Duration>,
-    },
+    Unchanged,
     /// The text, and what the server says about it.
     Text {
         /// The text; letters that are no UTF-8 are replaced.
@@ -126,7 +123,7 @@ impl Fetcher {
         let response = request.send().await.map_err(|error| failure(&server, &error))?;
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED {
-            return Ok(Fetched::Unchanged { max_age: max_age(response.headers()) });
+            return Ok(Fetched::Unchanged);
         }
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
             return Err(FetchError::Gone(format!("{server} says that it is not there ({status})")));

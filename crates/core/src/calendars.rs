@@ -22,8 +22,8 @@ pub trait Calendars: Send + Sync + 'static {
 /// What reading a calendar led to.
 #[derive(Debug, Clone)]
 pub enum Reading {
-    /// It is what it was; its server may say how long it wants to be left alone.
-    Unchanged(Option<Duration>),
+    /// It is what it was.
+    Unchanged,
     /// It was read.
     Changed(Box<Contents>),
 }

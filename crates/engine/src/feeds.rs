@@ -137,9 +137,9 @@ impl FeedReader {
     async fn take_in(&self, engine: &Engine, feed: &Feed, zone: &Zone) -> Result<FeedEnd, ReadError> {
         let node = &engine.parts.node;
         let contents = match self.calendars.read(feed, zone, node.now()).await? {
-            Reading::Unchanged(asked) => {
+            Reading::Unchanged => {
                 let now = node.now();
-                return Ok(FeedEnd { feed: feed_unchanged(feed, asked, now), shifts: None, writes: Writes::new(now) });
+                return Ok(FeedEnd { feed: feed_unchanged(feed, now), shifts: None, writes: Writes::new(now) });
             }
             Reading::Changed(contents) => contents,
         };

@@ -38,14 +38,6 @@ pub(crate) struct Sources {
     folder: Option<PathBuf>,
 }
 
-/// What came of a calendar.
-struct Came {
-    /// Its text, and by what it is known again; none: it is what it was.
-    text: Option<(String, Known)>,
-    /// How long its server says that it may be kept.
-    max_age: Option<Duration>,
-}
-
 impl Sources {
     pub(crate) fn new(allow_private: bool, folder: Option<PathBuf>) -> Result<Self, Invalid> {
         let setting = "PUNCTUAL_CALENDAR_ALLOW_PRIVATE=true";
@@ -75,23 +67,25 @@ impl Sources {
         Ok(folder.join(name))
     }
 
-    async fn text(&self, feed: &Feed) -> Result<Came, ReadError> {
+    async fn text(&self, feed: &Feed) -> Result<Option<(String, Known, Option<Duration>)>, ReadError> {
         if let Some(name) = feed.source.strip_prefix(FILE) {
             return self.text_of_file(name, feed).await;
         }
         let Known { etag, modified } = &feed.known;
         match self.fetcher.fetch(&feed.source, etag.as_deref(), modified.as_deref()).await {
-            Ok(Fetched::Unchanged { max_age }) => Ok(Came { text: None, max_age }),
-            Ok(Fetched::Text { text, etag, modified, max_age }) => {
-                Ok(Came { text: Some((text, Known { etag, modified })), max_age })
-            }
+            Ok(Fetched::Unchanged) => Ok(None),
+            Ok(Fetched::Text { text, etag, modified, max_age }) => Ok(Some((text, Known { etag, modified }, max_age))),
             Err(FetchError::Later(why)) => Err(ReadError::Later(why)),
             Err(FetchError::Refused(why)) => Err(ReadError::Refused(why)),
             Err(FetchError::Gone(why)) => Err(ReadError::Gone(why)),
         }
     }
 
-    async fn text_of_file(&self, name: &str, feed: &Feed) -> Result<Came, ReadError> {
+    async fn text_of_file(
+        &self,
+        name: &str,
+        feed: &Feed,
+    ) -> Result<Option<(String, Known, Option<Duration>)>, ReadError> {
         let path = self.file(name).map_err(ReadError::Refused)?;
         let known = feed.known.clone();
         let read = tokio::task::spawn_blocking(move || -> std::io::Result<Option<(Vec<u8>, Known)>> {
@@ -114,10 +108,8 @@ impl Sources {
             Ok(Some((bytes, Known { etag, modified: None })))
         });
         match read.await {
-            Ok(Ok(read)) => {
-                let text = read.map(|(bytes, known)| (String::from_utf8_lossy(&bytes).into_owned(), known));
-                Ok(Came { text, max_age: None })
-            }
+            Ok(Ok(None)) => Ok(None),
+            Ok(Ok(Some((bytes, known)))) => Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), known, None))),
             Ok(Err(error)) => Err(ReadError::Later(format!("the file cannot be read: {error}"))),
             Err(_) => Err(ReadError::Later("the file cannot be read".into())),
         }
@@ -127,8 +119,7 @@ impl Sources {
 #[async_trait]
 impl Calendars for Sources {
     async fn read(&self, feed: &Feed, zone: &Zone, now: Timestamp) -> Result<Reading, ReadError> {
-        let Came { text, max_age } = self.text(feed).await?;
-        let Some((text, known)) = text else { return Ok(Reading::Unchanged(max_age)) };
+        let Some((text, known, max_age)) = self.text(feed).await? else { return Ok(Reading::Unchanged) };
         let (feed, zone) = (feed.clone(), zone.clone());
         let understood = tokio::task::spawn_blocking(move || {
             let steps = Steps::new(STEPS);

@@ -52,14 +52,9 @@ pub fn waits_for_vanished(feed: &Feed, n_kept: usize, n_gone: usize) -> bool {
     n_kept >= MANY && n_gone * 2 > n_kept && feed.vanished == 0
 }
 
-/// How long a feed is left alone whose server asks for this.
-fn wait_of(feed: &Feed, asked: Option<Duration>) -> Duration {
-    asked.map_or(feed.every, |asked| asked.min(ASKED_WAIT_MAX).max(feed.every))
-}
-
 /// A feed is what it was.
-pub fn feed_unchanged(feed: &Feed, asked: Option<Duration>, now: Timestamp) -> Feed {
-    let next_at = Some(later(now, wait_of(feed, asked)));
+pub fn feed_unchanged(feed: &Feed, now: Timestamp) -> Feed {
+    let next_at = Some(later(now, feed.every));
     Feed { next_at, read_at: Some(now), failures: 0, problem: None, ..feed.clone() }
 }
 
@@ -72,7 +67,7 @@ pub fn feed_read(
     n_waited_for: usize,
     now: Timestamp,
 ) -> (Feed, Writes) {
-    let wait = wait_of(feed, contents.wait);
+    let wait = contents.wait.map_or(feed.every, |wait| wait.min(ASKED_WAIT_MAX).max(feed.every));
     let mut problems = problems;
     problems.truncate(PROBLEMS_MAX);
     let is_changed = changes != Changes::default() || problems != feed.problems;
@@ -154,7 +149,7 @@ mod tests {
             feed = after;
         }
         assert_eq!((waits.as_slice(), n_told), (&[15, 30, 60, 120, 240, 360, 360][..], 1));
-        assert_eq!(feed_unchanged(&feed, None, now).problem, None);
+        assert_eq!(feed_unchanged(&feed, now).problem, None);
     }
 
     #[test]
@@ -178,7 +173,6 @@ mod tests {
                 Contents { wait: asked.map(|asked| Duration::from_secs(asked * MINUTE)), ..Contents::default() };
             let (after, writes) = feed_read(&feed, &contents, vec![], Changes::default(), 0, now);
             assert_eq!((wait(&after, now), writes.entries.len()), (Some(expect), 0), "{asked:?}");
-            assert_eq!(wait(&feed_unchanged(&feed, contents.wait, now), now), Some(expect), "{asked:?}");
         }
     }
 
