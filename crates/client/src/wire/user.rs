@@ -68,6 +68,13 @@ pub struct Habits {
     pub day: Option<String>,
 }
 
+impl Habits {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// When not to disturb somebody.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -109,7 +116,7 @@ pub struct User {
     #[serde(default)]
     pub escalate: Vec<Step>,
     /// What they mean by words that leave something open.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Habits::is_empty")]
     pub habits: Habits,
     /// Whether they are told when a critical reminder fails.
     pub admin: bool,
@@ -195,7 +202,7 @@ impl From<User> for UserInput {
             quiet_hours: user.quiet_hours.map(hours),
             paused_until: user.paused_until.map(|until| until.to_string()),
             escalate: Some(user.escalate.into_iter().map(StepInput::from).collect()),
-            habits: Some(user.habits).filter(|habits| *habits != Habits::default()),
+            habits: Some(user.habits).filter(|habits| !habits.is_empty()),
             admin: Some(user.admin),
         }
     }

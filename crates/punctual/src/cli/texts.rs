@@ -203,7 +203,7 @@ mod tests {
             ("{}", "text: is missing"),
             (r#"{"text":5}"#, "text: must be text, not 5"),
             (r#"{"txt":"a"}"#, "txt: is not a known field; did you mean `text`?"),
-            (r#"{"text":"a","lang":"fr"}"#, "lang: `fr` is not a language"),
+            (r#"{"text":"a","lang":"it"}"#, "lang: `it` is not a language"),
             (r#"{"text":"a","tz":"Europe/Berln"}"#, "tz: unknown time zone `Europe/Berln`; did you mean Europe/Berlin"),
             (r#"{"text":"a","now":"20:99"}"#, "now: `20:99` is not a time of day"),
         ] {

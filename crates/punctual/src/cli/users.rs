@@ -325,7 +325,7 @@ fn habits(given: &[String], before: Option<Habits>) -> Result<Option<Habits>, Us
         };
         *field = Some(text.to_owned()).filter(|text| text != "none");
     }
-    Ok(Some(habits).filter(|habits| *habits != Habits::default()))
+    Ok(Some(habits).filter(|habits| !habits.is_empty()))
 }
 
 /// The quiet hours that `set` asks for. What is not given of them stays as it is.

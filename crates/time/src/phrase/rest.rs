@@ -30,7 +30,8 @@ pub(super) fn rest(text: &str, grammar: &mut Grammar<'_>, language: &Language, u
         let piece = &text[tokens[*from].start..if *to == end { text.len() } else { last_end }];
         piece.trim().trim_matches([',', ';', ':', '-', '–', '—']).trim()
     });
-    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(" ")
+    // A bracket that closed a time says nothing.
+    pieces.filter(|piece| piece.chars().any(char::is_alphanumeric)).collect::<Vec<_>>().join(" ")
 }
 
 /// Where the words end that ask for a reminder, at the beginning of a text.
