@@ -52,7 +52,7 @@ impl Scheduler<'_> {
         if found.len() > 1 {
             found.sort_by_key(|reminder| reminder.next_run_at);
             let here = self.here(&found[0]).await;
-            let choices = found.iter().map(|reminder| (reminder.id.clone(), say::line(reminder, &here))).collect();
+            let choices = found.iter().map(|reminder| (reminder.id.clone(), say::choice(reminder, &here))).collect();
             let chosen = self.ask(Question::choice(KEY, words, choices))?;
             found.retain(|reminder| reminder.id == chosen);
         }

@@ -45,7 +45,7 @@ pub(super) fn failed(action: Option<Action>, failure: &Failure) -> CallToolResul
 
 /// The result of a call that changed nothing.
 pub(super) fn refused(action: Option<Action>, field: Option<&str>, detail: &str) -> CallToolResult {
-    not_done(action, field, &format!("Nothing was changed. {detail}"))
+    not_done(action, field, &format!("Nothing was changed: {detail}"))
 }
 
 /// The result of a call that was not done as it was asked: what is wrong, what would be right, and a call that works.

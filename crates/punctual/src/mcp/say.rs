@@ -38,6 +38,19 @@ impl Here {
     }
 }
 
+/// When a reminder is due: its schedule, and the next time.
+pub(super) fn due(reminder: &Reminder<'_>, here: &Here) -> String {
+    let is_here = when::zone_of(reminder).name() == here.zone.name();
+    match reminder.next_run_at {
+        // The schedule says the same time already.
+        Some(at) if reminder.schedule.is_once() && reminder.snoozed_until.is_none() && is_here => {
+            format!("{} ({}).", reminder.summary, when::relative(at, here.now))
+        }
+        Some(_) => format!("{}. Next: {}.", reminder.summary, here.next(reminder).unwrap_or_default()),
+        None => format!("{}.", reminder.summary),
+    }
+}
+
 /// A text that somebody wrote.
 pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
@@ -70,8 +83,13 @@ pub(super) fn data(reminder: &Reminder<'_>, here: &Here) -> Value {
     data
 }
 
-/// One reminder in a list of several.
+/// One reminder in a list of several, with its id.
 pub(super) fn line(reminder: &Reminder<'_>, here: &Here) -> String {
+    format!("{}; id {}", choice(reminder, here), reminder.id)
+}
+
+/// One reminder among which somebody chooses.
+pub(super) fn choice(reminder: &Reminder<'_>, here: &Here) -> String {
     let mut line = format!("{} — {}", quoted(&reminder.message), reminder.summary);
     if let Some(next) = here.next(reminder) {
         line.push_str(&format!("; next {next}"));
@@ -82,7 +100,7 @@ pub(super) fn line(reminder: &Reminder<'_>, here: &Here) -> String {
     if let Some(name) = &reminder.name {
         line.push_str(&format!("; name {}", quoted(name)));
     }
-    format!("{line}; id {}", reminder.id)
+    line
 }
 
 /// What follows the sentence about what was done: what it was done to.

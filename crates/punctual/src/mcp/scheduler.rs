@@ -118,8 +118,7 @@ impl<'a> Scheduler<'a> {
         }
         let reminder = self.client().create(&read::<ReminderInput>(fields)?).await?;
         let here = self.here(&reminder).await;
-        let next = here.next(&reminder).map(|next| format!(" Next: {next}.")).unwrap_or_default();
-        Ok(Said::about(&format!("Scheduled: {}.{next}", reminder.summary), &reminder, &here))
+        Ok(Said::about(&format!("Scheduled: {}", say::due(&reminder, &here)), &reminder, &here))
     }
 
     async fn update(&self, which: &str, change: New, paused: Option<bool>) -> Result<Said, Stop> {
@@ -153,12 +152,11 @@ impl<'a> Scheduler<'a> {
                 done.map_err(|failure| if is_whole { Stop::Failure(failure) } else { Stop::Half(verb, failure) })?;
         }
         let here = self.here(&changed).await;
-        let next = match (changed.status.as_str(), here.next(&changed)) {
-            ("paused", _) => " It is paused: nothing is sent until it is resumed.".to_owned(),
-            (_, Some(next)) => format!(" Next: {next}."),
-            (_, None) => String::new(),
+        let words = match changed.status.as_str() {
+            "paused" => format!("Changed: {}. It is paused: nothing is sent until it is resumed.", changed.summary),
+            _ => format!("Changed: {}", say::due(&changed, &here)),
         };
-        Ok(Said::about(&format!("Changed. It is now due {}.{next}", changed.summary), &changed, &here))
+        Ok(Said::about(&words, &changed, &here))
     }
 
     async fn remove(&self, which: &str) -> Result<Said, Stop> {

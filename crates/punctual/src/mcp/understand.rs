@@ -33,7 +33,7 @@ impl Scheduler<'_> {
     pub(super) async fn understand(&self, mut text: String, fields: &mut Map<String, Value>) -> Result<(), Stop> {
         let mut understood = self.understood(&text, fields).await?;
         if understood["kind"] == "none" {
-            let words = format!("When shall the reminder {} come? {}", say::quoted(&text), reason(&understood));
+            let words = format!("When shall the reminder {} come? ({})", say::quoted(&text), reason(&understood));
             let said = self.ask(Question::in_words(KEY, words))?;
             text = format!("{text} {said}");
             understood = self.understood(&text, fields).await?;

@@ -93,7 +93,11 @@ impl Mcp {
             self.sessions.make_room(&caller.id).await?;
         }
         let is_end = *request.method() == Method::DELETE;
-        let response = self.service.handle(request).await.map(Body::new);
+        let mut response = self.service.handle(request).await.map(Body::new);
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            // It has ended, and some clients take "accepted" for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         match (session, response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok())) {
             (None, Some(id)) => self.sessions.began(id, &caller.id),
             (Some(id), _) if is_end => self.sessions.ended(&id),

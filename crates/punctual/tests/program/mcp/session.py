@@ -35,11 +35,16 @@ answer = {"say": None}
 async def elicited(_context, params):
     """Plays the person: answers what the test says, or declines."""
     asked.append(params)
+    field = params.requested_schema["properties"]["answer"]
+    print(f"? {params.message}")
+    for choice in field.get("oneOf", []):
+        print(f"  - {choice['title']}")
     say = answer["say"]
     if say is None:
+        print("< (declined)")
         return types.ElicitResult(action="decline")
-    field = params.requested_schema["properties"]["answer"]
     value = say(field) if callable(say) else say
+    print(f"< {value}")
     return types.ElicitResult(action="accept", content={"answer": value})
 
 
@@ -52,8 +57,8 @@ def check(truth, *about):
 
 
 async def call(client, arguments, ok=True, tool="scheduler"):
-    result = await client.call_tool(tool, arguments)
     print(f"> {tool} {json.dumps(arguments, ensure_ascii=False)}")
+    result = await client.call_tool(tool, arguments)
     print(text(result))
     print()
     check(bool(result.is_error) != ok, arguments, text(result))
@@ -88,10 +93,10 @@ async def reminders(client):
     check(said["reminder"]["message"] == "call mom", said)
     said = await call(client, {"action": "add", "text": "in 5 minutes", "message": "Tea!"})
     check(said["reminder"]["message"] == "Tea!", said)
-    said = await call(client, {"action": "update", "job_id": "medicine", "schedule": {"type": "daily", "time": "08:30"}, "priority": "critical"})
-    check(said["reminder"]["schedule"]["time"] == "08:30" and said["reminder"]["priority"] == "critical", said)
     said = await call(client, {"action": "snooze", "job_id": "medicine", "snooze_minutes": "10"})
     check("Put off until" in said["said"], said)
+    said = await call(client, {"action": "update", "job_id": "medicine", "schedule": {"type": "daily", "time": "08:30"}, "priority": "critical"})
+    check(said["reminder"]["schedule"]["time"] == "08:30" and said["reminder"]["priority"] == "critical", said)
     said = await call(client, {"action": "list"})
     check(len(said["reminders"]) >= 4, said)
     said = await call(client, {"q": "medicine"}, tool="list_reminders")
