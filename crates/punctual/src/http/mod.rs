@@ -157,6 +157,7 @@ pub(crate) struct App {
     /// Whether everything is done but the send.
     shadow: bool,
     streams: stream::Streams,
+    requests: metrics::Requests,
 }
 
 /// What the API is made of.
@@ -193,6 +194,7 @@ impl App {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
         let streams = stream::Streams::new(parts.stopping, &mut registry);
+        let requests = metrics::Requests::new(&mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -216,6 +218,7 @@ impl App {
             local_links: parts.local_links,
             shadow,
             streams,
+            requests,
         })
     }
 
@@ -404,6 +407,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route_layer(from_fn(input::no_nul))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(axum::middleware::map_response(guarded))
+        .layer(from_fn_with_state(app.clone(), metrics::layer))
         .with_state(app)
 }
 
