@@ -368,7 +368,7 @@ pub struct Events {
 }
 
 /// Events to be written in one transaction.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EventBatch {

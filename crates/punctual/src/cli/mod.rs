@@ -56,7 +56,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use punctual_bench as bench;
-use punctual_client::{BadUrl, Client, Failure};
+use punctual_client::{Client, Failure, Unusable};
 use punctual_core::zone::Zone;
 use reqwest::StatusCode;
 
@@ -213,7 +213,9 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if error.is::<Said>() => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {}", complaint(&error));
-            let usage = error.is::<Usage>() || error.is::<ConfigError>() || error.is::<BadUrl>();
+            let usage = error.is::<Usage>()
+                || error.is::<ConfigError>()
+                || matches!(error.downcast_ref(), Some(Unusable::Url(_)));
             ExitCode::from(if usage { 2 } else { 1 })
         }
     }

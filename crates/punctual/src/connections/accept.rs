@@ -266,7 +266,13 @@ mod tests {
         let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
         let (_stop, stopping) = watch::channel(false);
         let router = Router::new().route("/", get(handler));
-        let serving = tokio::spawn(serve(Listener { socket: listener, tls: None }, router, 10, Arc::new(clock.clone()), stopping));
+        let serving = tokio::spawn(serve(
+            Listener { socket: listener, tls: None },
+            router,
+            10,
+            Arc::new(clock.clone()),
+            stopping,
+        ));
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
         let connection = open.recv().await.unwrap();

@@ -194,6 +194,7 @@ pub(crate) struct App {
     shadow: bool,
     streams: stream::Streams,
     sockets: ws::Sockets,
+    requests: metrics::Requests,
 }
 
 /// What the API is made of.
@@ -235,6 +236,7 @@ impl App {
         }
         let streams = stream::Streams::new(parts.stopping, &mut registry);
         let sockets = ws::Sockets::new(Arc::clone(parts.engine.clock()), &mut registry);
+        let requests = metrics::Requests::new(&mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -261,6 +263,7 @@ impl App {
             shadow,
             streams,
             sockets,
+            requests,
         })
     }
 
@@ -456,6 +459,7 @@ pub(crate) fn router(app: Arc<App>, cors_origins: &[String]) -> Router {
         .layer(Extension(inside))
         .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))
+        .layer(from_fn_with_state(app.clone(), metrics::layer))
         .layer(from_fn_with_state(app, request_id::layer));
     // It answers what a browser asks beforehand, so it stands around everything.
     if cors_origins.is_empty() { router } else { router.layer(cors::layer(cors_origins)) }
