@@ -255,6 +255,8 @@ pub(super) enum Mark {
     Onto,
     /// `or`, which joins days that come again
     Or,
+    /// `/` between two times of a clock: `14:30/15:00`
+    Slash,
 }
 
 impl Mark {
@@ -270,6 +272,7 @@ impl Mark {
             8 => Self::Before,
             9 => Self::Onto,
             10 => Self::Or,
+            11 => Self::Slash,
             _ => return None,
         })
     }

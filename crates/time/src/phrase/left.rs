@@ -222,12 +222,7 @@ impl Left<'_, '_> {
 
 /// Whether tokens stand within quotation marks.
 pub(super) fn is_quoted(grammar: &Grammar<'_>, from: usize, to: usize) -> bool {
-    let is_mark = |at: &usize| {
-        let kind = grammar.tokens.list[*at].kind;
-        matches!(kind, Kind::Sign('"' | '“' | '”' | '„' | '«' | '»' | '‟' | '‹' | '›'))
-    };
-    let before = (0..from).filter(is_mark).count();
-    before % 2 == 1 && (to..grammar.len()).any(|at| is_mark(&at))
+    grammar.tokens.list[from..to].iter().all(|token| token.is_quoted)
 }
 
 /// Whether a phrase is a length and nothing else: a 20 minute walk.

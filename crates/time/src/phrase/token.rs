@@ -18,6 +18,8 @@ pub(super) struct Token {
     pub(super) is_masked: bool,
     /// Whether it was written with `ä`, `ö` or `ü`.
     pub(super) has_umlaut: bool,
+    /// Whether it stands within quotation marks.
+    pub(super) is_quoted: bool,
     /// Whether it was written in plain letters, as the names of zones are: `čet` is no `CET`.
     pub(super) is_plain: bool,
 }
@@ -81,9 +83,36 @@ impl Tokens {
             let is_plain = text[start..end].is_ascii();
             let has_umlaut =
                 matches!(kind, Kind::Word { .. }) && text[start..end].contains(['ä', 'ö', 'ü', 'Ä', 'Ö', 'Ü']);
-            tokens.list.push(Token { start, end, kind, is_glued, has_dot, is_masked, has_umlaut, is_plain });
+            tokens.list.push(Token {
+                start,
+                end,
+                kind,
+                is_glued,
+                has_dot,
+                is_masked,
+                has_umlaut,
+                is_quoted: false,
+                is_plain,
+            });
         }
+        tokens.quote();
         tokens
+    }
+
+    /// Marks what stands within quotation marks.
+    fn quote(&mut self) {
+        let is_mark =
+            |token: &Token| matches!(token.kind, Kind::Sign('"' | '“' | '”' | '„' | '«' | '»' | '‟' | '‹' | '›'));
+        let mut opened = None;
+        for at in 0..self.list.len() {
+            if !is_mark(&self.list[at]) {
+                continue;
+            }
+            match opened.take() {
+                None => opened = Some(at),
+                Some(from) => self.list[from..at].iter_mut().for_each(|token| token.is_quoted = true),
+            }
+        }
     }
 
     /// The folded word of a token; empty for a number or a sign.

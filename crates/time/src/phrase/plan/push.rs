@@ -251,6 +251,10 @@ impl Plan {
             }
             Mark::Starting => self.begin_start(),
             Mark::Except => is_recurring && self.begin_except(),
+            Mark::Slash => {
+                let is_exact = self.when.clocks.last().is_some_and(|clock| clock.finest < Unit::Hour);
+                is_exact && self.push_mark(Mark::To)
+            }
             Mark::Or => is_recurring && self.push_mark(Mark::And),
             Mark::And => {
                 let is_plain = self.to.is_none() && self.mark.is_none();
