@@ -70,7 +70,7 @@ pub fn of_item(item: &Item, by: &Defaults<'_>) -> Option<Event> {
     };
     event.repeats = item.repeats.as_ref().map(|repeats| {
         let overrides = repeats.overrides.iter().map(|change| instance(item, change, by)).collect();
-        Repeats { rule: repeats.lines.clone(), overrides }
+        Repeats::new(repeats.lines.clone(), overrides)
     });
     Some(event)
 }

@@ -85,6 +85,18 @@ impl Item {
         }
     }
 
+    /// How long its longest instance is.
+    pub fn longest(&self) -> SignedDuration {
+        let span =
+            |from: Timestamp, to: Option<Timestamp>| to.map_or(SignedDuration::ZERO, |to| to.duration_since(from));
+        let overrides = self.repeats.iter().flat_map(|repeats| &repeats.overrides);
+        let changed = overrides.filter_map(|one| match &one.change {
+            Change::Changed { starts_at, ends_at, .. } => Some(span(*starts_at, *ends_at)),
+            Change::Cancelled => None,
+        });
+        changed.fold(span(self.starts_at, self.ends_at), SignedDuration::max)
+    }
+
     /// How long it is by the clock on the wall: an event from 22:00 to 6:00 is eight hours long also in the night of a change.
     pub(crate) fn length(&self) -> Option<SignedDuration> {
         let local = |at: Timestamp| self.zone.rules().to_datetime(at);

@@ -4,6 +4,7 @@
 
 #[path = "../../testkit/src/judges.rs"]
 #[expect(unreachable_pub, reason = "the testkit has it in public, and this crate's tests need nothing else of it")]
+#[expect(dead_code, reason = "the programs from npm are for another test")]
 mod judges;
 #[path = "../../testkit/src/report.rs"]
 #[expect(unreachable_pub, reason = "the testkit has it in public, and this crate's tests need nothing else of it")]

@@ -297,3 +297,17 @@ fn nothing_that_is_nested_or_cut_off_ends_the_process() {
         let _ = read(text, &Zone::utc(), &Limits::default(), &steps, at(NOW));
     }
 }
+
+#[test]
+fn a_calendar_of_very_many_zones_costs_no_more_than_one_of_a_hundred() {
+    let zone = |n: usize| {
+        let standard =
+            "BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0017\r\nTZOFFSETTO:+0017\r\nEND:STANDARD\r\n";
+        format!("BEGIN:VTIMEZONE\r\nTZID:odd {n}\r\n{standard}END:VTIMEZONE\r\n")
+    };
+    let event = |n: usize| format!("BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART;TZID=odd {n}:20990101T080000\r\nEND:VEVENT\r\n");
+    let lines: String = (0..3000).map(|n| format!("{}{}", zone(n), event(n))).collect();
+    let read = calendar(&lines);
+    assert_eq!((read.items.len(), read.problems.len()), (100, 100));
+    assert!(read.problems[0].to_string().contains("more than 100 zones"), "{}", read.problems[0]);
+}

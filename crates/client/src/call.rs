@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::failure::{BadUrl, Failure, Refused};
+use crate::failure::{Failure, Refused, Unusable};
 use crate::net::Http;
 use crate::transport::{Body, Request, Response, Transport};
 use crate::wire::{Problem, Ready};
@@ -25,7 +25,7 @@ pub struct Client {
 
 impl Client {
     /// Asks the server at `url` over HTTP, with `key` if one is given.
-    pub fn new(url: &str, key: Option<&str>) -> Result<Self, BadUrl> {
+    pub fn new(url: &str, key: Option<&str>) -> Result<Self, Unusable> {
         let http = Http::new(url)?;
         Ok(Self::over(match key {
             Some(key) => http.with_key(key),

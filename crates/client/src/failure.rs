@@ -39,6 +39,17 @@ pub struct Refused {
 #[error("`{0}` is no URL of a server; write one such as {url}", url = crate::DEFAULT_URL)]
 pub struct BadUrl(pub(crate) String);
 
+/// Why no server can be asked at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// The text names no server.
+    #[error(transparent)]
+    Url(#[from] BadUrl),
+    /// This machine cannot speak to it, such as for want of certificates to trust.
+    #[error("cannot set up HTTP: {0}")]
+    Setup(String),
+}
+
 impl Failure {
     /// What the server refused, if it did.
     pub fn refused(&self) -> Option<&Refused> {

@@ -56,11 +56,14 @@ mod transport;
 pub use http;
 
 pub use self::call::Client;
-pub use self::failure::{BadUrl, Failure, Refused};
+pub use self::failure::{BadUrl, Failure, Refused, Unusable};
 pub use self::net::{Http, bearer, is_same_server};
 pub use self::routes::escaped;
 pub use self::stream::{Stream, StreamEvent};
 pub use self::transport::{Body, Chunks, Request, Response, Transport};
+
+/// The header that makes a POST happen once: the same key and body are answered the same again. [`Client::with`] adds it.
+pub const IDEMPOTENCY_KEY: http::HeaderName = http::HeaderName::from_static("idempotency-key");
 
 /// Where a server listens if nobody says.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7373";

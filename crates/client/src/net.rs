@@ -8,7 +8,7 @@ use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderValue, Uri};
 use reqwest::Url;
 
-use crate::failure::{BadUrl, Failure};
+use crate::failure::{BadUrl, Failure, Unusable};
 use crate::pinned;
 use crate::transport::{Body, Chunks, Request, Response, Transport};
 
@@ -26,10 +26,10 @@ pub struct Http {
 
 impl Http {
     /// The server at `url`, such as `http://127.0.0.1:7373`. A path in it is kept: a proxy may serve punctual under one.
-    pub fn new(url: &str) -> Result<Self, BadUrl> {
+    pub fn new(url: &str) -> Result<Self, Unusable> {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
         let parsed = Url::parse(url).ok().filter(is_web).ok_or_else(|| BadUrl(url.to_owned()))?;
-        let client = client(&parsed).map_err(|_| BadUrl(url.to_owned()))?;
+        let client = client(&parsed).map_err(|error| Unusable::Setup(cause(&error)))?;
         Ok(Self { client, url: url.trim_end_matches('/').to_owned(), key: None })
     }
 
@@ -120,11 +120,16 @@ fn unreachable(url: &str, error: &reqwest::Error, silent: &str) -> Failure {
     if error.is_timeout() {
         return Failure::Unreachable(format!("the server at {url} {silent}"));
     }
+    Failure::Unreachable(format!("cannot talk to the server at {url}: {}", cause(error)))
+}
+
+/// What lies beneath an error.
+fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    Failure::Unreachable(format!("cannot talk to the server at {url}: {cause}"))
+    cause.to_string()
 }
 
 /// What TLS did not like, if it was TLS.

@@ -7,13 +7,14 @@ use serde::de::DeserializeOwned;
 use crate::call::{Client, NONE};
 use crate::failure::Failure;
 use crate::wire::{
-    Adopt, Adopted, Answer, Calendar, CalendarAddress, CalendarImportInput, CalendarImported, CalendarInput, Calendars,
-    Channels, DeadAddresses, EraseInput, Erased, Event, EventBatch, EventInput, EventQuery, Events, EventsPut,
-    ExportPage, ExportQuery, Group, GroupInput, Groups, Import, Imported, InstanceInput, Journal, JournalQuery, Key,
-    KeyInput, Keys, Occurrence, Occurrences, PageQuery, Ready, Reminder, ReminderInput, ReminderQuery, Reminders,
-    ResendInput, Resent, Revive, Revived, RotateInput, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends,
-    SendsQuery, Settings, Silence, SilenceInput, SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, User,
-    UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
+    Adopt, Adopted, Alive, Answer, Batch, Calendar, CalendarAddress, CalendarImportInput, CalendarImported,
+    CalendarInput, Calendars, Channels, Created, DeadAddresses, EraseInput, Erased, Event, EventBatch, EventInput,
+    EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Heard, Import, Imported,
+    InboundInput, InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery,
+    ParseInput, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, ResendInput, Resent, Revive, Revived,
+    RotateInput, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput,
+    SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, Understood, User, UserInput, UserQuery, Users, Watch,
+    WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -22,6 +23,21 @@ impl Client {
     /// Makes a reminder.
     pub async fn create(&self, input: &ReminderInput) -> Answered<Reminder<'static>> {
         self.call(Method::POST, "/v1/reminders", NONE, Some(input)).await
+    }
+
+    /// Makes many reminders in one transaction: all of them, or none.
+    pub async fn create_batch(&self, batch: &Batch) -> Answered<Created<'static>> {
+        self.call(Method::POST, "/v1/reminders/batch", NONE, Some(batch)).await
+    }
+
+    /// Says what a text means, and makes nothing of it.
+    pub async fn parse(&self, input: &ParseInput) -> Answered<Understood> {
+        self.call(Method::POST, "/v1/parse", NONE, Some(input)).await
+    }
+
+    /// Hands over what a person wrote: an answer to a reminder, or none.
+    pub async fn inbound(&self, input: &InboundInput) -> Answered<Heard> {
+        self.call(Method::POST, "/v1/inbound", NONE, Some(input)).await
     }
 
     /// A page of reminders.
@@ -327,6 +343,11 @@ impl Client {
     /// What the server assumes where nobody says.
     pub async fn settings(&self) -> Answered<Settings> {
         self.get("/v1/settings", &()).await
+    }
+
+    /// Whether the process answers.
+    pub async fn alive(&self) -> Answered<Alive> {
+        self.get("/healthz", &()).await
     }
 
     /// Whether the server can do its work.

@@ -77,3 +77,99 @@ impl std::fmt::Debug for Body {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::header::AUTHORIZATION;
+    use http::{HeaderValue, Method, StatusCode};
+
+    use super::*;
+    use crate::wire::{ReminderInput, StreamQuery, UserQuery};
+    use crate::{Client, bearer};
+
+    /// Answers as a server in the same process would, and checks what it is asked.
+    struct Near;
+
+    /// A body that comes in these pieces.
+    struct Pieces(Vec<&'static str>);
+
+    #[async_trait]
+    impl Chunks for Pieces {
+        async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+            Ok(if self.0.is_empty() { None } else { Some(self.0.remove(0).into()) })
+        }
+    }
+
+    #[async_trait]
+    impl Transport for Near {
+        fn name(&self) -> &str {
+            "this process"
+        }
+
+        async fn ask(&self, request: Request) -> Result<Response, Failure> {
+            assert_eq!(request.headers()[AUTHORIZATION], "Bearer k");
+            let uri = request.uri().to_string();
+            let (status, body) = match (request.method(), uri.as_str()) {
+                (&Method::POST, "/v1/reminders") => {
+                    assert_eq!(request.body(), r#"{"text":"tea at 8"}"#);
+                    let problem =
+                        r#"{"type":"about:blank","title":"","status":422,"code":"c","detail":"no","field":"text"}"#;
+                    (StatusCode::UNPROCESSABLE_ENTITY, Body::whole(problem))
+                }
+                (&Method::GET, "/v1/occurrences/a%2Fb-1?user=ann+b") => (StatusCode::OK, Body::whole("<html>")),
+                (&Method::DELETE, "/v1/users/ann") => (StatusCode::NO_CONTENT, Body::whole("")),
+                (&Method::GET, "/v1/stream?after=7") => {
+                    let pieces = vec!["id: 8\nevent: reminder.sent\nda", "ta: {}\n\nid: 9\n", "\n"];
+                    (StatusCode::OK, Body::coming(Pieces(pieces)))
+                }
+                other => panic!("{other:?}"),
+            };
+            let mut response = Response::new(body);
+            *response.status_mut() = status;
+            Ok(response)
+        }
+    }
+
+    fn near() -> Client {
+        Client::over(Near).with(AUTHORIZATION, bearer("k").expect("it is a key"))
+    }
+
+    /// The answer of work that waits for nothing.
+    fn now<T>(work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        match work.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
+            std::task::Poll::Ready(done) => done,
+            std::task::Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    #[test]
+    fn a_server_in_the_same_process_is_asked_as_one_elsewhere() {
+        let input = ReminderInput { text: Some("tea at 8".into()), ..ReminderInput::default() };
+        let failure = now(near().create(&input)).unwrap_err();
+        let refused = failure.refused().expect("it was refused");
+        assert_eq!((refused.status.as_u16(), refused.field(), refused.to_string()), (422, Some("text"), "no".into()));
+        assert!(!failure.is_passing());
+
+        let failure = now(near().occurrence("a/b-1", &UserQuery::of(Some("ann b")))).unwrap_err();
+        assert_eq!(failure.to_string(), "what answers at this process is not a punctual server");
+        now(near().delete_user("ann")).unwrap();
+    }
+
+    #[test]
+    fn a_stream_is_read_in_whatever_pieces_it_comes() {
+        let mut stream = now(near().stream(&StreamQuery::default(), Some(7))).unwrap();
+        let event = now(stream.next()).unwrap().expect("there is one");
+        assert_eq!((event.name.as_str(), event.data.as_str(), stream.last_id()), ("reminder.sent", "{}", Some(8)));
+        assert_eq!(now(stream.next()).unwrap(), None);
+        assert_eq!(stream.last_id(), Some(9), "a position without an event counts");
+    }
+
+    #[test]
+    fn a_key_is_in_no_debug_output() {
+        let header: HeaderValue = bearer("secret").expect("it is a key");
+        assert!(!format!("{header:?}").contains("secret"));
+        assert_eq!(format!("{:?}", near()), "Client(\"this process\")");
+        assert!(bearer("two\nlines").is_none());
+    }
+}

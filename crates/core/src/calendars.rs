@@ -37,7 +37,7 @@ pub struct Contents {
     pub wait: Option<Duration>,
     /// Of a user's: the events that are to come.
     pub events: Vec<Event>,
-    /// Of a group's: who is on duty when, from a day ago on.
+    /// Of a group's: who is on duty when, now and in the next 90 days.
     pub duties: Vec<Duty>,
     /// What of it could not be read.
     pub problems: Vec<String>,

@@ -49,9 +49,10 @@ pub mod template;
 // What other crates name often is found without its room.
 pub use decide::change;
 pub use model::{
-    answer, event, feed, group, id, journal, key, occurrence, reminder, scope, shard, silence, step, tag, user, watch,
+    answer, event, feed, group, id, journal, key, occurrence, reminder, scope, shard, silence, step, tag, user,
+    version, watch,
 };
-pub use punctual_time::{fold, invalid, phrase, schedule, sentence, span, steps, words, zone};
+pub use punctual_time::{fold, habits, invalid, phrase, schedule, sentence, span, steps, words, zone};
 pub use rules::{alert, digest, escalate, quiet, reach, retry, wake};
 
 // A table of tests beside private rules uses what the tests outside use.

@@ -358,6 +358,9 @@ pub enum StoreError {
     /// Another node has the connection that it came by; nothing was written.
     #[error("another node has the connection")]
     LeaseLost,
+    /// The caller said what it takes to be there, and something else is; nothing was written.
+    #[error("it is not as the caller has seen it")]
+    Unexpected,
     /// The store lacks something that its owner must give it, which the text says.
     #[error("{0}")]
     Missing(String),

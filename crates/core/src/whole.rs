@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use punctual_time::words;
 
 use crate::event::Event;
+use crate::feed::Feed;
 use crate::group::Group;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
@@ -51,6 +52,10 @@ pub enum Line {
     Event(Box<WholeEvent>),
     /// When a row of a watch, which is named first, was last reminded of.
     Ledger(String, LedgerRow),
+    /// A calendar that a user follows: where it is and what is made of it, and not how far reading it has come.
+    Calendar(Feed),
+    /// A thing of this kind and name is not there any more: earlier lines about it do not count.
+    Gone(LineKind, String),
 }
 
 /// What a line is about.
@@ -67,11 +72,14 @@ pub enum LineKind {
     Runs,
     Event,
     Ledger,
+    Calendar,
+    Gone,
 }
 
 words!(LineKind as "line" {
     "entry" => Entry, "user" => User, "group" => Group, "silence" => Silence, "dead_address" => DeadAddress, "scope" => Scope,
-    "reminder" => Reminder, "runs" => Runs, "event" => Event, "watch_ledger" => Ledger,
+    "reminder" => Reminder, "runs" => Runs, "event" => Event, "watch_ledger" => Ledger, "calendar" => Calendar,
+    "gone" => Gone,
 });
 
 /// A reminder, how far it has come, and its runs.
@@ -121,6 +129,8 @@ impl Line {
             Self::Scope(_) => LineKind::Scope,
             Self::Event(_) => LineKind::Event,
             Self::Ledger(..) => LineKind::Ledger,
+            Self::Calendar(_) => LineKind::Calendar,
+            Self::Gone(..) => LineKind::Gone,
             Self::Reminder(_) => LineKind::Reminder,
             Self::Runs(..) => LineKind::Runs,
         }
@@ -137,6 +147,8 @@ impl Line {
             Self::Scope(scope) => scope.path.to_string(),
             Self::Event(whole) => whole.event.key.clone(),
             Self::Ledger(watch, row) => format!("{watch}/{}", row.key),
+            Self::Calendar(feed) => feed.key.word(),
+            Self::Gone(_, key) => key.clone(),
             Self::Reminder(whole) => whole.reminder.id.to_string(),
             Self::Runs(id, runs) => {
                 let last = runs.last().map_or(0, |run| run.occurrence.id.run);
@@ -169,7 +181,13 @@ impl Line {
                 Some(other) => Err(Invalid::new("links", format!("has a slot of the event {}", other.slot.event))),
                 None => Ok(()),
             },
-            Self::Entry(_) | Self::Silence(_) | Self::DeadAddress(_) | Self::Scope(_) | Self::Ledger(..) => Ok(()),
+            Self::Calendar(feed) => feed.validate(),
+            Self::Entry(_)
+            | Self::Silence(_)
+            | Self::DeadAddress(_)
+            | Self::Scope(_)
+            | Self::Ledger(..)
+            | Self::Gone(..) => Ok(()),
         }
     }
 }
@@ -208,6 +226,8 @@ pub enum Section {
     Reminders,
     /// Events. They come after their reminders, and after the scopes that say when those are due: an event that is planned finds both.
     Events,
+    /// Calendars that users follow. They come after their events: a calendar that is read finds them.
+    Calendars,
     /// The ledgers of watches.
     Ledgers,
     /// The journal from there on, and what it names, again: a later line counts.
@@ -216,12 +236,12 @@ pub enum Section {
 
 words!(Section as "after" {
     "entries" => Entries, "users" => Users, "groups" => Groups, "silences" => Silences, "dead_addresses" => DeadAddresses,
-    "scopes" => Scopes, "reminders" => Reminders, "events" => Events, "watch_ledgers" => Ledgers, "changes" => Changes,
+    "scopes" => Scopes, "reminders" => Reminders, "events" => Events, "calendars" => Calendars, "watch_ledgers" => Ledgers, "changes" => Changes,
 });
 
 impl Section {
     /// All of them, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Entries,
         Self::Users,
         Self::Groups,
@@ -230,6 +250,7 @@ impl Section {
         Self::Scopes,
         Self::Reminders,
         Self::Events,
+        Self::Calendars,
         Self::Ledgers,
         Self::Changes,
     ];
@@ -329,6 +350,8 @@ pub struct Adoption {
     pub runs: Vec<KeptRun>,
     /// Rows of the ledgers of watches.
     pub ledger: Vec<(String, LedgerRow)>,
+    /// Calendars that users follow.
+    pub feeds: Vec<Feed>,
     /// What happened before, in order.
     pub history: Vec<Placed>,
     /// Attempts, answers, dead addresses, scopes and events; and what the import itself does to runs that are overdue.

@@ -49,7 +49,7 @@ fn row(due: &str, sent: Option<&str>) -> SourceRow {
 }
 
 fn due(watch: &Watch, row: SourceRow) -> Result<Option<DueRow>, String> {
-    due_row(watch, row, None, now())
+    due_row(watch, row, None, false, now())
         .map_err(|bad| format!("{} {}: {}", bad.key, bad.field.unwrap_or_default(), bad.problem))
 }
 
@@ -98,11 +98,34 @@ fn the_ledger_says_it_where_the_application_has_no_column() {
     let watch = Watch { sent: None, ..watch() };
     let noon = || row("2026-03-02 12:00:00+00", None);
     let kept = |sent_at: &str| LedgerRow { key: "t7".into(), due_at: now(), n: 3, sent_at: at(sent_at) };
-    let ask =
-        |ledger: Option<&LedgerRow>| due_row(&watch, noon(), Some(ledger), now()).unwrap().map(|row| row.n_before);
+    let ask = |known: Option<&LedgerRow>| due_row(&watch, noon(), known, true, now()).unwrap().map(|row| row.n_before);
     assert_eq!(ask(None), Some(Some(0)), "it was never sent");
     assert_eq!(ask(Some(&kept("2026-03-01T09:00:00Z"))), None, "23 hours ago");
     assert_eq!(ask(Some(&kept("2026-03-01T07:00:00Z"))), Some(Some(3)), "25 hours ago");
+}
+
+#[test]
+fn the_column_and_the_ledger_count_together() {
+    let (recent, old) = ("2026-03-02 07:00:00+00", "2026-02-28 07:00:00+00");
+    let kept = |sent_at: &str| LedgerRow { key: "t7".into(), due_at: now(), n: 3, sent_at: at(sent_at) };
+    for (sent, ledger, expect) in [
+        (None, None, true),
+        (Some(recent), None, false),
+        (None, Some("2026-03-02T07:00:00Z"), false),
+        (Some(old), Some("2026-03-02T07:00:00Z"), false),
+        (Some(recent), Some("2026-02-28T07:00:00Z"), false),
+        (Some(old), Some("2026-02-28T07:00:00Z"), true),
+    ] {
+        for keeps_ledger in [true, false] {
+            let row = row("2026-03-02 12:00:00+00", sent);
+            let due = due_row(&watch(), row, ledger.map(kept).as_ref(), keeps_ledger, now()).unwrap();
+            assert_eq!(due.is_some(), expect, "{sent:?}, {ledger:?}, keeps a ledger: {keeps_ledger}");
+        }
+    }
+    // A column that cannot be marked may hold anything.
+    let odd = row("2026-03-02 12:00:00+00", Some("yes"));
+    assert!(due_row(&watch(), odd.clone(), None, true, now()).unwrap().is_some());
+    assert_eq!(due_row(&watch(), odd, None, false, now()).unwrap_err().field.as_deref(), Some("reminder_sent_at"));
 }
 
 fn made(watch: &Watch, row: SourceRow, zone: &str) -> Intent {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use punctual_core::calendars::{Calendars, Contents, ReadError, Reading};
 use punctual_core::decide::calendar::{Changes, feed_failed, feed_read, feed_unchanged, waits_for_vanished};
 use punctual_core::event::Event;
-use punctual_core::feed::{Feed, FeedKind};
+use punctual_core::feed::{FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind};
 use punctual_core::journal::Who;
 use punctual_core::rules::rota::{self, Duty, Known};
 use punctual_core::store::{EventQuery, FeedEnd, PLANNED_AT_ONCE, PutEvent, StoreError};
@@ -105,6 +105,8 @@ impl FeedReader {
 
     async fn read_one(&self, engine: &Engine, feed: Feed) {
         let node = &engine.parts.node;
+        let feed = Feed { known: feed.known_at(node.now()), ..feed };
+        let key = feed.key.clone();
         let zone = match feed.key.kind {
             FeedKind::User => node.store.user(&feed.key.owner).await.ok().flatten().and_then(|user| user.timezone),
             FeedKind::Group => None,
@@ -119,9 +121,13 @@ impl FeedReader {
             }
         };
         let are_shifts = end.shifts.is_some();
-        match node.store.end_feed(&self.name, end).await {
-            Ok(_) => node.journal.written(),
-            Err(error) => tracing::warn!(%error, "what became of a calendar cannot be written; it is read again"),
+        let ended = match node.store.end_feed(&self.name, end).await {
+            Ok(false) => leave_nothing(engine, &key).await,
+            ended => ended.map(drop),
+        };
+        node.journal.written();
+        if let Err(error) = ended {
+            tracing::warn!(%error, "what became of a calendar cannot be written; it is read again");
         }
         if are_shifts {
             engine.parts.planner.nudge();
@@ -142,6 +148,20 @@ impl FeedReader {
             FeedKind::Group => follow_duties(engine, feed, &contents).await,
         }
     }
+}
+
+/// A feed as it is now.
+async fn current(engine: &Engine, key: &FeedKey) -> Result<Option<Feed>, StoreError> {
+    let all = engine.parts.node.store.feeds(key.kind, Some(key.owner.clone()), None, FEEDS_OF_USER_MAX).await?;
+    Ok(all.into_iter().find(|feed| feed.key == *key))
+}
+
+/// Withdraws the events of a calendar that somebody removed while it was being read: they may have been put after that.
+async fn leave_nothing(engine: &Engine, key: &FeedKey) -> Result<(), StoreError> {
+    if key.kind == FeedKind::User && current(engine, key).await?.is_none() {
+        engine.withdraw_events_of(&key.source()).await?;
+    }
+    Ok(())
 }
 
 fn unavailable(error: StoreError) -> ReadError {
@@ -168,6 +188,9 @@ async fn follow_events(engine: &Engine, feed: &Feed, contents: &Contents) -> Res
     // What is over has not vanished; its history is somebody else's business.
     let gone: Vec<String> = kept.into_values().filter(|event| !is_over(event)).map(|event| event.key).collect();
     let mut problems = contents.problems.clone();
+    if current(engine, &feed.key).await.map_err(unavailable)?.is_none_or(|now| now.source != feed.source) {
+        return Err(ReadError::Later("it was changed or removed while it was being read".into()));
+    }
     for part in put.chunks(PLANNED_AT_ONCE) {
         put_each(engine, part.to_vec(), &mut problems).await?;
     }

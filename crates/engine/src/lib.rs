@@ -83,7 +83,7 @@ mod instant;
 pub mod system;
 
 pub use commands::export;
-pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Trial};
+pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Trial, all_right};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};

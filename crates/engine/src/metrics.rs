@@ -114,6 +114,11 @@ impl Default for Metrics {
     fn default() -> Self {
         let bounds =
             [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 600.0, 3600.0];
+        let of = |n: i64| {
+            let gauge: Gauge = Gauge::default();
+            gauge.set(n);
+            gauge
+        };
         Self {
             lateness_seconds: Histogram::new(bounds),
             attempts: Family::default(),
@@ -130,8 +135,9 @@ impl Default for Metrics {
             inbound_connected: Family::default(),
             inbound_reconnects: Family::default(),
             edits: Family::default(),
-            nodes: Gauge::default(),
-            shards: Gauge::default(),
+            // A node that shares its store with no other is told no count: it is one, and has everything.
+            nodes: of(1),
+            shards: of(256),
             hears: Gauge::default(),
             subscription_told: Family::default(),
             subscription_given_up: Family::default(),

@@ -343,6 +343,12 @@ impl Engine {
     pub fn channel_standings(&self) -> Vec<ChannelStanding> {
         self.parts.dispatcher.standings()
     }
+
+    /// How many addresses this node knows to be dead, by channel: up to 100,000 in all.
+    pub fn dead_by_channel(&self) -> BTreeMap<String, usize> {
+        self.parts.dead.by_channel()
+    }
+
     /// How answers come by a channel, if they do.
     pub fn receiving(&self, channel: &str) -> Option<Receiving> {
         self.parts.standings.get(channel)

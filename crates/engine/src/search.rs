@@ -122,7 +122,7 @@ impl Indexer {
             let ids = store.ids_after(after, BATCH).await?;
             after = ids.last().copied().or(after);
             let filled = ids.last().map_or(Filled::Whole, |last| Filled::To(*last));
-            let texts = self.texts(ids).await?;
+            let texts = texts(store, ids).await?;
             store.index(Index { texts, filled: Some(filled), kept: Some(held.kept(&self.node)) }).await?;
             if filled == Filled::Whole {
                 return Ok(());
@@ -153,7 +153,7 @@ impl Indexer {
             let has_moved = page.reached - held.duty.position >= MOVED_MAX;
             held.position = page.reached;
             if !ids.is_empty() || has_moved {
-                let texts = self.texts(ids.into_iter().collect()).await?;
+                let texts = texts(store, ids.into_iter().collect()).await?;
                 store.index(Index { texts, filled: None, kept: Some(held.kept(&self.node)) }).await?;
                 held.duty.position = held.position;
             }
@@ -165,24 +165,34 @@ impl Indexer {
         Ok(())
     }
 
-    async fn texts(&self, ids: Vec<ReminderId>) -> Result<Vec<IndexText>, StoreError> {
-        let views = existing(&self.node.store, ids).await?;
-        let text = |ReminderView { reminder, .. }: &ReminderView| IndexText {
-            reminder: reminder.id,
-            user: reminder.user.clone(),
-            text: text_of(reminder),
-        };
-        let mut texts: Vec<IndexText> = views.iter().map(text).collect();
-        // The order of their ids is that in which they were made.
-        texts.sort_unstable_by_key(|text| text.reminder);
-        Ok(texts)
-    }
-
     /// Lets others use the store, after work that began then.
     async fn rest(&self, begun: Duration) {
         let took = self.node.clock.run_for().saturating_sub(begun);
         self.node.pause(took.saturating_mul(RESTS)).await;
     }
+}
+
+/// Puts reminders into the index that no entry of the journal leads to.
+pub(crate) async fn index(store: &Arc<dyn Store>, ids: Vec<ReminderId>) -> Result<(), StoreError> {
+    for some in ids.chunks(BATCH) {
+        let texts = texts(store, some.to_vec()).await?;
+        store.index(Index { texts, filled: None, kept: None }).await?;
+    }
+    Ok(())
+}
+
+/// The texts of those of `ids` that are there.
+async fn texts(store: &Arc<dyn Store>, ids: Vec<ReminderId>) -> Result<Vec<IndexText>, StoreError> {
+    let views = existing(store, ids).await?;
+    let text = |ReminderView { reminder, .. }: &ReminderView| IndexText {
+        reminder: reminder.id,
+        user: reminder.user.clone(),
+        text: text_of(reminder),
+    };
+    let mut texts: Vec<IndexText> = views.iter().map(text).collect();
+    // The order of their ids is that in which they were made.
+    texts.sort_unstable_by_key(|text| text.reminder);
+    Ok(texts)
 }
 
 /// The reminder that has another text after this entry, if one has.

@@ -30,6 +30,7 @@ fn person(story: &Story, quiet_hours: Option<QuietHours>, paused_until: Option<T
         quiet_hours,
         paused_until,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: story.now(),
         updated_at: story.now(),

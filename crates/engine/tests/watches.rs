@@ -295,6 +295,37 @@ fn a_ledger_makes_one_reminder_an_interval_wherever_a_node_dies() {
 }
 
 #[test]
+fn a_statement_that_goes_on_after_its_connection_is_gone_loses_no_reminder() {
+    for hangs_for in [3, 12, 20, 40, 70] {
+        let stage = Stage::with(&Trouble::default(), |_| {});
+        stage.tasks.hang(stage.nodes.clock.now() + Duration::from_secs(hangs_for));
+        stage.nodes.advance(MINUTE * 4);
+        assert_eq!(stage.is_once(), Ok(()), "for {hangs_for} s");
+        let runs = stage.runs();
+        let given_up = runs.iter().filter(|run| run.state == RunState::GivenUp).count();
+        assert_eq!(given_up > 0, hangs_for > 8, "for {hangs_for} s: {runs:?}");
+        assert_eq!(runs[0].state, RunState::Done);
+    }
+}
+
+#[test]
+fn a_table_that_may_only_be_read_for_a_while_is_no_reason_to_remind_twice() {
+    let stage = Stage::new();
+    stage.nodes.advance(MINUTE);
+    assert_eq!(stage.reminded(), [1, 2, 3, 4, 5]);
+    stage.tasks.change(3, |row| {
+        row.sent = None;
+        Some(())
+    });
+    stage.tasks.only_read();
+    stage.nodes.advance(MINUTE * 2);
+    assert_eq!(stage.reminded(), [1, 2, 3, 3, 4, 5], "the marks count that are there");
+    stage.tasks.may_be_written();
+    stage.nodes.advance(MINUTE * 2);
+    assert_eq!(stage.reminded(), [1, 2, 3, 3, 4, 5], "and what the ledger says");
+}
+
+#[test]
 fn a_run_that_was_asked_for_answers_with_its_counts_and_a_second_asker_joins() {
     let stage = Stage::new();
     stage.nodes.advance(SignedDuration::from_secs(2));

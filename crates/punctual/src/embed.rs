@@ -23,6 +23,8 @@
 //! crash, and is delivered when the program next runs. The file is used by one process at a time. With
 //! [`Punctual::connect`] reminders are kept in PostgreSQL, and any number of processes share them.
 //!
+//! docs/embedding.md goes through all of it: PostgreSQL, a timer in Redis, channels of one's own, watches and the stop.
+//!
 //! A program can let its own table be watched ([`Builder::watch`]): what is due there within a day is reminded of once.
 
 /// Watches of a program's own tables.
@@ -33,10 +35,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use async_trait::async_trait;
 use punctual_channels::Closure;
-pub use punctual_core::channel::{Channel, Message, Receipt, SendError};
+use punctual_core::alarm::Alarm;
+pub use punctual_core::change::Change;
+pub use punctual_core::channel::{Channel, Limits, Message, Receipt, SendError};
 use punctual_core::clock::Machine;
 pub use punctual_core::id::ReminderId;
+pub use punctual_core::invalid::Invalid;
 use punctual_core::journal::Who;
 use punctual_core::model::offset;
 use punctual_core::reach::{DefaultChannel, ME};
@@ -54,6 +60,7 @@ use punctual_store::sqlite::{self, OpenError, SqliteStore};
 use serde_json::{Map, Value, json};
 
 use crate::http::{AskedEvent, UnsaidOfEvent, event_of};
+use crate::redis::{Reminders, TimerError};
 
 /// How many times a reminder is tried again that does not say it.
 const RETRIES_MAX: u32 = 3;
@@ -69,9 +76,12 @@ pub enum Error {
     /// The database cannot be used.
     #[error(transparent)]
     Connect(#[from] postgres::OpenError),
+    /// The URL of the Redis is wrong.
+    #[error(transparent)]
+    Redis(#[from] TimerError),
     /// Something about the request is wrong.
     #[error(transparent)]
-    Invalid(#[from] punctual_core::invalid::Invalid),
+    Invalid(#[from] Invalid),
     /// The reminder's state does not allow it.
     #[error(transparent)]
     Change(#[from] ChangeError),
@@ -111,6 +121,7 @@ pub struct Builder {
     watches: Vec<(String, Watch)>,
     channels: BTreeMap<String, Arc<dyn Channel>>,
     default_channel: Option<Address>,
+    redis: Option<String>,
     zone: Zone,
 }
 
@@ -140,9 +151,14 @@ impl Punctual {
 
     /// Cancels a reminder. When this has returned, nothing of it is sent any more.
     pub async fn cancel(&self, id: ReminderId) -> Result<(), Error> {
+        self.change(id, Change::Cancel).await.map(drop)
+    }
+
+    /// Changes a reminder, or answers it: [`Change::Ack`], [`Change::Snooze`] and [`Change::Dismiss`] are what a person says. When this has
+    /// returned, it survives a crash.
+    pub async fn change(&self, id: ReminderId, change: Change) -> Result<ReminderView, Error> {
         let by = By::new(who(), self.engine.clock().now());
-        self.engine.change(id, punctual_core::change::Change::Cancel, by).await?;
-        Ok(())
+        Ok(self.engine.change(id, change, by).await?.view)
     }
 
     /// Writes or replaces an event of the application's, and plans its reminders. When this has returned, both survive a crash.
@@ -186,7 +202,8 @@ impl Punctual {
 
 impl Builder {
     fn at(place: Place) -> Self {
-        Self { place, watches: Vec::new(), channels: BTreeMap::new(), default_channel: None, zone: Zone::utc() }
+        let (watches, channels) = (Vec::new(), BTreeMap::new());
+        Self { place, watches, channels, default_channel: None, redis: None, zone: Zone::utc() }
     }
 
     /// Looks into a table of the program's own for what is due soon. A watch of the same name replaces the one before.
@@ -213,6 +230,14 @@ impl Builder {
     pub fn with_channel(mut self, name: &str, channel: Arc<dyn Channel>) -> Self {
         self.default_channel.get_or_insert_with(|| Address::new(name, ""));
         self.channels.insert(name.to_owned(), channel);
+        self
+    }
+
+    /// Adds a second timer, in the Redis at `url`, such as `redis://127.0.0.1:6379/0`. It holds no truth: reminders are as durable and as
+    /// punctual without it, and nothing is late while it is away.
+    #[must_use]
+    pub fn redis(mut self, url: &str) -> Self {
+        self.redis = Some(url.to_owned());
         self
     }
 
@@ -247,6 +272,10 @@ impl Builder {
             ..defaults
         };
         let Machine { clock, random } = machine;
+        let alarm = match &self.redis {
+            Some(url) => Some(Arc::new(Reminders::at(url, Arc::clone(&clock))?) as Arc<dyn Alarm>),
+            None => None,
+        };
         let engine = Engine::new(Parts {
             store,
             channels: self.channels,
@@ -254,7 +283,7 @@ impl Builder {
             random,
             runtime: Arc::new(TokioRuntime::current()),
             settings,
-            alarm: None,
+            alarm,
             opinion: None,
         });
         let running = engine.start().await?;

@@ -1,5 +1,6 @@
 //! Foreign calendars: where they come from, and what their text means.
 
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -21,11 +22,12 @@ use punctual_core::zone::Zone;
 pub(crate) const STEPS: u64 = 2_000_000;
 /// The reminder of an item that says none, where its reader has no scope: a quarter of an hour before.
 pub(crate) const OFFSET_MINUTES: i64 = 15;
-/// From when and until when duties are worked out.
-const DUTIES_BACK: SignedDuration = SignedDuration::from_hours(8 * 24);
+/// Until when duties are worked out, and how long one may be that has begun.
 const DUTIES_AHEAD: SignedDuration = SignedDuration::from_hours(90 * 24);
-/// The most duties of one item.
-const DUTIES_MAX: usize = 500;
+const DUTY_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
+/// The most duties of one item, and of a whole calendar: the soonest. Later ones are found when their time comes nearer.
+const DUTIES_OF_ITEM_MAX: usize = 500;
+const DUTIES_MAX: usize = 2000;
 /// What a source begins with that is a file in the folder of the setting `calendar_files`.
 const FILE: &str = "file:";
 
@@ -88,7 +90,12 @@ impl Sources {
         let known = feed.known.clone();
         let read = tokio::task::spawn_blocking(move || -> std::io::Result<Option<(Vec<u8>, Known)>> {
             let about = std::fs::metadata(&path)?;
-            if about.len() > Limits::default().bytes as u64 {
+            let most = Limits::default().bytes as u64;
+            // A pipe would be waited for, and never end.
+            if !about.is_file() {
+                return Err(std::io::Error::other("it is no file"));
+            }
+            if about.len() > most {
                 return Err(std::io::Error::other("it is larger than 10 MB"));
             }
             let changed = about.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -96,7 +103,9 @@ impl Sources {
             if known.etag == etag {
                 return Ok(None);
             }
-            Ok(Some((std::fs::read(&path)?, Known { etag, modified: None })))
+            let mut bytes = Vec::new();
+            std::fs::File::open(&path)?.take(most + 1).read_to_end(&mut bytes)?;
+            Ok(Some((bytes, Known { etag, modified: None })))
         });
         match read.await {
             Ok(Ok(None)) => Ok(None),
@@ -137,7 +146,7 @@ fn contents(feed: &Feed, calendar: &Calendar, steps: &Steps, now: Timestamp) -> 
             let defaults = Defaults {
                 prefix: &format!("{source}:"),
                 user: &feed.key.owner,
-                scope: scope_of(&feed.key.owner),
+                scope: ScopePath::of_user(&feed.key.owner),
                 source: Some(source.clone()),
                 settings: &feed.settings,
                 offsets: &[Offset::minutes_before(OFFSET_MINUTES)],
@@ -146,27 +155,92 @@ fn contents(feed: &Feed, calendar: &Calendar, steps: &Steps, now: Timestamp) -> 
             let events = calendar.items.iter().filter_map(|item| of_item(item, &defaults)).collect();
             Contents { events, problems, ..Contents::default() }
         }
-        FeedKind::Group => {
-            let mut duties = Vec::new();
-            let (from, until) = (now - DUTIES_BACK, now + DUTIES_AHEAD);
-            for item in calendar.items.iter().filter(|item| !item.done) {
-                for run in item.instances(from, until, DUTIES_MAX, steps) {
-                    let Some(until_at) = run.ends_at.filter(|until_at| *until_at > now) else { continue };
-                    duties.push(Duty {
-                        from_at: run.starts_at,
-                        until_at,
-                        title: run.title,
-                        mails: item.people.clone(),
-                        priority: item.priority,
-                    });
-                }
-            }
-            Contents { duties, problems, ..Contents::default() }
-        }
+        FeedKind::Group => Contents { duties: duties(calendar, steps, now), problems, ..Contents::default() },
     }
 }
 
-/// Where a user's defaults stand: `punctual scopes set user:alice 15`.
-pub(crate) fn scope_of(user: &str) -> Option<ScopePath> {
-    format!("user:{}", user.replace('%', "%25").replace('/', "%2F")).parse().ok()
+/// Who is on duty now and in the next time.
+fn duties(calendar: &Calendar, steps: &Steps, now: Timestamp) -> Vec<Duty> {
+    let mut duties: Vec<Duty> = Vec::new();
+    let soonest = |duties: &mut Vec<Duty>| {
+        duties.sort_by_key(|duty| duty.from_at);
+        duties.truncate(DUTIES_MAX);
+    };
+    let until = now.checked_add(DUTIES_AHEAD).unwrap_or(Timestamp::MAX);
+    for item in calendar.items.iter().filter(|item| !item.done) {
+        // Whoever is on duty now may have begun as long ago as their duty lasts.
+        let from = now.checked_sub(item.longest().min(DUTY_MAX)).unwrap_or(Timestamp::MIN);
+        for run in item.instances(from, until, DUTIES_OF_ITEM_MAX, steps) {
+            let Some(until_at) = run.ends_at.filter(|until_at| *until_at > now) else { continue };
+            duties.push(Duty {
+                from_at: run.starts_at,
+                until_at,
+                title: run.title,
+                mails: item.people.clone(),
+                priority: item.priority,
+            });
+        }
+        if duties.len() >= 2 * DUTIES_MAX {
+            soonest(&mut duties);
+        }
+    }
+    soonest(&mut duties);
+    duties
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-03-20T09:00:00Z";
+
+    /// Who is on duty at [`NOW`], by these events; and how many duties there are in all.
+    fn on_duty(events: &str) -> (Vec<String>, usize) {
+        let now: Timestamp = NOW.parse().unwrap();
+        let steps = Steps::new(STEPS);
+        let text = format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{events}END:VCALENDAR\r\n");
+        let calendar = read(&text, &Zone::utc(), &Limits::default(), &steps, now).unwrap();
+        assert!(calendar.problems.is_empty(), "{:?}", calendar.problems);
+        let all = duties(&calendar, &steps, now);
+        let is_now = |duty: &&Duty| duty.from_at <= now && now < duty.until_at;
+        (all.iter().filter(is_now).map(|duty| duty.title.clone()).collect(), all.len())
+    }
+
+    fn event(uid: &str, title: &str, from: &str, until: &str, more: &str) -> String {
+        format!(
+            "BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{title}\r\nDTSTART:{from}\r\nDTEND:{until}\r\n{more}END:VEVENT\r\n"
+        )
+    }
+
+    #[test]
+    fn whoever_began_weeks_ago_is_still_on_duty() {
+        let month = event("1", "bob", "20260301T080000Z", "20260401T080000Z", "");
+        assert_eq!(on_duty(&month).0, ["bob"]);
+        let fortnight = event("2", "eve", "20250103T080000Z", "20250117T080000Z", "RRULE:FREQ=WEEKLY;INTERVAL=4\r\n");
+        assert_eq!(on_duty(&fortnight).0, Vec::<String>::new(), "her next turn begins later");
+        let fortnight = event("3", "eve", "20250117T080000Z", "20250131T080000Z", "RRULE:FREQ=WEEKLY;INTERVAL=2\r\n");
+        assert_eq!(on_duty(&fortnight).0, ["eve"]);
+        // An instance that is longer than the others.
+        let longer = "BEGIN:VEVENT\r\nUID:4\r\nSUMMARY:dan\r\nRECURRENCE-ID:20260302T080000Z\r\nDTSTART:20260302T080000Z\r\n\
+                      DTEND:20260330T080000Z\r\nEND:VEVENT\r\n";
+        let series = event("4", "zoe", "20260105T080000Z", "20260106T080000Z", "RRULE:FREQ=MONTHLY;BYDAY=1MO\r\n");
+        assert_eq!(on_duty(&format!("{series}{longer}")).0, ["dan"]);
+    }
+
+    #[test]
+    fn a_rule_that_is_years_old_says_who_is_on_duty() {
+        let daily = event("1", "bob", "20200101T080000Z", "20200102T080000Z", "RRULE:FREQ=DAILY\r\n");
+        assert_eq!(on_duty(&daily), (vec!["bob".to_owned()], 91));
+    }
+
+    #[test]
+    fn of_very_many_duties_the_soonest_are_kept() {
+        let hourly = |n: usize| {
+            let more = "RRULE:FREQ=HOURLY\r\n";
+            event(&n.to_string(), &format!("u{n}"), "20260101T000000Z", "20260101T010000Z", more)
+        };
+        let events: String = (0..100).map(hourly).collect();
+        let (now, n_all) = on_duty(&events);
+        assert_eq!((now.len(), n_all), (100, DUTIES_MAX));
+    }
 }

@@ -35,6 +35,15 @@ mod understood;
 /// Foreign calendars: where they come from, and what their text means.
 mod feeds;
 
+/// Instants as people read them.
+mod when;
+
+/// Which of several reminders a text means.
+mod meant;
+
+/// The assistants' door.
+mod mcp;
+
 /// The API.
 mod http;
 

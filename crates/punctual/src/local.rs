@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use punctual_client::http::StatusCode;
 use punctual_client::http::header::AUTHORIZATION;
 use punctual_client::{
-    BadUrl, Client, DEFAULT_URL, Failure, Http, Refused, Request, Response, Transport, bearer, is_same_server,
+    Client, DEFAULT_URL, Failure, Http, Refused, Request, Response, Transport, Unusable, bearer, is_same_server,
 };
 
 use crate::config::{Config, Secret, process_env};
@@ -15,7 +15,7 @@ use crate::serve::place;
 use crate::wire::Problem;
 
 /// Finds the server: the flag, `PUNCTUAL_URL`, the one that runs on this data directory, the default.
-pub(crate) fn client(flag: Option<&str>, config: &Config) -> Result<Client, BadUrl> {
+pub(crate) fn client(flag: Option<&str>, config: &Config) -> Result<Client, Unusable> {
     let announced = place::announced(&config.data_dir);
     let asked = flag.map(str::to_owned).or_else(|| process_env("PUNCTUAL_URL"));
     let url = asked.or_else(|| announced.as_ref().map(|server| server.url.clone()));

@@ -15,15 +15,17 @@ pub(crate) fn start(format: LogFormat, directives: &str) {
         LogFormat::Auto => io::stderr().is_terminal(),
     };
     // The RabbitMQ client would log a message that was returned in full; what it has to say is in the attempt's error.
-    let filter =
-        EnvFilter::try_new(format!("lapin=off,{directives}")).unwrap_or_else(|_| EnvFilter::new("lapin=off,info"));
+    // The server of the assistants' protocol would log the ids of sessions, and what is said in them.
+    const QUIET: &str = "lapin=off,rmcp=warn";
+    let filter = EnvFilter::try_new(format!("{QUIET},{directives}"));
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new(format!("{QUIET},info")));
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_span_events(FmtSpan::NONE);
     // A second start in one process, as tests may do, keeps the first.
     let _ = if human {
         builder.with_target(false).with_ansi(colours()).try_init()
     } else {
-        builder.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+        builder.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
     };
 }
 

@@ -1,12 +1,12 @@
 //! What a text says about time, as the API and the command line show it.
 
 use jiff::Timestamp;
-use punctual_core::phrase::{Meaning, Parsed};
+use punctual_core::phrase::{Lang, Meaning, Parsed};
 use punctual_core::schedule::Schedule;
 use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
 
-use crate::wire::{self, Understood};
+use crate::wire::{self, Reading, Understood};
 
 /// How many runs of what comes again are shown.
 const NEXT_MAX: usize = 5;
@@ -14,11 +14,14 @@ const NEXT_MAX: usize = 5;
 /// `parsed` as it is shown to somebody in `zone` at `now`. Where the request has few `steps` left, fewer runs are shown.
 pub(crate) fn understood(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &Steps) -> Understood {
     let summary = parsed.summary(zone);
-    let Parsed { meaning, rest, lang } = parsed;
+    let reading = |meaning: &Meaning| reading(meaning, parsed.lang, zone);
+    let alternatives: Vec<Reading> = parsed.alternatives.iter().map(reading).collect();
+    let suggestion = parsed.suggestion.as_deref().map(reading).map(Box::new);
+    let Parsed { meaning, rest, lang, .. } = parsed;
     let (exact, lang) = (|at| exact(at, zone), lang.tag().into());
     match meaning {
         Meaning::Instant { at, grain } => {
-            Understood::Instant { at: exact(at), grain: grain.word().into(), rest, summary, lang }
+            Understood::Instant { at: exact(at), grain: grain.word().into(), rest, summary, lang, alternatives }
         }
         Meaning::Recurring(schedule) => Understood::Recurring {
             next: runs(&schedule, zone, now, steps).map(exact).collect(),
@@ -26,12 +29,32 @@ pub(crate) fn understood(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &St
             rest,
             summary,
             lang,
+            alternatives,
         },
         Meaning::Interval { from, to, grain } => {
-            Understood::Interval { from: exact(from), to: exact(to), grain: grain.word().into(), rest, summary, lang }
+            let (from, to, grain) = (exact(from), exact(to), grain.word().into());
+            Understood::Interval { from, to, grain, rest, summary, lang, alternatives }
         }
         Meaning::Duration { seconds, at } => Understood::Duration { seconds, at: exact(at), rest, summary, lang },
-        Meaning::None { reason } => Understood::None { reason },
+        Meaning::None { reason } => Understood::None { reason, suggestion },
+    }
+}
+
+/// One thing that a text can mean.
+fn reading(meaning: &Meaning, lang: Lang, zone: &Zone) -> Reading {
+    let summary = meaning.summary_in(lang, zone);
+    let exact = |at: &Timestamp| Some(exact(*at, zone));
+    match meaning {
+        Meaning::Instant { at, .. } | Meaning::Duration { at, .. } => {
+            Reading { at: exact(at), summary, ..Reading::default() }
+        }
+        Meaning::Interval { from, to, .. } => {
+            Reading { from: exact(from), to: exact(to), summary, ..Reading::default() }
+        }
+        Meaning::Recurring(schedule) => {
+            Reading { schedule: Some(wire::Schedule(schedule.to_json())), summary, ..Reading::default() }
+        }
+        Meaning::None { .. } => Reading { summary, ..Reading::default() },
     }
 }
 

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use punctual_core::event::{Event, OfEvent, Repeats, Slot};
+use punctual_core::feed::Feed;
 use punctual_core::group::Group;
 use punctual_core::id::ReminderId;
 use punctual_core::journal::{ENGINE, Entry, Placed};
@@ -577,6 +578,7 @@ pub(crate) static USER: Table<User> = Table {
         "quiet_digest" Flag: u => u.quiet_hours.is_some_and(|quiet| quiet.digest),
         "paused_until" At: u => u.paused_until,
         "escalate" Text: u => step::to_stored(&u.escalate),
+        "habits" Text: u => u.habits.to_stored(),
         "admin" Flag: u => u.admin,
         "created_at" At: u => u.created_at,
         "updated_at" At: u => u.updated_at,
@@ -595,6 +597,20 @@ pub(crate) static GROUP: Table<Group> = Table {
         "rota" Text: g => g.rota.as_deref(),
         "created_at" At: g => g.created_at,
         "updated_at" At: g => g.updated_at,
+    },
+};
+
+/// A calendar that a user follows, without how far reading it has come.
+pub(crate) static FOLLOWED: Table<Feed> = Table {
+    name: "feed",
+    n_keys: 2,
+    columns: columns! {
+        "owner" Text: f => f.key.owner.as_str(),
+        "name" Text: f => f.key.name.as_str(),
+        "source" Text: f => f.source.as_str(),
+        "settings" Text: f => f.settings.to_stored(),
+        "every" Big: f => f.every.as_secs(),
+        "created_at" At: f => f.created_at,
     },
 };
 

@@ -23,7 +23,7 @@ use crate::rows::{self, Fields, Reader, impossible};
 use crate::watch::{KeptLedger, LEDGER, ledger};
 
 /// The columns whose text is JSON.
-const JSON: [&str; 13] = [
+const JSON: [&str; 14] = [
     "schedule",
     "route",
     "tags",
@@ -37,6 +37,7 @@ const JSON: [&str; 13] = [
     "repeats",
     "offsets",
     "event",
+    "settings",
 ];
 
 /// Columns that a nested row has from the row that it stands in.
@@ -73,6 +74,11 @@ pub fn to_json(line: &Line) -> String {
         Line::Ledger(watch, row) => {
             let kept = KeptLedger { watch: watch.clone(), row: row.clone() };
             object.row(&LEDGER, &kept, &[]);
+        }
+        Line::Calendar(feed) => object.row(&columns::FOLLOWED, feed, &[]),
+        Line::Gone(kind, key) => {
+            object.text("of", kind.as_str());
+            object.text("key", key);
         }
         Line::Reminder(whole) => {
             // Borrowed columns are made of one row.
@@ -219,6 +225,15 @@ pub fn from_json(json: &str) -> Result<Line, Invalid> {
         LineKind::Ledger => {
             let watch = object.text("watch")?.ok_or_else(|| Invalid::new("watch", "is missing"))?;
             Line::Ledger(watch, read(&object, &["key", "due_at", "n", "sent_at"], |row| ledger(row))?)
+        }
+        LineKind::Calendar => {
+            let columns = columns::FOLLOWED.names("");
+            Line::Calendar(read(&object, &names(&columns), |row| rows::followed(row))?)
+        }
+        LineKind::Gone => {
+            let missing = |field: &'static str| move || Invalid::new(field, "is missing");
+            let of = object.text("of")?.ok_or_else(missing("of"))?;
+            Line::Gone(of.parse()?, object.text("key")?.ok_or_else(missing("key"))?)
         }
         LineKind::Runs => {
             let id = object.text("reminder_id")?.unwrap_or_default();

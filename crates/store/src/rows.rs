@@ -12,8 +12,9 @@ use punctual_core::decide::person::Difference;
 use punctual_core::decide::settle::Counted;
 use punctual_core::decide::silence::SilencedRun;
 use punctual_core::event::{Event, OfEvent, Offset, Repeats, Slot};
-use punctual_core::feed::{self, Feed, FeedKey, FeedSettings};
+use punctual_core::feed::{self, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::group::{Group, Shift};
+use punctual_core::habits::Habits;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::key::{ApiKey, Replaced, Scopes};
 use punctual_core::model::offset;
@@ -582,6 +583,16 @@ pub(crate) fn feed<F: Fields>(row: &F) -> Result<Feed, StoreError> {
     })
 }
 
+/// Reads [`crate::columns::FOLLOWED`]: a calendar that was never read here.
+pub(crate) fn followed<F: Fields>(row: &F) -> Result<Feed, StoreError> {
+    let mut from = Reader::new(row, 0);
+    let key = FeedKey { kind: FeedKind::User, owner: from.owned()?, name: from.owned()? };
+    let source = from.owned()?;
+    let settings = FeedSettings::from_stored(from.text()?).map_err(impossible)?;
+    let every = Duration::from_secs(u64::try_from(from.number()?).map_err(impossible)?);
+    Ok(Feed::new(key, source, settings, every, from.at()?))
+}
+
 /// Reads [`GROUP`].
 pub(crate) fn group<F: Fields>(row: &F) -> Result<Group, StoreError> {
     let mut from = Reader::new(row, 0);
@@ -636,7 +647,7 @@ pub(crate) fn silenced<F: Fields>(row: &F) -> Result<(OccurrenceId, Option<Silen
 
 /// The columns that [`user`] reads, of a table called `u`.
 pub(crate) const USER: &str = "u.timezone, u.language, u.quiet_from, u.quiet_to, u.quiet_except, u.quiet_digest, u.paused_until, \
-    u.escalate, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at";
+    u.escalate, u.id, u.language, u.addresses, u.admin, u.created_at, u.updated_at, u.habits";
 
 /// Reads [`USER`].
 pub(crate) fn user<F: Fields>(row: &F) -> Result<User, StoreError> {
@@ -656,6 +667,7 @@ fn user_of<F: Fields>(row: &F, person: Person, addresses: Vec<Address>) -> Resul
     let mut from = Reader::new(row, N_PERSON);
     let (id, language) = (from.owned()?, from.maybe_owned()?);
     from.maybe_text()?;
+    let (admin, created_at, updated_at) = (from.flag()?, from.at()?, from.at()?);
     Ok(User {
         id,
         timezone: person.timezone,
@@ -664,9 +676,10 @@ fn user_of<F: Fields>(row: &F, person: Person, addresses: Vec<Address>) -> Resul
         quiet_hours: person.quiet,
         paused_until: person.paused_until,
         escalate: person.escalate,
-        admin: from.flag()?,
-        created_at: from.at()?,
-        updated_at: from.at()?,
+        habits: Habits::from_stored(from.maybe_text()?),
+        admin,
+        created_at,
+        updated_at,
     })
 }
 

@@ -546,6 +546,7 @@ async fn nothing_waits_for_the_end_of_a_pause_that_is_just_being_ended() {
         quiet_hours: None,
         paused_until: Some(now() + SignedDuration::from_hours(100)),
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: now(),
         updated_at: now(),

@@ -155,3 +155,21 @@ async fn a_run_is_leased_or_moved_and_never_both() {
     }
     assert_eq!(n_leased + n_moved, ROUNDS);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_that_put_the_same_new_event_at_once_make_one_reminder_a_slot() {
+    let Some((_server, one, other)) = two_nodes().await else { return };
+    let start = now() + SignedDuration::from_hours(9);
+    for round in 0..ROUNDS {
+        let key = format!("game:{round}");
+        let putting = |store: &Arc<PostgresStore>, ahead: i64| {
+            let (store, event) = (store.clone(), game(&key, start));
+            tokio::spawn(async move { put(&store, vec![event], now() + SignedDuration::from_millis(ahead)).await })
+        };
+        let (first, second) = tokio::join!(putting(&one, 0), putting(&other, 1));
+        let are_new = [first, second].map(|put| put.expect("it ended").done[0].is_new);
+        assert_ne!(are_new[0], are_new[1], "round {round}: one of them was first");
+    }
+    let query = ReminderQuery { limit: 10_000, ..ReminderQuery::default() };
+    assert_eq!(one.reminders(query).await.expect("the store works").len(), ROUNDS);
+}

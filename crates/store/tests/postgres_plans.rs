@@ -144,6 +144,7 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
         quiet_hours: None,
         paused_until,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: true,
         created_at: now,
         updated_at: now,

@@ -130,7 +130,7 @@ fn keys(rows: &[SourceRow]) -> Vec<String> {
 /// The rows that are to be reminded of.
 async fn due(source: &dyn Source, watch: &Watch) -> Vec<SourceRow> {
     let rows = source.read(bounds(), None, 100).await.unwrap();
-    rows.into_iter().filter(|row| due_row(watch, row.clone(), None, now()).unwrap().is_some()).collect()
+    rows.into_iter().filter(|row| due_row(watch, row.clone(), None, false, now()).unwrap().is_some()).collect()
 }
 
 fn mark_of(row: &SourceRow, form: Form, at: Timestamp) -> Mark {

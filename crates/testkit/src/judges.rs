@@ -1,5 +1,6 @@
-//! Readers of calendars that are not ours: `icalendar`, `recurring-ical-events` and `khal` from PyPI, which `scripts/judges` puts into
-//! `target/judges`.
+//! Programs that are not ours, which judge what we write: readers of calendars (`icalendar`, `recurring-ical-events` and `khal`) and the SDK of
+//! the Model Context Protocol from PyPI, which `scripts/judges` puts into `target/judges`, and that protocol's own scenarios from npm, in
+//! `target/judges-node`.
 //!
 //! This file needs the standard library and `report` alone: a crate below the testkit includes both by their path.
 
@@ -12,16 +13,35 @@ use crate::report;
 /// What they are asked, in their own language.
 const QUESTIONS: &str = include_str!("judges.py");
 
-/// The folder of their programs; `None`, and a line in the report, where they are missing.
+/// The folder of the programs that read calendars; `None`, and a line in the report, where they are missing.
 pub fn judges() -> Option<PathBuf> {
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target"));
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(beside, PathBuf::from);
-    let programs = target.join("judges/bin");
-    if target.join("judges/pins").exists() {
-        return Some(programs);
+    programs("calendars in other readers")
+}
+
+/// The folder of the programs from PyPI; `None`, and a line in the report that `what` is left out, where they are missing.
+pub fn programs(what: &str) -> Option<PathBuf> {
+    let judges = target().join("judges");
+    if judges.join("pins").exists() {
+        return Some(judges.join("bin"));
     }
-    report::left_out("calendars in other readers: run scripts/judges, which needs PyPI");
+    report::left_out(&format!("{what}: run scripts/judges, which needs PyPI"));
     None
+}
+
+/// A node that can run the programs from npm, and the folder of those; `None`, and a line in the report that `what` is left out, where they are
+/// missing.
+pub fn node(what: &str) -> Option<(PathBuf, PathBuf)> {
+    let judges = target().join("judges-node");
+    if judges.join("pins").exists() {
+        return Some((judges.join("node"), judges.join("node_modules")));
+    }
+    report::left_out(&format!("{what}: run scripts/judges, which needs npm"));
+    None
+}
+
+fn target() -> PathBuf {
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target"));
+    std::env::var_os("CARGO_TARGET_DIR").map_or(beside, PathBuf::from)
 }
 
 /// Asks them about a text; the answer is what they print. Panics with what they say where they refuse the text.

@@ -67,6 +67,7 @@ pub fn user(id: &str, now: Timestamp) -> User {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: now,
         updated_at: now,

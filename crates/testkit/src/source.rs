@@ -54,6 +54,30 @@ struct Inner {
     /// Rows that cannot be marked.
     refused: Vec<i64>,
     has_ledger: bool,
+    /// The next statement that marks rows loses its connection, and goes on in the server until then.
+    hangs_until: Option<Timestamp>,
+    /// A statement that goes on although nobody waits for it, and when it ends. It has its rows locked.
+    hanging: Option<(Timestamp, Vec<Mark>)>,
+}
+
+impl Inner {
+    fn set(&mut self, mark: &Mark) -> bool {
+        let Some(row) = self.rows.get_mut(&key_of(&mark.key)) else { return false };
+        let is_same = raw(row.due) == mark.due && row.sent.map(raw) == mark.previous;
+        if is_same {
+            row.sent = instant::read(&mark.mark.to_string(), &Zone::utc()).ok();
+        }
+        is_same
+    }
+
+    /// Ends the statement that goes on, if it is time.
+    fn end_hanging(&mut self, now: Timestamp) {
+        if let Some((_, marks)) = self.hanging.take_if(|(until, _)| *until <= now) {
+            for mark in &marks {
+                self.set(mark);
+            }
+        }
+    }
 }
 
 impl Tasks {
@@ -106,6 +130,16 @@ impl Tasks {
         self.lock().has_ledger = true;
     }
 
+    /// Says that rows can be marked again.
+    pub fn may_be_written(&self) {
+        self.lock().has_ledger = false;
+    }
+
+    /// Lets the next statement that marks rows lose its connection; the server goes on with it until then.
+    pub fn hang(&self, until: Timestamp) {
+        self.lock().hangs_until = Some(until);
+    }
+
     /// Changes a row as the application would; `None` removes it.
     pub fn change(&self, key: i64, change: impl FnOnce(&mut TaskRow) -> Option<()>) {
         let mut inner = self.lock();
@@ -140,6 +174,7 @@ impl Tasks {
         let (answer, fails) = {
             let mut inner = self.lock();
             inner.n_calls += 1;
+            inner.end_hanging(self.clock.now());
             let n_calls = inner.n_calls;
             let fails = inner.fails.filter(|(call, _)| *call == n_calls).map(|(_, fails)| fails);
             if fails == Some(Fails::Before) {
@@ -197,15 +232,17 @@ impl Source for Tasks {
             if marks.iter().any(|mark| inner.refused.contains(&key_of(&mark.key))) {
                 return Err(SourceError::Refused("a trigger says no".into()));
             }
-            let set = |mark: &Mark| {
-                let Some(row) = inner.rows.get_mut(&key_of(&mark.key)) else { return false };
-                let is_same = raw(row.due) == mark.due && row.sent.map(raw) == mark.previous;
-                if is_same {
-                    row.sent = instant::read(&mark.mark.to_string(), &Zone::utc()).ok();
-                }
-                is_same
+            if let Some(until) = inner.hangs_until.take() {
+                inner.hanging = Some((until, marks.to_vec()));
+                return Err(SourceError::Lost("the connection is gone".into()));
+            }
+            let is_locked = |mark: &Mark| {
+                inner.hanging.as_ref().is_some_and(|(_, hanging)| hanging.iter().any(|other| other.key == mark.key))
             };
-            Ok(marks.iter().map(set).collect())
+            if marks.iter().any(is_locked) {
+                return Err(SourceError::Busy("another has the row locked".into()));
+            }
+            Ok(marks.iter().map(|mark| inner.set(mark)).collect())
         })
         .await
     }

@@ -15,6 +15,9 @@ pub mod zone;
 /// Spans such as `5m` or `1h30m`, as people write them.
 pub mod span;
 
+/// What somebody means by words that leave something open.
+pub mod habits;
+
 /// Texts in their plainest form, for finding them.
 pub mod fold;
 

@@ -3,7 +3,9 @@
 //! Every door hands its sentences here, so that the same words mean the same everywhere.
 
 use jiff::Timestamp;
+use jiff::civil::Time;
 
+use crate::habits::Habits;
 use crate::invalid::Invalid;
 use crate::phrase::{self, Lang, Meaning, Parsed, TEXT_MAX};
 use crate::schedule::{Rule, Schedule};
@@ -25,6 +27,9 @@ pub enum NotUnderstood {
     /// No time was found in it, or none that can be relied on.
     #[error("{0}")]
     NoTime(String),
+    /// It says something about time, and a part of that was not understood; the sentence says what, and what is likely.
+    #[error("{0}")]
+    Unclear(String),
     /// Its time was understood, and nobody can be reminded then.
     #[error("{0}")]
     NoReminder(String),
@@ -37,8 +42,7 @@ impl NotUnderstood {
     }
 }
 
-/// Reads what `text` asks for, said in `zone` at `now`, as a part of a request that has so many steps left. Without `lang` its language is
-/// worked out.
+/// Reads what `text` asks for, said by somebody without habits of their own; see [`read_for`].
 pub fn read(
     text: &str,
     lang: Option<Lang>,
@@ -46,15 +50,31 @@ pub fn read(
     now: Timestamp,
     steps: &Steps,
 ) -> Result<Sentence, NotUnderstood> {
+    read_for(text, lang, zone, now, Habits::default(), steps)
+}
+
+/// Reads what `text` asks for, said in `zone` at `now`, as a part of a request that has so many steps left. Without `lang` its language is
+/// worked out.
+pub fn read_for(
+    text: &str,
+    lang: Option<Lang>,
+    zone: &Zone,
+    now: Timestamp,
+    habits: Habits,
+    steps: &Steps,
+) -> Result<Sentence, NotUnderstood> {
     if text.len() > TEXT_MAX {
         return Err(NotUnderstood::NoReminder(format!("is {} bytes long; at most {TEXT_MAX}", text.len())));
     }
-    let parsed = phrase::parse_within(text, lang, zone, now, steps);
+    let parsed = phrase::parse_for(text, lang, zone, now, habits, steps);
     let summary = || parsed.summary(zone);
     let once = |at: Timestamp| Schedule::new(Rule::Once { at });
     let schedule = match &parsed.meaning {
         // The text may well have a time; there was no more work to be spent on it.
         Meaning::None { reason } if steps.are_spent() => return Err(NotUnderstood::NoReminder(reason.clone())),
+        Meaning::None { reason } if parsed.suggestion.is_some() => {
+            return Err(NotUnderstood::Unclear(parsed.with_suggestion(reason, zone)));
+        }
         Meaning::None { reason } => return Err(NotUnderstood::NoTime(reason.clone())),
         Meaning::Instant { at, .. } if *at < now => {
             return Err(NotUnderstood::NoReminder(format!("that is in the past: {}; say a time to come", summary())));
@@ -65,13 +85,23 @@ pub fn read(
             let problem = format!("that has begun already: {}; say at what time to be reminded", summary());
             return Err(NotUnderstood::NoReminder(problem));
         }
-        Meaning::Interval { from, .. } => once(*from),
+        // Of whole days the first begins at midnight, and nobody wants to be reminded then.
+        Meaning::Interval { from, .. } => once(awake(*from, zone, habits)),
         Meaning::Recurring(schedule) => (**schedule).clone(),
     };
     // A schedule in words passes the checks that one in fields passes.
     let schedule = Schedule::from_input_within(&schedule.to_json(), zone, now, steps);
     let schedule = schedule.map_err(|invalid| NotUnderstood::NoReminder(invalid.problem))?;
     Ok(Sentence { schedule, parsed })
+}
+
+/// The moment at which to be reminded of what begins at `from`.
+fn awake(from: Timestamp, zone: &Zone, habits: Habits) -> Timestamp {
+    let local = zone.rules().to_datetime(from);
+    if local.time() != Time::midnight() {
+        return from;
+    }
+    zone.rules().to_timestamp(local.date().to_datetime(habits.on_day())).unwrap_or(from)
 }
 
 impl Sentence {

@@ -1,7 +1,7 @@
 //! Phrases that people write, and their meanings: the project's own examples, a file for each language family.
 //!
 //! A line is what `punctual parse` is asked and answers: `text`, `now`, `tz`, and `kind` with `at`, `from` and `to`, `next`
-//! (as many as are given), `seconds`, and `rest`. `detect` is false where the same words mean something else in
+//! (as many as are given), `seconds`, `rest`, and of none the `suggestion`. `detect` is false where the same words mean something else in
 //! another language.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -68,6 +68,10 @@ fn problems(case: &Value, text: &str, lang: Option<Lang>) -> Vec<String> {
             if case["kind"] != "none" {
                 problems.push(format!("none: {reason}"));
             }
+            let offered = parsed.suggestion.as_ref().map(|meaning| meaning.summary_in(parsed.lang, &zone));
+            if case["suggestion"].is_string() && case["suggestion"].as_str() != offered.as_deref() {
+                problems.push(format!("the suggestion is {offered:?}, not {}", case["suggestion"]));
+            }
         }
     }
     if let Some(rest) = case["rest"].as_str()
@@ -92,4 +96,113 @@ fn german() {
 #[test]
 fn croatian_serbian_and_bosnian() {
     check(include_str!("phrases/slavic.jsonl"), None);
+}
+
+#[test]
+fn spanish_where_somebody_says_that_it_is() {
+    check(include_str!("phrases/es.jsonl"), Some(Lang::Es));
+}
+
+#[test]
+fn french_where_somebody_says_that_it_is() {
+    check(include_str!("phrases/fr.jsonl"), Some(Lang::Fr));
+}
+
+#[test]
+fn a_language_that_shares_its_short_words_is_never_worked_out() {
+    let zone = Zone::named("Europe/Madrid").unwrap();
+    let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
+    for text in ["mañana a las 8", "demain à 8h", "cada lunes a las 9", "chaque lundi à 9h"] {
+        let lang = parse(text, None, &zone, now).lang;
+        assert!(!matches!(lang, Lang::Es | Lang::Fr), "{text} is taken for {lang}");
+    }
+}
+
+/// What else the words can mean, as local times.
+fn alternatives(text: &str, lang: Lang, zone: &str) -> Vec<String> {
+    let zone = Zone::named(zone).unwrap();
+    let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
+    let parsed = parse(text, Some(lang), &zone, now);
+    parsed.alternatives.iter().map(|meaning| meaning.summary_in(lang, &zone)).collect()
+}
+
+#[test]
+fn a_choice_is_shown() {
+    let rows = [
+        ("tomorrow at 2", Lang::En, vec!["Wed 11 Mar 2026 at 02:00, Europe/Berlin"]),
+        ("tomorrow at 14:00", Lang::En, vec![]),
+        ("tomorrow at 2 pm", Lang::En, vec![]),
+        ("5/4 at 09:00", Lang::En, vec!["Mon 4 May 2026 at 09:00, Europe/Berlin"]),
+        ("4/4 at 09:00", Lang::En, vec![]),
+        ("every day at 7", Lang::En, vec!["every day at 19:00, Europe/Berlin"]),
+        ("morgen um 3", Lang::De, vec!["Mi 11. März 2026 um 03:00 Uhr, Europe/Berlin"]),
+        ("sutra u 3", Lang::Hr, vec!["sri 11. ožujka 2026. u 03:00, Europe/Berlin"]),
+    ];
+    for (text, lang, want) in rows {
+        assert_eq!(alternatives(text, lang, "Europe/Berlin"), want, "{text}");
+    }
+}
+
+#[test]
+fn a_habit_says_what_words_leave_open() {
+    use punctual_time::habits::{DateOrder, Habits};
+    let zone = Zone::named("Europe/Berlin").unwrap();
+    let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
+    let time = |hour: i8, minute: i8| Some(jiff::civil::time(hour, minute, 0, 0));
+    let habits = Habits {
+        date_order: Some(DateOrder::MonthFirst),
+        first_day_of_week: Some(jiff::civil::Weekday::Sunday),
+        morning: time(6, 30),
+        evening: time(18, 0),
+        day: time(10, 0),
+    };
+    let rows = [
+        ("5/4 at 09:00", "Mon 4 May 2026 at 09:00"),
+        ("tomorrow", "Wed 11 Mar 2026 at 10:00"),
+        ("tomorrow morning", "Wed 11 Mar 2026 at 06:30"),
+        ("this evening", "Tue 10 Mar 2026 at 18:00"),
+        ("next week", "Sun 15 Mar 2026 at 10:00"),
+        ("every morning", "every day at 06:30"),
+        ("every monday", "every Monday at 10:00"),
+    ];
+    for (text, want) in rows {
+        let steps = punctual_time::steps::Steps::of_request(1);
+        let parsed = punctual_time::phrase::parse_for(text, Some(Lang::En), &zone, now, habits, &steps);
+        assert_eq!(parsed.summary(&zone), format!("{want}, Europe/Berlin"), "{text}");
+    }
+}
+
+#[test]
+fn a_refusal_is_said_in_the_language_of_the_text_and_offers_what_is_likely() {
+    let zone = Zone::named("Europe/Berlin").unwrap();
+    let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
+    let rows = [
+        (
+            "tomorrow at 9 or 10",
+            Lang::En,
+            "`or 10` was not understood; did you mean Wed 11 Mar 2026 at 09:00, Europe/Berlin?",
+        ),
+        (
+            "morgen um 9 oder 10",
+            Lang::De,
+            "„oder 10“ wurde nicht verstanden; meintest du Mi 11. März 2026 um 09:00 Uhr, Europe/Berlin?",
+        ),
+        (
+            "sutra u 9 ili 10",
+            Lang::Hr,
+            "nije jasno na što se misli: „ili 10“; možda sri 11. ožujka 2026. u 09:00, Europe/Berlin?",
+        ),
+        (
+            "сутра у 9 или 10",
+            Lang::SrCyrl,
+            "није јасно на шта се мисли: „или 10“; можда сре 11. марта 2026. у 09:00, Europe/Berlin?",
+        ),
+        ("Kuchen backen", Lang::De, "darin steht keine Zeit; sag wann, etwa `morgen um 8` oder `in 5 Minuten`"),
+        ("twice a day", Lang::En, "it does not say at which hours; say them as well, such as `every day at 8 and 20`"),
+    ];
+    for (text, lang, want) in rows {
+        let parsed = parse(text, Some(lang), &zone, now);
+        let Meaning::None { reason } = &parsed.meaning else { panic!("{text} is understood") };
+        assert_eq!(parsed.with_suggestion(reason, &zone), want);
+    }
 }

@@ -25,6 +25,8 @@ use super::line::first_text;
 const COMPARED: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
 /// The most changes of one zone that are worked out.
 const CHANGES_MAX: usize = 2000;
+/// The most zones of one calendar: each that is described is compared with all that there are.
+const ZONES_MAX: usize = 100;
 
 /// The zone of a time in a calendar.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +116,9 @@ impl<'a> Zones<'a> {
     pub(super) fn get(&self, name: &str) -> Result<TheirZone, String> {
         if let Some(found) = self.found.borrow().get(name) {
             return found.clone();
+        }
+        if self.found.borrow().len() >= ZONES_MAX {
+            return Err(format!("TZID: the calendar has more than {ZONES_MAX} zones"));
         }
         let found = self.find(name);
         self.found.borrow_mut().insert(name.to_owned(), found.clone());

@@ -30,6 +30,11 @@ impl Links {
         Self { base: base.trim_end_matches('/').to_owned(), keyed }
     }
 
+    /// Where people reach the server.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// The link that answers `verb` to `occurrence`.
     pub fn link(&self, verb: Verb, occurrence: OccurrenceId) -> String {
         format!("{}/a/{}", self.base, self.token(verb, occurrence))

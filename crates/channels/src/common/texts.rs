@@ -50,7 +50,7 @@ pub struct Texts {
 /// The words of `lang`.
 pub fn texts(lang: Lang) -> &'static Texts {
     match lang {
-        Lang::En => &Texts {
+        Lang::En | Lang::Es | Lang::Fr => &Texts {
             reminder: "Reminder",
             done_question: "Done?",
             done: "Done",

@@ -18,6 +18,8 @@ impl Languages {
         let named = self.named.iter().find(|(known, _)| *known == lang).map(|(_, code)| code.as_str());
         named.or(self.others.as_deref()).unwrap_or(match lang {
             Lang::En => "en",
+            Lang::Es => "es",
+            Lang::Fr => "fr",
             Lang::De => "de",
             // Meta has no Bosnian; Croatian is understood.
             Lang::Hr | Lang::Bs => "hr",

@@ -368,7 +368,7 @@ pub struct Events {
 }
 
 /// Events to be written in one transaction.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EventBatch {
@@ -398,6 +398,7 @@ pub struct EventQuery {
     /// Only those that start until then: a day, to its end, or a time.
     pub to: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
     pub limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub cursor: Option<String>,

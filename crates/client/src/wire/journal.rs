@@ -65,6 +65,7 @@ pub struct JournalQuery {
     /// `oldest` or `newest` first; `oldest` if nobody says.
     pub order: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
     pub limit: Option<usize>,
     /// The `next_cursor` of the page before; or the position of an entry, to go on after it.
     pub cursor: Option<String>,

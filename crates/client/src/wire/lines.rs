@@ -57,8 +57,8 @@ pub type AdoptInput = Adopt;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Adopt {
-    /// Up to 10,000 lines, as `GET /v1/export` gives them.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    /// Up to 10,000 lines, as `GET /v1/export` gives them. One that is no line stops no other.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<serde_json::Value>))]
     pub lines: Vec<Box<RawValue>>,
     /// What becomes of runs that are overdue, or were being sent: `missed`, or `deliver`. `missed` if nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

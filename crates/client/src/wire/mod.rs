@@ -88,7 +88,7 @@ pub use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscrip
 pub use key::{Key, KeyInput, Keys, ReplacedSecret, RotateInput};
 pub use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
 pub use occurrence::{Attempt, Occurrence, Occurrences, Response};
-pub use problem::{FieldProblem, Problem};
+pub use problem::{CODES, FieldProblem, Problem, is_described};
 pub use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
 pub use reminder::{Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning};
 pub use resend::{ResendInput, Resent};
@@ -97,8 +97,8 @@ pub use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
 pub use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub use step::{Escalated, Escalation, Step, StepInput};
-pub use understood::{ParseInput, Understood};
-pub use user::{CalendarAddress, EraseInput, Erased, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub use understood::{ParseInput, Reading, Understood};
+pub use user::{CalendarAddress, EraseInput, Erased, Habits, QuietHours, QuietHoursInput, User, UserInput, Users};
 pub use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub use word::{
     AttemptStatus, GroupMode, MisfirePolicy, OccurrenceState, OnUnknown, Priority, QuietExcept, ReminderStatus,

@@ -29,6 +29,7 @@ pub struct ReminderQuery {
     #[serde(rename = "match")]
     pub matching: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
     pub limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -49,6 +50,7 @@ pub struct UserQuery {
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct PageQuery {
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
     pub limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -66,6 +68,7 @@ pub struct SendsQuery {
     /// Only runs due before that.
     pub to: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
     pub limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub cursor: Option<String>,

@@ -261,8 +261,8 @@ pub struct Reminders<'a> {
     pub indexing: Option<u64>,
 }
 
-/// Reminders to be made in one transaction.
-#[derive(Deserialize)]
+/// Reminders to be made in one transaction. The server reads each by itself, because its errors name the item.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Batch {

@@ -73,6 +73,7 @@ pub struct SilenceQuery {
     /// Only those about this tag.
     pub tag: Option<String>,
     /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
     pub limit: Option<usize>,
     /// The `next_cursor` of the page before.
     pub cursor: Option<String>,

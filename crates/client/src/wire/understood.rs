@@ -45,6 +45,9 @@ pub enum Understood {
         summary: String,
         /// The language it was understood in.
         lang: Cow<'static, str>,
+        /// What else the same words can mean: 2 o'clock at night, the other order of day and month.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<Reading>,
     },
     /// Something that comes again and again.
     Recurring {
@@ -58,6 +61,9 @@ pub enum Understood {
         summary: String,
         /// The language it was understood in.
         lang: Cow<'static, str>,
+        /// What else the same words can mean: 2 o'clock at night, the other order of day and month.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<Reading>,
     },
     /// A stretch of time.
     Interval {
@@ -73,6 +79,9 @@ pub enum Understood {
         summary: String,
         /// The language it was understood in.
         lang: Cow<'static, str>,
+        /// What else the same words can mean: 2 o'clock at night, the other order of day and month.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<Reading>,
     },
     /// A length of time.
     Duration {
@@ -91,8 +100,32 @@ pub enum Understood {
     None {
         /// A sentence for the person who wrote it.
         reason: String,
+        /// What the text most likely means, where a part of it was not understood.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        suggestion: Option<Box<Reading>>,
     },
     /// A kind that only a newer server knows, as it came.
     #[serde(untagged)]
     Other(Map<String, Value>),
+}
+
+/// One thing that a text can mean.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Reading {
+    /// When an instant is, or when a duration that begins now is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// When an interval begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// When an interval ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The schedule of what comes again and again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// The time in the text's own language.
+    pub summary: String,
 }

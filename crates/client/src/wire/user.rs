@@ -33,6 +33,9 @@ pub struct UserInput {
     /// Who is asked when they do not answer a reminder that has no plan of its own, up to 16 steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate: Option<Vec<StepInput>>,
+    /// What they mean by words that leave something open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub habits: Option<Habits>,
     /// Whether they are told when a critical reminder fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin: Option<bool>,
@@ -41,6 +44,35 @@ pub struct UserInput {
 impl UserInput {
     /// The fields that an answer has and a request has not.
     pub const MADE_HERE: &[&str] = &["id", "calendar_url", "created_at", "updated_at"];
+}
+
+/// What somebody means by words that leave something open.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Habits {
+    /// `day_first` or `month_first`: what 5/3 is; without it the zone tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date_order: Option<String>,
+    /// Such as `sun`; a week begins on Monday if nobody says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_day_of_week: Option<String>,
+    /// When it is morning, such as `07:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub morning: Option<String>,
+    /// When it is evening, such as `18:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evening: Option<String>,
+    /// When a day is meant and no time of it, such as `09:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
+}
+
+impl Habits {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// When not to disturb somebody.
@@ -83,6 +115,9 @@ pub struct User {
     /// Who is asked when they do not answer.
     #[serde(default)]
     pub escalate: Vec<Step>,
+    /// What they mean by words that leave something open.
+    #[serde(default, skip_serializing_if = "Habits::is_empty")]
+    pub habits: Habits,
     /// Whether they are told when a critical reminder fails.
     pub admin: bool,
     /// The address of their calendar, which is a secret. Only the answer about one user has it.
@@ -167,6 +202,7 @@ impl From<User> for UserInput {
             quiet_hours: user.quiet_hours.map(hours),
             paused_until: user.paused_until.map(|until| until.to_string()),
             escalate: Some(user.escalate.into_iter().map(StepInput::from).collect()),
+            habits: Some(user.habits).filter(|habits| !habits.is_empty()),
             admin: Some(user.admin),
         }
     }

@@ -7,7 +7,6 @@ use serde_json::Value;
 /// A watch: the fields of the config file, without secrets, and how it stands.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default)]
 pub struct Watch {
     /// Its name.
     pub name: String,
@@ -71,7 +70,7 @@ pub struct Watch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<WatchRun>,
     /// Its last runs, newest first; only where one watch is shown.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<WatchRun>,
 }
 

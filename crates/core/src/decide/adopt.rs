@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use crate::clock::later;
+use crate::feed::{EVERY, Feed, FeedKey};
 use crate::id::{OccurrenceId, ReminderId, SilenceId};
 use crate::journal::{Data, Entry, Kind, Placed};
 use crate::occurrence::{Escalation, Occurrence, State, StateKind};
@@ -40,6 +41,8 @@ pub struct Wanted<'a> {
     pub events: Vec<&'a str>,
     /// Rows of the ledgers of watches: the watch, and the row.
     pub ledger: Vec<(&'a str, &'a str)>,
+    /// Calendars that users follow.
+    pub feeds: Vec<&'a FeedKey>,
     /// What happened.
     pub entries: Vec<&'a Placed>,
 }
@@ -63,6 +66,8 @@ pub struct There {
     pub events: HashSet<String>,
     /// Rows of the ledgers of watches.
     pub ledger: HashSet<(String, String)>,
+    /// Calendars that users follow.
+    pub feeds: HashSet<FeedKey>,
     /// What happened.
     pub entries: HashSet<Content>,
 }
@@ -82,6 +87,9 @@ impl<'a> Wanted<'a> {
                 Line::Scope(scope) => wanted.scopes.push(scope.path.as_str()),
                 Line::Event(whole) => wanted.events.push(&whole.event.key),
                 Line::Ledger(watch, row) => wanted.ledger.push((watch, &row.key)),
+                Line::Calendar(feed) => wanted.feeds.push(&feed.key),
+                // What is here stays, whatever became of it there.
+                Line::Gone(..) => {}
                 Line::Reminder(whole) => wanted.reminders.push(whole.reminder.id),
                 Line::Runs(id, runs) => {
                     wanted.reminders.push(*id);
@@ -103,6 +111,7 @@ pub fn adopted(lines: Vec<Line>, mut there: There, overdue: Overdue, now: Timest
         reminders: Vec::new(),
         runs: Vec::new(),
         ledger: Vec::new(),
+        feeds: Vec::new(),
         history: Vec::new(),
         writes: Writes::new(now),
     };
@@ -151,6 +160,14 @@ pub fn adopted(lines: Vec<Line>, mut there: There, overdue: Overdue, now: Timest
                 adoption.ledger.extend(is_new.then_some((watch, row)));
                 is_new
             }
+            Line::Calendar(feed) => {
+                let is_new = there.feeds.insert(feed.key.clone());
+                // Its events come with lines of their own, and are not to be made anew before.
+                let next_at = Some(later(now, EVERY));
+                adoption.feeds.extend(is_new.then_some(Feed { next_at, ..feed }));
+                is_new
+            }
+            Line::Gone(..) => false,
             Line::Reminder(whole) => {
                 let is_new = there.reminders.insert(whole.reminder.id);
                 if is_new {

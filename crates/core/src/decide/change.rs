@@ -15,7 +15,8 @@ use crate::clock::later;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
 use crate::journal::{Data, Ended, Entry, Kind};
-use crate::occurrence::{Attempt, Escalation, Occurrence, State, Tries, Why};
+use crate::model::version::Version;
+use crate::occurrence::{Attempt, Escalation, Occurrence, State, StateKind, Tries, Why};
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
@@ -170,6 +171,21 @@ pub struct Loaded {
     pub besides: Besides,
 }
 
+impl Loaded {
+    /// The version of the reminder as it is shown ([`ReminderView::version`]).
+    fn version(&self) -> Version {
+        let next = |run: &Occurrence| match run.state.kind() {
+            StateKind::PendingRetry => run.state.wake_at(run.due_at),
+            StateKind::Scheduled | StateKind::Snoozed | StateKind::Waiting => Some(run.due_at),
+            _ => None,
+        };
+        let snoozed = self.open.iter().filter(|run| run.state.kind() == StateKind::Snoozed);
+        let snoozed_until = snoozed.map(|run| run.due_at).min();
+        let next_run_at = self.open.iter().filter_map(next).min();
+        self.progress.tally.view(self.reminder.clone(), next_run_at, snoozed_until).version()
+    }
+}
+
 /// What a command needs to know beside the reminder and its open runs.
 #[derive(Debug, Clone, Default)]
 pub enum Besides {
@@ -194,6 +210,9 @@ pub enum Refused {
     /// The reminder's state does not allow it.
     #[error("{0}")]
     NotNow(String),
+    /// It is not as the caller has seen it.
+    #[error("it is not as the caller has seen it")]
+    Unexpected,
     /// A value in the command is wrong.
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -203,6 +222,9 @@ pub enum Refused {
 /// and what is written.
 pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occurrence>, Writes), Refused> {
     let now = by.now;
+    if !by.who.expects.is_met(|| Some(loaded.version())) {
+        return Err(Refused::Unexpected);
+    }
     let Loaded { reminder, progress, open, last_ended, has_kin: _, family, besides } = loaded;
     let mut work = Work::new(reminder, progress, open, last_ended, now);
     if let Change::AnswerRun { run, answer } = change {

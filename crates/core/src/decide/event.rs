@@ -17,6 +17,7 @@ use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind, Who};
 use crate::model::scope::Scope;
+use crate::model::version::Version;
 use crate::occurrence::{Occurrence, State, Why};
 use crate::reminder::{Reminder, ReminderStatus};
 use crate::rules::course::Progress;
@@ -135,12 +136,13 @@ pub fn put_all(
     put_events: Vec<PutEvent>,
     answered: Option<(String, Answered)>,
     by: &ByPlanner,
-) -> Result<Done, Invalid> {
+) -> Result<Done, Refused> {
     let mut before: HashMap<String, Loaded> = before.into_iter().map(|one| (one.stands.key.clone(), one)).collect();
     let mut all = Done::new(by.now);
     all.writes.answered.extend(answered);
     for event in put_events {
         let key = event.event.key.clone();
+        expected(before.get(&key), by)?;
         let (done, after, writes) = put(before.get(&key), event, by)?;
         all.done.push(done);
         all.writes.add(writes);
@@ -150,9 +152,10 @@ pub fn put_all(
 }
 
 /// Decides what removing those events that are there leads to.
-pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> Result<Done, Invalid> {
+pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> Result<Done, Refused> {
     let mut all = Done::new(by.now);
     for mut event in before.into_iter().filter(|event| !event.stands.removed) {
+        expected(Some(&event), by)?;
         all.writes.add(removed(&mut event, source, by)?);
         let key = event.stands.key.clone();
         all.done.push(PutDone { key, is_new: false, is_changed: true, dropped: Vec::new() });
@@ -162,12 +165,20 @@ pub fn remove_all(before: Vec<Loaded>, source: Option<&str>, by: &ByPlanner) -> 
 }
 
 /// Decides what changing an instance of the event that is there `before` leads to; `None`: there is none.
-pub fn change_instance(before: Option<Loaded>, put: PutInstance, by: &ByPlanner) -> Result<Option<Done>, Invalid> {
+pub fn change_instance(before: Option<Loaded>, put: PutInstance, by: &ByPlanner) -> Result<Option<Done>, Refused> {
     let Some(before) = before.filter(|before| !before.stands.removed) else { return Ok(None) };
     let Ok(event) = &before.event else { return Ok(None) };
+    expected(Some(&before), by)?;
     let (done, after, writes) = put_instance(event, put, by)?;
     let to_plan = after.map(|after| Loaded::put(after, Some(before), by.now)).into_iter().collect();
     Ok(Some(Done { done: vec![done], to_plan, writes }))
+}
+
+/// Refuses a change where another event is there than the caller has seen. One that cannot be read has no version that anybody has seen.
+fn expected(before: Option<&Loaded>, by: &ByPlanner) -> Result<(), Refused> {
+    let there = before.filter(|before| !before.stands.removed);
+    let version = || there.map(|before| before.event.as_ref().map_or(Version::of(&before.stands.key), Event::version));
+    if by.who.expects.is_met(version) { Ok(()) } else { Err(Refused::Unexpected) }
 }
 
 /// Decides what putting an event over `before` writes; an event that is put as it was changes nothing.
@@ -210,7 +221,10 @@ pub fn put(
         deleted: false,
     };
     writes.entries.push(entry(Kind::EventChanged, by.who.clone(), data, by.now));
-    writes.event.put.push(after.clone());
+    match before {
+        None => writes.event.new.push(after.clone()),
+        Some(_) => writes.event.put.push(after.clone()),
+    }
     Ok((done, Some(after), writes))
 }
 
@@ -309,6 +323,7 @@ pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPla
     let mut held = std::mem::take(&mut around.held);
     for loaded in loaded {
         if n_left == 0 {
+            planned.is_unfinished = true;
             break;
         }
         let reminders = loaded.links.iter().map(|link| link.reminder);
@@ -318,6 +333,7 @@ pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPla
         let Plan { done, writes: one, next_runs, busy, n_left: left, .. } = work;
         n_left = left;
         writes.add(one);
+        planned.is_unfinished |= done.is_unfinished;
         planned.events.push(done);
         planned.next_runs.extend(next_runs);
         planned.busy.extend(busy);
@@ -402,6 +418,10 @@ impl<'a> Plan<'a> {
         if stands.removed {
             return self.remove(stands, links, held);
         }
+        let event = match self.check_instances(event) {
+            Ok(event) => event,
+            Err(invalid) => return self.fail(stands, invalid.to_string()),
+        };
         let (known, by) = (self.around, self.by);
         let around = crate::rules::event::Around {
             scopes: &known.scopes,
@@ -448,6 +468,29 @@ impl<'a> Plan<'a> {
             ..stands.clone()
         };
         self.finish(&stands, after, Some(event.starts_at));
+    }
+
+    /// Looks whether a series that SQL has written has the instances that something is different about. They go along by their day, as those
+    /// of a series do that is put here; one whose day there is not is dropped, and the journal names it.
+    fn check_instances(&mut self, event: Event) -> Result<Event, Invalid> {
+        let Some(repeats) = event.repeats.as_ref().filter(|repeats| repeats.is_unchecked) else { return Ok(event) };
+        let zone = event.timezone.as_ref().unwrap_or(&self.by.zone);
+        let (checked, dropped) = repeats.checked(event.starts_at, zone, &Steps::of_request(1))?;
+        if !dropped.is_empty() {
+            let data = Data::Event {
+                event: event.key.clone(),
+                starts_at: Some(event.starts_at),
+                was: None,
+                is_new: false,
+                instance: None,
+                dropped: dropped.into_iter().map(crate::model::series::name_of).collect(),
+                deleted: false,
+            };
+            self.writes.entries.push(entry(Kind::EventChanged, self.by.who.clone(), data, self.by.now));
+        }
+        let event = Event { repeats: Some(checked), ..event };
+        self.writes.event.put.push(event.clone());
+        Ok(event)
     }
 
     /// Decides what becomes of a slot that has a reminder, when `want` is what it should have.
@@ -724,7 +767,9 @@ impl<'a> Plan<'a> {
             };
             self.writes.entries.push(entry(Kind::EventPlanned, self.by.who.clone(), data, self.by.now));
         }
-        if *before != after && !self.writes.event.gone.contains(&after.key) {
+        // What is put is to be planned, unless it is said otherwise.
+        let is_put = !self.writes.event.put.is_empty();
+        if (is_put || *before != after) && !self.writes.event.gone.contains(&after.key) {
             self.writes.event.stands.push(after);
         }
     }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::clock::later;
 use crate::journal::{Data, Entry, Kind, Who};
+use crate::model::version::Version;
 use crate::occurrence::{Occurrence, State};
 use crate::shard::shard_of;
 use crate::user::User;
@@ -34,6 +35,17 @@ pub enum Before {
     Unreadable,
     /// This.
     Known(Box<User>),
+}
+
+impl Before {
+    /// Which state of the person a caller may have seen. One who cannot be read is there all the same.
+    pub fn version(&self) -> Option<Version> {
+        match self {
+            Self::Unknown => None,
+            Self::Unreadable => Some(Version::of(&"unreadable")),
+            Self::Known(user) => Some(user.version()),
+        }
+    }
 }
 
 /// What is different about a person.
@@ -98,6 +110,7 @@ fn fields(before: &Before, after: &User) -> Vec<&'static str> {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: crate::habits::Habits::default(),
         admin: false,
         created_at: after.created_at,
         updated_at: after.updated_at,

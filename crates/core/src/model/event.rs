@@ -11,9 +11,10 @@ use serde_json::Value;
 pub use super::offset::{End, OFFSETS_MAX, Offset};
 pub use super::series::{Changed, Instance, Override, Repeats};
 use super::step::Step;
+use super::version::Version;
 use crate::group;
 use crate::id::ReminderId;
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::model::scope::Path;
 use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
 use crate::schedule::{Rule, Schedule};
@@ -131,55 +132,64 @@ pub enum Field {
 }
 
 impl Event {
+    /// Its version: every time that it is put otherwise than before makes it another.
+    pub fn version(&self) -> Version {
+        Version::of(self)
+    }
+
     /// Checks everything about it, with the server's `zone` for a series that names none. Doors call it before anything is written.
     pub fn validate(&self, zone: &Zone, steps: &Steps) -> Result<(), Invalid> {
-        check_key(&self.key)?;
-        self.check_people()?;
+        let mut faults = Faults::default();
+        faults.note(check_key(&self.key));
+        self.check_people(&mut faults);
         if let Some(ends_at) = self.ends_at
             && ends_at < self.starts_at
         {
-            return Err(Invalid::new("ends_at", "is before starts_at"));
+            faults.add(Invalid::new("ends_at", "is before starts_at"));
         }
         if let Some(offsets) = &self.offsets {
-            self.check_offsets("offsets", offsets, self.ends_at)?;
+            faults.note(self.check_offsets("offsets", offsets, self.ends_at));
         }
-        template(&self.message, &self.metadata)?;
+        faults.note(template(&self.message, &self.metadata));
+        faults.settle();
         // A name that is not there becomes the key, and a message is checked again when its fields are filled in.
-        self.draft(self.users.first().map_or("x", String::as_str), self.message.clone(), self.starts_at, zone)
-            .validate()?;
+        let draft =
+            self.draft(self.users.first().map_or("x", String::as_str), self.message.clone(), self.starts_at, zone);
+        faults.note(draft.validate());
         if let Some(repeats) = &self.repeats {
             let zone = self.timezone.as_ref().unwrap_or(zone);
-            repeats.schedule(self.starts_at, zone, steps)?;
-            repeats.validate(self)?;
+            if faults.note(repeats.schedule(self.starts_at, zone, steps)).is_some() {
+                faults.note(repeats.validate(self));
+            }
         }
-        Ok(())
+        faults.finish()
     }
 
-    fn check_people(&self) -> Result<(), Invalid> {
+    fn check_people(&self, faults: &mut Faults) {
         if self.users.is_empty() && self.groups.is_empty() && self.to.is_empty() {
-            let problem = "is missing; say whom to remind: users, groups, or addresses in `to`";
-            return Err(Invalid::new("users", problem));
+            faults.add(Invalid::missing("users", "say whom to remind: users, groups, or addresses in `to`"));
         }
         if self.users.len() > USERS_MAX {
-            return Err(Invalid::new("users", format!("has {} entries; at most {USERS_MAX}", self.users.len())));
+            faults.add(Invalid::new("users", format!("has {} entries; at most {USERS_MAX}", self.users.len())));
         }
         let mut seen = BTreeSet::new();
         for (index, user) in self.users.iter().enumerate() {
             if user.is_empty() || user.len() > 256 || user.contains('\0') {
-                return Err(Invalid::new(format!("users[{index}]"), "must be 1 to 256 bytes long"));
-            }
-            if !seen.insert(user) {
+                faults.add(Invalid::new(format!("users[{index}]"), "must be 1 to 256 bytes long"));
+            } else if !seen.insert(user) {
                 let problem = format!("`{user}` is there already; name each user once");
-                return Err(Invalid::new(format!("users[{index}]"), problem));
+                faults.add(Invalid::new(format!("users[{index}]"), problem));
+            }
+            if faults.is_full() {
+                return;
             }
         }
         if self.groups.len() > GROUPS_MAX {
-            return Err(Invalid::new("groups", format!("has {} entries; at most {GROUPS_MAX}", self.groups.len())));
+            faults.add(Invalid::new("groups", format!("has {} entries; at most {GROUPS_MAX}", self.groups.len())));
         }
-        self.groups
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, name)| group::check_name(&format!("groups[{index}]"), name))
+        for (index, name) in self.groups.iter().enumerate().take(GROUPS_MAX) {
+            faults.note(group::check_name(&format!("groups[{index}]"), name));
+        }
     }
 
     /// Checks the offsets in `field` of an event or an instance that ends at `ends_at`.

@@ -7,7 +7,8 @@ use punctual_time::words;
 use serde_json::{Value, json};
 
 use super::event::Offset;
-use crate::invalid::Invalid;
+use super::version::Version;
+use crate::invalid::{Faults, Invalid};
 
 /// The longest name of a feed.
 pub const NAME_BYTES_MAX: usize = 64;
@@ -122,6 +123,11 @@ impl FeedKey {
         Self { kind: FeedKind::Group, owner: group.to_owned(), name: String::new() }
     }
 
+    /// What names it among those of its kind. A name has no slash.
+    pub fn word(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
     /// What the events say that follow it.
     pub fn source(&self) -> String {
         format!("calendar:{}/{}", self.owner, self.name)
@@ -129,6 +135,11 @@ impl FeedKey {
 }
 
 impl Feed {
+    /// The version of what was asked for: every time that it is put makes it another, and a reading does not.
+    pub fn version(&self) -> Version {
+        Version::of(&(&self.key, &self.source, &self.settings, self.every, self.created_at))
+    }
+
     /// A new one, which is read at once.
     pub fn new(key: FeedKey, source: String, settings: FeedSettings, every: Duration, now: Timestamp) -> Self {
         Self {
@@ -150,6 +161,7 @@ impl Feed {
 
     /// Checks what the types cannot.
     pub fn validate(&self) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         let name = &self.key.name;
         if self.key.kind == FeedKind::User
@@ -157,15 +169,24 @@ impl Feed {
         {
             let problem =
                 format!("`{name}` is no name of a calendar; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
-            return Err(Invalid::new("name", problem));
+            faults.add(Invalid::new("name", problem));
         }
         if self.source.is_empty() || self.source.len() > SOURCE_BYTES_MAX || self.source.contains('\0') {
-            return Err(Invalid::new("url", format!("must be 1 to {SOURCE_BYTES_MAX} bytes long")));
+            faults.add(Invalid::new("url", format!("must be 1 to {SOURCE_BYTES_MAX} bytes long")));
         }
         if self.every < EVERY_MIN || self.every > EVERY_MAX {
-            return Err(Invalid::new("every", "must be between 1m and 7d, such as 15m"));
+            faults.add(Invalid::new("every", "must be between 1m and 7d, such as 15m"));
         }
-        Ok(())
+        faults.finish()
+    }
+
+    /// By what its server knows the version that was read last; nothing on the first reading of a day (UTC), which reads the whole text.
+    ///
+    /// A text that never changes means something else as time passes: a rota's rule has other shifts in the next 90 days.
+    pub fn known_at(&self, now: Timestamp) -> Known {
+        let day = |at: Timestamp| at.as_second().div_euclid(86_400);
+        let is_of_today = self.read_at.is_some_and(|read_at| day(read_at) == day(now));
+        if is_of_today { self.known.clone() } else { Known::default() }
     }
 
     /// Where it is, for people: without what may be a secret.
@@ -223,6 +244,19 @@ mod tests {
         ] {
             assert_eq!(shown_source(source), shown);
         }
+    }
+
+    #[test]
+    fn a_calendar_is_read_whole_once_a_day() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let key = FeedKey::of_group("on-call");
+        let mut feed =
+            Feed::new(key, "file:oncall.ics".into(), FeedSettings::default(), EVERY, at("2026-03-01T08:00:00Z"));
+        feed.known.etag = Some("1".into());
+        assert_eq!(feed.known_at(at("2026-03-01T08:00:00Z")), Known::default(), "it was never read");
+        feed.read_at = Some(at("2026-03-01T08:00:00Z"));
+        assert_eq!(feed.known_at(at("2026-03-01T23:59:59Z")), feed.known);
+        assert_eq!(feed.known_at(at("2026-03-02T00:00:00Z")), Known::default());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use punctual_time::words;
 
-use crate::invalid::Invalid;
+use super::version::Version;
+use crate::invalid::{Faults, Invalid};
 
 /// The longest name of a group.
 pub const NAME_BYTES_MAX: usize = 64;
@@ -55,6 +56,11 @@ pub enum Mode {
 words!(Mode as "mode" { "in_order" => InOrder, "all" => All });
 
 impl Group {
+    /// Its version: every time that it is written makes it another, and who is on duty by its calendar does not.
+    pub fn version(&self) -> Version {
+        Version::of(&Self { shifts: Vec::new(), ..self.clone() })
+    }
+
     /// Who is asked at an instant, each once: those on duty where there is a rota, and else, or while nobody is, its users.
     pub fn people_at(&self, at: Timestamp) -> Vec<&String> {
         let mut people: Vec<&String> = Vec::new();
@@ -68,23 +74,23 @@ impl Group {
 
     /// Checks what the types cannot: its name, and that there are users, each once.
     pub fn validate(&self) -> Result<(), Invalid> {
-        check_name("name", &self.name)?;
+        let mut faults = Faults::default();
+        faults.note(check_name("name", &self.name));
         if self.users.is_empty() && self.rota.is_none() {
-            return Err(Invalid::new("users", "is empty; name at least one user, or delete the group"));
+            faults.add(Invalid::new("users", "is empty; name at least one user, or delete the group"));
         }
         if self.users.len() > USERS_MAX {
-            return Err(Invalid::new("users", format!("has {} entries; at most {USERS_MAX}", self.users.len())));
+            faults.add(Invalid::new("users", format!("has {} entries; at most {USERS_MAX}", self.users.len())));
         }
-        for (index, user) in self.users.iter().enumerate() {
+        for (index, user) in self.users.iter().enumerate().take(USERS_MAX) {
             let field = || format!("users[{index}]");
             if user.is_empty() || user.len() > 256 {
-                return Err(Invalid::new(field(), "must be 1 to 256 bytes long"));
-            }
-            if self.users[..index].contains(user) {
-                return Err(Invalid::new(field(), format!("`{user}` is there already; name each user once")));
+                faults.add(Invalid::new(field(), "must be 1 to 256 bytes long"));
+            } else if self.users[..index].contains(user) {
+                faults.add(Invalid::new(field(), format!("`{user}` is there already; name each user once")));
             }
         }
-        Ok(())
+        faults.finish()
     }
 }
 

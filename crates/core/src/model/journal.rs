@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::calendar::Changes;
 use crate::id::{OccurrenceId, ReminderId};
+use crate::model::version::Expects;
 use crate::occurrence::{Attempt, AttemptStatus, Why};
 use crate::store::{NewReminder, Response};
 
@@ -99,7 +100,7 @@ words!(Kind as "kind" {
     "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
 
-/// Who did something.
+/// Who did something, or asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Who {
     /// By name; `None` is the engine.
@@ -108,11 +109,13 @@ pub struct Who {
     pub key: Option<Arc<str>>,
     /// Through which door.
     pub via: Option<Arc<str>>,
+    /// What they take to be there before they change it: a condition of the change, and nothing that the journal keeps.
+    pub expects: Expects,
 }
 
 impl Who {
     /// The engine.
-    pub const ENGINE: Self = Self { actor: None, key: None, via: None };
+    pub const ENGINE: Self = Self { actor: None, key: None, via: None, expects: Expects::Anything };
 
     /// The name by which people know them.
     pub fn name(&self) -> &str {
@@ -128,7 +131,7 @@ impl Who {
 
 impl From<&str> for Who {
     fn from(actor: &str) -> Self {
-        Self { actor: Some(actor.into()), key: None, via: None }
+        Self { actor: Some(actor.into()), key: None, via: None, expects: Expects::Anything }
     }
 }
 

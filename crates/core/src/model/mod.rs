@@ -32,6 +32,9 @@ pub mod journal;
 /// How an occurrence got where it is.
 pub mod trail;
 
+/// Which state of something a caller has seen, and on what condition it changes it.
+pub mod version;
+
 /// Who is asked next when a person does not answer.
 pub mod step;
 

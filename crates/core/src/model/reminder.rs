@@ -10,7 +10,7 @@ use super::event::OfEvent;
 use super::step::{self, Step};
 use super::tag;
 use crate::id::{OccurrenceId, ReminderId};
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::schedule::Schedule;
 use crate::zone::Zone;
 
@@ -79,59 +79,55 @@ pub struct Reminder {
 impl Reminder {
     /// Checks what the types cannot: lengths and emptiness. Doors call it before anything is written.
     pub fn validate(&self) -> Result<(), Invalid> {
-        text("user", &self.user, 1, 256)?;
-        text("message", &self.message, 1, MESSAGE_BYTES_MAX)?;
-        if self.message.trim().is_empty() {
-            return Err(Invalid::new("message", "is empty; say what to be reminded of"));
+        let mut faults = Faults::default();
+        faults.note(text("user", &self.user, 1, 256));
+        if faults.note(text("message", &self.message, 1, MESSAGE_BYTES_MAX)).is_some() && self.message.trim().is_empty()
+        {
+            faults.add(Invalid::new("message", "is empty; say what to be reminded of"));
         }
         if let Some(name) = &self.name {
-            text("name", name, 1, 256)?;
+            faults.note(text("name", name, 1, 256));
         }
         if let Some(prompt) = self.ack.as_ref().and_then(|ack| ack.prompt.as_ref()) {
-            text("ack_prompt", prompt, 1, TEXT_BYTES_MAX)?;
+            faults.note(text("ack_prompt", prompt, 1, TEXT_BYTES_MAX));
         }
         if let Some(words) = &self.original_text {
-            text("original_text", words, 0, MESSAGE_BYTES_MAX)?;
+            faults.note(text("original_text", words, 0, MESSAGE_BYTES_MAX));
         }
-        text("created_via", &self.created_via, 1, 64)?;
+        faults.note(text("created_via", &self.created_via, 1, 64));
         if self.metadata.as_str().len() > METADATA_BYTES_MAX {
-            return Err(Invalid::new("metadata", format!("is larger than {METADATA_BYTES_MAX} bytes")));
+            faults.add(Invalid::new("metadata", format!("is larger than {METADATA_BYTES_MAX} bytes")));
         }
         if self.to.len() > ADDRESSES_MAX {
-            return Err(Invalid::new(
-                "to",
-                format!("has {} addresses; at most {ADDRESSES_MAX} are tried", self.to.len()),
-            ));
+            let problem = format!("has {} addresses; at most {ADDRESSES_MAX} are tried", self.to.len());
+            faults.add(Invalid::new("to", problem));
         }
         if self.only && self.to.is_empty() {
-            return Err(Invalid::new(
-                "only",
-                "says that nothing but `to` is tried, and `to` is empty; write `to`, or leave it out",
-            ));
+            let problem = "says that nothing but `to` is tried, and `to` is empty; write `to`, or leave it out";
+            faults.add(Invalid::new("only", problem));
         }
         if self.retries_max > 100 {
-            return Err(Invalid::new("max_retries", format!("is {}; at most 100", self.retries_max)));
+            faults.add(Invalid::new("max_retries", format!("is {}; at most 100", self.retries_max)));
         }
-        for (index, address) in self.to.iter().enumerate() {
-            text(&format!("to[{index}].channel"), &address.channel, 1, 64)?;
-            text(&format!("to[{index}].address"), &address.address, 0, TEXT_BYTES_MAX)?;
+        for (index, address) in self.to.iter().enumerate().take(ADDRESSES_MAX) {
+            faults.note(text(&format!("to[{index}].channel"), &address.channel, 1, 64));
+            faults.note(text(&format!("to[{index}].address"), &address.address, 0, TEXT_BYTES_MAX));
         }
-        if let Some(ack) = &self.ack
-            && (ack.timeout < Duration::from_secs(1) || ack.timeout > Duration::from_secs(366 * 86_400))
-        {
-            return Err(Invalid::new("ack_timeout", "must be between 1s and 366d, such as 10m"));
-        }
-        if let Some(ack) = &self.ack
-            && ack.reminders_max > 1000
-        {
-            return Err(Invalid::new("max_ack_reminders", format!("is {}; at most 1000", ack.reminders_max)));
+        if let Some(ack) = &self.ack {
+            if ack.timeout < Duration::from_secs(1) || ack.timeout > Duration::from_secs(366 * 86_400) {
+                faults.add(Invalid::new("ack_timeout", "must be between 1s and 366d, such as 10m"));
+            }
+            if ack.reminders_max > 1000 {
+                faults.add(Invalid::new("max_ack_reminders", format!("is {}; at most 1000", ack.reminders_max)));
+            }
         }
         if !self.escalate.is_empty() && self.ack.is_none() {
-            return Err(Invalid::new("escalate", "needs an answer to wait for; leave out require_ack: false"));
+            faults.add(Invalid::new("escalate", "needs an answer to wait for; leave out require_ack: false"));
         }
-        step::check("escalate", &self.escalate)?;
-        tag::check("tags", &self.tags)?;
-        self.schedule.validate().map_err(|invalid| invalid.within("schedule"))
+        faults.note(step::check("escalate", &self.escalate));
+        faults.note(tag::check("tags", &self.tags));
+        faults.note(self.schedule.validate().map_err(|invalid| invalid.within("schedule")));
+        faults.finish()
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 
 use super::offset::Offset;
+use super::version::Version;
 use crate::invalid::Invalid;
 
 /// The longest path.
@@ -19,6 +20,11 @@ pub const LEVELS_MAX: usize = 8;
 pub struct Path(String);
 
 impl Path {
+    /// Where the defaults of a user stand, for the calendars that they follow; none where the name is too long for a path.
+    pub fn of_user(user: &str) -> Option<Self> {
+        format!("user:{}", user.replace('%', "%25").replace('/', "%2F")).parse().ok()
+    }
+
     /// The path as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -94,6 +100,13 @@ pub struct Scope {
     pub offsets: Vec<Offset>,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+impl Scope {
+    /// Its version: every time that it is put makes it another.
+    pub fn version(&self) -> Version {
+        Version::of(self)
+    }
 }
 
 /// The scope of `scopes` that counts for what stands at `path`: the one with most levels in common.

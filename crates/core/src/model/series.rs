@@ -24,6 +24,8 @@ pub struct Repeats {
     pub rule: String,
     /// What is different about some instances, in the order of their original starts.
     pub overrides: Vec<Override>,
+    /// SQL has written it: a node has yet to look whether the series has these instances.
+    pub is_unchecked: bool,
 }
 
 /// What is different about an instance, or about it and all later ones.
@@ -62,6 +64,11 @@ pub struct Changed {
 }
 
 impl Repeats {
+    /// A series by its rule.
+    pub fn new(rule: impl Into<String>, overrides: Vec<Override>) -> Self {
+        Self { rule: rule.into(), overrides, is_unchecked: false }
+    }
+
     /// The schedule of its original starts, for an event that starts at `starts_at`, with local times in `zone`.
     pub fn schedule(&self, starts_at: Timestamp, zone: &Zone, steps: &Steps) -> Result<Schedule, Invalid> {
         let wrong = |problem: String| Invalid::new("rrule", problem);
@@ -103,10 +110,14 @@ impl Repeats {
     /// known by its local date, because "next Tuesday is off" means the day. Returns those whose day the new series does not have.
     pub fn carry(&mut self, before: &[Override], schedule: &Schedule, zone: &Zone) -> Vec<DateTime> {
         let mut dropped = Vec::new();
-        for old in before {
-            let is_here = self.overrides.iter().any(|new| new.at == old.at && new.following == old.following);
-            match on_date(schedule, zone, old.at) {
-                Some(at) if !is_here => self.overrides.push(Override { at, ..old.clone() }),
+        let placed = before.iter().map(|old| (on_date(schedule, zone, old.at), old));
+        // An instance that the series has by its very name comes before one of the same day.
+        let (exact, others): (Vec<_>, Vec<_>) = placed.partition(|(at, old)| *at == Some(old.at));
+        for (at, old) in exact.into_iter().chain(others) {
+            let is_here =
+                |at| self.overrides.iter().any(|new: &Override| new.at == at && new.following == old.following);
+            match at {
+                Some(at) if !is_here(at) => self.overrides.push(Override { at, ..old.clone() }),
                 Some(_) => {}
                 None => dropped.push(old.at),
             }
@@ -115,10 +126,22 @@ impl Repeats {
         dropped
     }
 
+    /// The series as it is once somebody has looked whether it has the instances that SQL has named, and which those are that it has not.
+    pub fn checked(&self, starts_at: Timestamp, zone: &Zone, steps: &Steps) -> Result<(Self, Vec<DateTime>), Invalid> {
+        let schedule = self.schedule(starts_at, zone, steps)?;
+        let mut checked = Self::new(self.rule.clone(), Vec::new());
+        let dropped = checked.carry(&self.overrides, &schedule, zone);
+        Ok((checked, dropped))
+    }
+
     /// As a store keeps it: JSON, as an application in SQL may write it, too.
     pub fn to_stored(&self) -> String {
         let overrides: Vec<Value> = self.overrides.iter().map(Override::to_value).collect();
-        json!({ "rule": self.rule, "instances": overrides }).to_string()
+        let mut fields = json!({ "rule": self.rule, "instances": overrides });
+        if self.is_unchecked {
+            fields["unchecked"] = true.into();
+        }
+        fields.to_string()
     }
 
     /// Reads what [`Repeats::to_stored`] wrote.
@@ -130,7 +153,8 @@ impl Repeats {
         let overrides = value["instances"].as_array().unwrap_or(&none);
         let mut overrides = overrides.iter().map(Override::from_value).collect::<Result<Vec<_>, _>>()?;
         overrides.sort_by_key(|other| (other.at, !other.following));
-        Ok(Self { rule, overrides })
+        let is_unchecked = value["unchecked"].as_bool().unwrap_or_default();
+        Ok(Self { rule, overrides, is_unchecked })
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::version::Version;
 use crate::id::SilenceId;
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::reminder::Reminder;
 use crate::{group, tag};
 
@@ -39,33 +40,35 @@ pub struct Silence {
 }
 
 impl Silence {
+    /// Its version. A silence is made and ended, and never changed.
+    pub fn version(&self) -> Version {
+        Version::of(self)
+    }
+
     /// Checks what the types cannot: that it is for somebody or something, and that it has a length.
     pub fn validate(&self) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
         if self.user.is_none() && self.group.is_none() && self.tag.is_none() {
-            return Err(Invalid::new("user", "is missing; say what is silent: a user, a group or a tag"));
+            faults.add(Invalid::missing("user", "say what is silent: a user, a group or a tag"));
         }
         if self.user.as_ref().is_some_and(|user| user.is_empty() || user.len() > 256) {
-            return Err(Invalid::new("user", "must be 1 to 256 bytes long"));
+            faults.add(Invalid::new("user", "must be 1 to 256 bytes long"));
         }
         if let Some(name) = &self.group {
-            group::check_name("group", name)?;
+            faults.note(group::check_name("group", name));
         }
         if let Some(tag) = &self.tag {
-            tag::check_one("tag", tag)?;
+            faults.note(tag::check_one("tag", tag));
         }
         if self.until <= self.created_at {
-            return Err(Invalid::new("until", format!("is {}, which is not in the future", self.until)));
+            faults.add(Invalid::new("until", format!("is {}, which is not in the future", self.until)));
+        } else if self.until <= self.from {
+            let problem = format!("is {}; it must be after `from`, which is {}", self.until, self.from);
+            faults.add(Invalid::new("until", problem));
+        } else if self.until.duration_since(self.created_at) > LENGTH_MAX {
+            faults.add(Invalid::new("until", "is more than ten years ahead"));
         }
-        if self.until <= self.from {
-            return Err(Invalid::new(
-                "until",
-                format!("is {}; it must be after `from`, which is {}", self.until, self.from),
-            ));
-        }
-        if self.until.duration_since(self.created_at) > LENGTH_MAX {
-            return Err(Invalid::new("until", "is more than ten years ahead"));
-        }
-        Ok(())
+        faults.finish()
     }
 }
 

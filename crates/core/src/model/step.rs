@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::span;
 
 /// The most steps of one plan.
@@ -67,6 +67,7 @@ pub fn check(field: &str, steps: &[Step]) -> Result<(), Invalid> {
     if steps.len() > STEPS_MAX {
         return Err(Invalid::new(field, format!("has {} steps; at most {STEPS_MAX}", steps.len())));
     }
+    let mut faults = Faults::default();
     let mut before = Duration::from_secs(1);
     for (index, Step { after, .. }) in steps.iter().enumerate() {
         let problem = match *after {
@@ -84,9 +85,9 @@ pub fn check(field: &str, steps: &[Step]) -> Result<(), Invalid> {
                 continue;
             }
         };
-        return Err(Invalid::new(format!("{field}[{index}].after"), problem));
+        faults.add(Invalid::new(format!("{field}[{index}].after"), problem));
     }
-    Ok(())
+    faults.finish()
 }
 
 /// A plan as a store keeps it: JSON as the HTTP API shows it. No steps are nothing.

@@ -1,6 +1,6 @@
 //! Words by which reminders are found and silenced together.
 
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 
 /// The most tags one reminder has.
 pub const TAGS_MAX: usize = 16;
@@ -25,7 +25,11 @@ pub fn check(field: &str, tags: &[String]) -> Result<(), Invalid> {
     if tags.len() > TAGS_MAX {
         return Err(Invalid::new(field, format!("has {} tags; at most {TAGS_MAX}", tags.len())));
     }
-    tags.iter().enumerate().try_for_each(|(index, tag)| check_one(&format!("{field}[{index}]"), tag))
+    let mut faults = Faults::default();
+    for (index, tag) in tags.iter().enumerate() {
+        faults.note(check_one(&format!("{field}[{index}]"), tag));
+    }
+    faults.finish()
 }
 
 /// Checks the tag in `field`.

@@ -5,7 +5,9 @@ use jiff::civil::Time;
 use punctual_time::words;
 
 use super::step::{self, Step};
-use crate::invalid::Invalid;
+use super::version::Version;
+use crate::habits::Habits;
+use crate::invalid::{Faults, Invalid};
 use crate::phrase::Lang;
 use crate::reminder::{ADDRESSES_MAX, Address, TEXT_BYTES_MAX};
 use crate::zone::Zone;
@@ -27,6 +29,8 @@ pub struct User {
     pub paused_until: Option<Timestamp>,
     /// Who is asked when they do not answer a reminder that has no plan of its own.
     pub escalate: Vec<Step>,
+    /// What they mean by words that leave something open.
+    pub habits: Habits,
     /// Whether they are told when a critical reminder fails.
     pub admin: bool,
     /// When the entry was made.
@@ -36,6 +40,11 @@ pub struct User {
 }
 
 impl User {
+    /// Its version: every time that their entry is written makes it another.
+    pub fn version(&self) -> Version {
+        Version::of(self)
+    }
+
     /// Whether `other` may be disturbed at other times: a run that waits for the one would not wait for the other.
     pub fn is_disturbed_unlike(&self, other: &Self) -> bool {
         (&self.timezone, &self.quiet_hours, &self.paused_until)
@@ -44,41 +53,34 @@ impl User {
 
     /// Checks what the types cannot: lengths and emptiness.
     pub fn validate(&self) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
         if self.id.is_empty() || self.id.len() > 256 {
-            return Err(Invalid::new("user", "must be 1 to 256 bytes long"));
+            faults.add(Invalid::new("user", "must be 1 to 256 bytes long"));
         }
         if self.addresses.len() > ADDRESSES_MAX {
-            return Err(Invalid::new(
-                "addresses",
-                format!("has {} entries; at most {ADDRESSES_MAX}", self.addresses.len()),
-            ));
+            let problem = format!("has {} entries; at most {ADDRESSES_MAX}", self.addresses.len());
+            faults.add(Invalid::new("addresses", problem));
         }
-        for (index, address) in self.addresses.iter().enumerate() {
+        for (index, address) in self.addresses.iter().enumerate().take(ADDRESSES_MAX) {
             if address.channel.is_empty() {
-                return Err(Invalid::new(
-                    format!("addresses[{index}].channel"),
-                    "is empty; name a channel such as webhook",
-                ));
+                let problem = "is empty; name a channel such as webhook";
+                faults.add(Invalid::new(format!("addresses[{index}].channel"), problem));
             }
             if address.address.len() > TEXT_BYTES_MAX {
-                return Err(Invalid::new(
-                    format!("addresses[{index}].address"),
-                    format!("is longer than {TEXT_BYTES_MAX} bytes"),
-                ));
+                let problem = format!("is longer than {TEXT_BYTES_MAX} bytes");
+                faults.add(Invalid::new(format!("addresses[{index}].address"), problem));
             }
         }
         if let Some(quiet) = &self.quiet_hours
             && quiet.from == quiet.to
         {
-            return Err(Invalid::new("quiet_hours", "begins and ends at the same time; leave it out for none"));
+            faults.add(Invalid::new("quiet_hours", "begins and ends at the same time; leave it out for none"));
         }
-        step::check("escalate", &self.escalate)?;
-        match &self.language {
-            Some(language) if language.is_empty() || language.len() > 16 => {
-                Err(Invalid::new("language", "must be a short code such as en, de or hr"))
-            }
-            _ => Ok(()),
+        faults.note(step::check("escalate", &self.escalate));
+        if self.language.as_ref().is_some_and(|language| language.is_empty() || language.len() > 16) {
+            faults.add(Invalid::new("language", "must be a short code such as en, de or hr"));
         }
+        faults.finish()
     }
 }
 

@@ -289,7 +289,8 @@ pub(crate) fn short(text: &str) -> String {
 
 fn words(lang: Lang) -> Words {
     match lang {
-        Lang::En => Words {
+        // Spanish and French are read; messages to their speakers are in English.
+        Lang::En | Lang::Es | Lang::Fr => Words {
             trouble: ["A critical reminder for", "has not been delivered so far and is tried again"],
             recovered: ["A critical reminder for", "was delivered after all"],
             failed: ["A critical reminder for", "was not delivered"],

@@ -8,7 +8,7 @@ use crate::phrase::Lang;
 /// One message for several, in the order they are given.
 pub fn text(lang: Lang, texts: &[String]) -> String {
     let heading = match lang {
-        Lang::En => "While it was quiet",
+        Lang::En | Lang::Es | Lang::Fr => "While it was quiet",
         Lang::De => "Während der Ruhezeit",
         Lang::Hr | Lang::Bs => "Dok je bilo tiho",
         Lang::Sr => "Dok je bilo tiho",

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::event::{Changed, End, Event, Field, Instance, OfEvent, Offset, Override, Repeats, Slot, template};
+use crate::event::{
+    Changed, End, Event, Field, Instance, OfEvent, Offset, Override, REMINDERS_MAX, Repeats, Slot, template,
+};
 use crate::group::Group;
 use crate::invalid::Invalid;
 use crate::model::scope::{self, Scope};
@@ -168,7 +170,7 @@ impl<'a> Wanted<'a> {
         let template = template(message.unwrap_or(&event.message), metadata.unwrap_or(&event.metadata))?;
         let offsets = self.offsets();
         let own = changed.as_ref().and_then(|changed| changed.offsets.clone());
-        let instance = self.told.len();
+        let (instance, n_before) = (self.told.len(), self.slots.len());
         for offset in own.as_deref().unwrap_or(offsets) {
             // An end that the event does not have is refused where the event names it, and left out where a scope does.
             let Some(due_at) = offset.instant(at.starts_at, at.ends_at) else { continue };
@@ -177,6 +179,12 @@ impl<'a> Wanted<'a> {
                 let slot = Slot { event: event.key.clone(), instance: name, offset: *offset, user };
                 self.slots.insert(slot, Want { due_at, is_late: false, instance });
             }
+        }
+        // Offsets of its own were counted when the event was put; those of a scope may come later.
+        let n_reminders = self.slots.len() - n_before;
+        if n_reminders > REMINDERS_MAX {
+            let problem = format!("of its scope make {n_reminders} reminders for its people; at most {REMINDERS_MAX}");
+            return Err(Invalid::new("offsets", problem));
         }
         self.told.push(Told { at, changed, template });
         Ok(())

@@ -14,8 +14,12 @@ use crate::store::{Response, Said};
 /// What stands where a person's name stood.
 pub const ERASED: &str = "erased";
 
-/// The fields of a person's own entries that hold words: what they said and are called, and what was said about their messages.
-const WORDS: [&str; 5] = ["text", "name", "error", "detail", "outcome"];
+/// The fields of a person's own entries that hold words: what they said, what they and their calendars are called, and what was said about
+/// their messages and calendars.
+const WORDS: [&str; 7] = ["text", "name", "error", "detail", "outcome", "calendar", "problems"];
+/// The fields in which a person's name may stand within a longer text: the keys of their calendars' events, the scope of their defaults, and
+/// what a rota says.
+const NAMING: [&str; 5] = ["event", "scope", "error", "detail", "problems"];
 
 /// Takes `person` out of an entry of the journal; returns whether something was changed.
 pub fn entry(entry: &mut Placed, person: &str) -> bool {
@@ -66,9 +70,14 @@ pub fn response(response: &mut Response, person: &str) -> bool {
 
 /// Whether a text names a person: as a word of its own.
 fn names(text: &str, person: &str) -> bool {
+    places(text, person).next().is_some()
+}
+
+/// Where a text names a person.
+fn places<'a>(text: &'a str, person: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    text.match_indices(person).any(|(at, found)| {
-        let (before, after) = (&text[..at], &text[at + found.len()..]);
+    text.match_indices(person).filter(move |(at, found)| {
+        let (before, after) = (&text[..*at], &text[at + found.len()..]);
         !before.chars().next_back().is_some_and(is_word) && !after.chars().next().is_some_and(is_word)
     })
 }
@@ -79,35 +88,78 @@ fn json(text: &str, person: &str, fields: &[&str]) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         return if names(text, person) { format!("\"{ERASED}\"") } else { text.to_owned() };
     };
-    match replace(&mut value, person, fields) {
+    match replace(&mut value, person, fields, Goes::Name) {
         true => value.to_string(),
         false => text.to_owned(),
     }
 }
 
-fn replace(value: &mut Value, person: &str, fields: &[&str]) -> bool {
+/// What goes of a text.
+#[derive(Clone, Copy, PartialEq)]
+enum Goes {
+    /// All of it, if it is the person's name.
+    Name,
+    /// The person's name, also within it.
+    Within,
+    /// All of it.
+    All,
+}
+
+fn replace(value: &mut Value, person: &str, fields: &[&str], goes: Goes) -> bool {
     match value {
-        Value::String(text) if text == person => {
-            *text = ERASED.to_owned();
-            true
+        Value::String(text) => {
+            let left = match goes {
+                Goes::All => Some(ERASED.to_owned()),
+                Goes::Within => without(text, person),
+                Goes::Name => (text == person).then(|| ERASED.to_owned()),
+            };
+            let is_changed = left.as_ref().is_some_and(|left| left != text);
+            *text = left.unwrap_or(std::mem::take(text));
+            is_changed
         }
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| replace(item, person, fields) | changed),
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |changed, item| replace(item, person, fields, goes) | changed)
+        }
         Value::Object(map) => {
             let mut changed = false;
             // Whatever has the person's name beside it is called by them.
             let is_theirs = map.values().any(|value| value == person);
             for (name, value) in map.iter_mut() {
-                if value.is_string() && (fields.contains(&name.as_str()) || is_theirs && name == "name") {
-                    *value = Value::String(ERASED.to_owned());
-                    changed = true;
-                } else {
-                    changed |= replace(value, person, fields);
-                }
+                let goes = match name.as_str() {
+                    name if fields.contains(&name) || is_theirs && name == "name" => Goes::All,
+                    name if NAMING.contains(&name) => Goes::Within,
+                    _ => Goes::Name,
+                };
+                changed |= replace(value, person, fields, goes);
             }
             changed
         }
         _ => false,
     }
+}
+
+/// The text with another word where a person is named in it; none if they are not. The key of an event that follows a calendar of theirs goes as
+/// a whole: it may have the event's title.
+fn without(text: &str, person: &str) -> Option<String> {
+    let is_of_calendar = |kind: &str| {
+        let rest = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix(person));
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    if is_of_calendar("calendar:") || is_of_calendar("ics:") {
+        return Some(ERASED.to_owned());
+    }
+    // In a scope's path a slash and a percent sign are escaped.
+    let escaped = person.replace('%', "%25").replace('/', "%2F");
+    let named = [person, escaped.as_str()].into_iter().find(|name| names(text, name))?;
+    let mut left = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, found)) = places(rest, named).next() {
+        left.push_str(&rest[..at]);
+        left.push_str(ERASED);
+        rest = &rest[at + found.len()..];
+    }
+    left.push_str(rest);
+    Some(left)
 }
 
 #[cfg(test)]
@@ -122,12 +174,29 @@ mod tests {
             (r#"{"by_user":"ann","did":"ack"}"#, &[], r#"{"by_user":"erased","did":"ack"}"#),
             (r#"{"user":"ann","name":"Ann's phone"}"#, &[], r#"{"name":"erased","user":"erased"}"#),
             (r#"{"text":"took it","minutes":5}"#, &WORDS, r#"{"minutes":5,"text":"erased"}"#),
+            (r#"{"event":"calendar:ann/work:20260301T080000 Dentist"}"#, &[], r#"{"event":"erased"}"#),
+            (r#"{"event":"ics:ann/home:u1","new":true}"#, &[], r#"{"event":"erased","new":true}"#),
+            (r#"{"event":"match/ann/bob"}"#, &[], r#"{"event":"match/erased/bob"}"#),
+            (r#"{"event":"match/joann"}"#, &[], r#"{"event":"match/joann"}"#),
+            (r#"{"scope":"user:ann","offsets":[15]}"#, &[], r#"{"offsets":[15],"scope":"user:erased"}"#),
+            (
+                r#"{"problems":["`ann and bob` names ann and bob"]}"#,
+                &[],
+                r#"{"problems":["`erased and bob` names erased and bob"]}"#,
+            ),
+            (
+                r#"{"calendar":"therapy","problems":["u: DTSTART: is missing"]}"#,
+                &WORDS,
+                r#"{"calendar":"erased","problems":["erased"]}"#,
+            ),
+            (r#"{"did":"ann said","channel":"ann-2"}"#, &[], r#"{"did":"ann said","channel":"ann-2"}"#),
         ] {
             let (found, expect): (Value, Value) =
                 (serde_json::from_str(&json(text, "ann", fields)).unwrap(), serde_json::from_str(expect).unwrap());
             assert_eq!(found, expect, "{text}");
         }
         assert_eq!(json(r#"{"b":1.0,"a":"x"}"#, "ann", &[]), r#"{"b":1.0,"a":"x"}"#, "letter by letter");
+        assert_eq!(json(r#"{"scope":"user:a%2Fb/x"}"#, "a/b", &[]), r#"{"scope":"user:erased/x"}"#);
     }
 
     #[test]

@@ -39,11 +39,13 @@ pub struct DueRow {
 /// Whether a row is to be reminded of now; `None`: not now.
 ///
 /// A database compares dates in texts only roughly, so that it may give rows outside the window: the decision is made here.
-/// `ledger` is `Some` where the application has no column: what our own ledger says of this row.
+/// `known` is what our own ledger says of the row. It counts together with the application's column: a database that may only be read for a
+/// while is no reason to remind of a row once more. `keeps_ledger`: the next reminder is written down there.
 pub fn due_row(
     watch: &Watch,
     row: SourceRow,
-    ledger: Option<Option<&LedgerRow>>,
+    known: Option<&LedgerRow>,
+    keeps_ledger: bool,
     now: Timestamp,
 ) -> Result<Option<DueRow>, BadRow> {
     let SourceRow { key, due, sent, values } = row;
@@ -58,11 +60,16 @@ pub fn due_row(
     if due_at < now || due_at > later(now, watch.window) {
         return Ok(None);
     }
-    let sent_at = match (ledger, &sent, &watch.sent) {
-        (Some(ledger), ..) => ledger.map(|row| row.sent_at),
-        (None, Some(sent), Some(column)) => Some(read(sent, &watch.zone).map_err(|problem| wrong(column, problem))?),
-        (None, ..) => None,
+    let marked_at = match (&sent, &watch.sent) {
+        (Some(sent), Some(column)) => match read(sent, &watch.zone) {
+            Ok(at) => Some(at),
+            // A column that cannot be marked may hold anything.
+            Err(_) if keeps_ledger => None,
+            Err(problem) => return Err(wrong(column, problem)),
+        },
+        _ => None,
     };
+    let sent_at = marked_at.max(known.map(|row| row.sent_at));
     if sent_at.is_some_and(|sent_at| later(sent_at, watch.again_after) > now) {
         return Ok(None);
     }
@@ -77,9 +84,9 @@ pub fn due_row(
             }
         }
     };
-    let (previous, n_before) = match ledger {
-        Some(ledger) => (None, Some(ledger.map_or(0, |row| row.n))),
-        None => (sent, None),
+    let (previous, n_before) = match keeps_ledger {
+        true => (None, Some(known.map_or(0, |row| row.n))),
+        false => (sent, None),
     };
     Ok(Some(DueRow { key, due, due_at, previous, n_before, user, values }))
 }

@@ -127,6 +127,8 @@ pub struct Planned {
     pub next_runs: Vec<NextRun>,
     /// Reminders that must change, and of which a node has just leased a run.
     pub busy: Vec<ReminderId>,
+    /// An event is not finished, or was not looked at because others needed so many reminders. It is planned when somebody asks for it again.
+    pub is_unfinished: bool,
     /// When an event must be looked at next, of all that there are. Only [`Events::plan_events`] without keys says it.
     pub next_at: Option<Timestamp>,
 }

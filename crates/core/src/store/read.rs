@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::id::ReminderId;
 use crate::invalid::Invalid;
+use crate::model::version::Version;
 use crate::occurrence::StateKind;
 use crate::reminder::{Reminder, ReminderStatus};
 use crate::shard::Shards;
@@ -41,6 +42,11 @@ impl ReminderView {
             total_runs: 0,
             consecutive_errors: 0,
         }
+    }
+
+    /// The version of the reminder as it is shown: also a run that was sent or put off makes it another.
+    pub fn version(&self) -> Version {
+        Version::of(self)
     }
 }
 

@@ -9,6 +9,9 @@ use crate::model::scope::{Path, Scope};
 /// What is written of events and scopes.
 #[derive(Debug, Clone, Default)]
 pub struct EventWrites {
+    /// Events that were not there. A store that finds one there after all, because another has written it at the same moment, lets core decide
+    /// anew. They are to be planned.
+    pub new: Vec<Event>,
     /// Events as somebody put them, over what was there. They are to be planned: what was asked for since the last planning counts from then.
     pub put: Vec<Event>,
     /// How far planning existing events has come. It is written after `put`.
@@ -56,7 +59,8 @@ pub struct Link {
 impl EventWrites {
     /// Adds what another decision of the same transaction writes.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { put, stands, gone, unlinked, links, scopes, scopes_gone } = other;
+        let Self { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = other;
+        self.new.extend(new);
         self.put.extend(put);
         self.stands.extend(stands);
         self.gone.extend(gone);
@@ -68,8 +72,9 @@ impl EventWrites {
 
     /// Whether nothing is written.
     pub fn is_empty(&self) -> bool {
-        let Self { put, stands, gone, unlinked, links, scopes, scopes_gone } = self;
-        put.is_empty()
+        let Self { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = self;
+        new.is_empty()
+            && put.is_empty()
             && stands.is_empty()
             && gone.is_empty()
             && unlinked.is_empty()

@@ -39,7 +39,7 @@ pub(crate) fn game(fields: Value) -> Event {
         key: "game:1".into(),
         starts_at: at(text("starts_at").unwrap_or("18:00")),
         ends_at: text("ends_at").map(at),
-        repeats: text("rrule").map(|rule| Repeats { rule: rule.into(), overrides: overrides.collect() }),
+        repeats: text("rrule").map(|rule| Repeats::new(rule, overrides.collect())),
         offsets: fields.get("offsets").map(|offsets| read_list("offsets", offsets).unwrap()),
         scope: text("scope").map(|path| path.parse().unwrap()),
         users: if fields.get("users").is_some() { list("users") } else { vec!["ann".into()] },
@@ -126,6 +126,21 @@ fn offsets_come_from_the_event_or_from_the_nearest_scope_and_people_are_reminded
         assert_eq!(slots(&wanted, at("10:00")), expect, "{fields}");
         assert_eq!(wanted.plan_at, None, "a single event need not be looked at again");
     }
+}
+
+#[test]
+fn the_offsets_of_a_scope_make_no_more_reminders_than_an_events_own_may() {
+    let users: Vec<String> = (0..1000).map(|n| format!("u{n}")).collect();
+    let event = Event { users, ..game(json!({"scope": "guild:1"})) };
+    let (zones, zone) = (HashMap::new(), Zone::utc());
+    let n_wanted = |n_offsets: i64| {
+        let scopes = [scope("guild:1", json!((0..n_offsets).collect::<Vec<_>>()))];
+        let around = Around { scopes: &scopes, groups: &[], zones: &zones, zone: &zone, planned_until: None };
+        wanted(&event, around, &BTreeSet::new(), at("10:00")).map(|wanted| wanted.slots.len())
+    };
+    assert_eq!(n_wanted(20).unwrap(), 20_000);
+    let problem = n_wanted(21).unwrap_err().to_string();
+    assert_eq!(problem, "offsets: of its scope make 21000 reminders for its people; at most 20000");
 }
 
 /// What is wanted of a series at `now`; `linked` are the instances that have reminders.

@@ -2,7 +2,7 @@
 
 use punctual_core::feed::{Feed, FeedKey};
 use punctual_core::journal::Who;
-use punctual_core::store::{Put, StoreError};
+use punctual_core::store::{EventQuery, PLANNED_AT_ONCE, Put, StoreError};
 
 use crate::Engine;
 use crate::feeds;
@@ -36,18 +36,20 @@ impl Engine {
         let (node, who) = (&self.parts.node, who.into());
         let was_there = node.store.remove_feed(key, who.clone(), node.now()).await?;
         node.journal.written();
-        let source = key.source();
+        self.withdraw_events_of(&key.source()).await?;
+        Ok(was_there)
+    }
+
+    /// Removes all events that follow a calendar.
+    pub(crate) async fn withdraw_events_of(&self, source: &str) -> Result<(), StoreError> {
+        let store = self.store();
         loop {
-            let query = punctual_core::store::EventQuery {
-                source: Some(source.clone()),
-                limit: punctual_core::store::PLANNED_AT_ONCE,
-                ..Default::default()
-            };
-            let keys: Vec<String> = node.store.events(query).await?.into_iter().map(|event| event.key).collect();
+            let query = EventQuery { source: Some(source.to_owned()), limit: PLANNED_AT_ONCE, ..EventQuery::default() };
+            let keys: Vec<String> = store.events(query).await?.into_iter().map(|event| event.key).collect();
             if keys.is_empty() {
-                return Ok(was_there);
+                return Ok(());
             }
-            self.remove_events_of(keys, &source).await?;
+            self.remove_events_of(keys, source).await?;
         }
     }
 
@@ -61,7 +63,7 @@ impl Engine {
                 error => StoreError::Broken(error.to_string()),
             })?;
             parts.node.journal.written();
-            parts.planner.finish(std::mem::take(&mut removed.planned), &Who::ENGINE).await?;
+            parts.planner.finish_all(std::mem::take(&mut removed.planned), &Who::ENGINE).await?;
             Ok(removed)
         })
         .await

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use punctual_core::alert;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::reach;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::step::{Step, Target};
@@ -48,10 +48,14 @@ impl Engine {
         let addresses = self.addresses_of(reminders).await?;
         let others = self.others_of(reminders.iter().flat_map(|reminder| &reminder.escalate)).await?;
         let check = |reminder: &Reminder| {
-            let first_due_at = self.check_one(reminder, now)?;
-            self.check_reach(reminder, &addresses)?;
-            self.check_steps(&reminder.escalate, &others)?;
-            Ok(first_due_at)
+            let mut faults = Faults::default();
+            let first_due_at = faults.note(self.check_one(reminder, now));
+            // An address that is wrong reaches nobody: that is said once.
+            faults.settle();
+            faults.note(self.check_reach(reminder, &addresses));
+            faults.note(self.check_steps(&reminder.escalate, &others));
+            faults.finish()?;
+            first_due_at.ok_or_else(|| Invalid::new("schedule", "is never due"))
         };
         let mut checked = Vec::with_capacity(reminders.len());
         for some in reminders.chunks(CHECKED_AT_ONCE) {
@@ -119,43 +123,60 @@ impl Engine {
     }
 
     pub(super) fn check_steps(&self, steps: &[Step], others: &Others) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
         for (index, Step { to, .. }) in steps.iter().enumerate() {
             let wrong = |problem: String| Invalid::new(format!("escalate[{index}].to"), problem);
             match to {
                 Target::Group(name) if !others.groups.contains(name) => {
-                    return Err(wrong(format!("there is no group `{name}`; make it first")));
+                    faults.add(wrong(format!("there is no group `{name}`; make it first")));
                 }
                 Target::User(user) => {
                     let addresses = others.users.get(user).map(Vec::as_slice).unwrap_or_default();
                     let (default, dead) = (&self.parts.node.settings.default_channel, &self.parts.dead);
-                    reach::check_user(user, addresses, default, |address| dead.get(address)).map_err(wrong)?;
+                    let checked = reach::check_user(user, addresses, default, |address| dead.get(address));
+                    faults.note(checked.map_err(wrong));
                 }
                 Target::Group(_) => {}
             }
         }
-        Ok(())
+        faults.finish()
     }
 
     fn check_one(&self, reminder: &Reminder, now: Timestamp) -> Result<Timestamp, Invalid> {
-        reminder.validate()?;
+        let mut faults = Faults::default();
+        faults.note(reminder.validate());
+        faults.settle();
+        let is_schedule_right = reminder.schedule.validate().is_ok();
         if reminder.created_via == alert::VIA {
             // It would raise no alert of its own.
             let problem = format!("`{}` is what punctual says of its own alerts; write another word", alert::VIA);
-            return Err(Invalid::new("created_via", problem));
+            faults.add(Invalid::new("created_via", problem));
         }
-        self.check_addresses(&reminder.to)?;
-        let first = reminder.schedule.first_after(&reminder.timezone, now);
-        first.ok_or_else(|| Invalid::new("schedule", "is never due: every instant of it has passed"))
+        faults.note(self.check_addresses(&reminder.to));
+        // One that cannot be accepted is not asked when it is due.
+        let first = is_schedule_right.then(|| reminder.schedule.first_after(&reminder.timezone, now)).flatten();
+        let never = || Invalid::new("schedule", "is never due: every instant of it has passed");
+        let first = faults.note(first.ok_or_else(never));
+        faults.finish()?;
+        first.ok_or_else(never)
     }
 
     pub(super) fn check_addresses(&self, to: &[Address]) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
         for (index, address) in to.iter().enumerate() {
-            let Some(channel) = self.parts.channels.get(&address.channel) else {
-                return Err(self.no_channel(&format!("to[{index}].channel"), &address.channel));
+            let checked = match self.parts.channels.get(&address.channel) {
+                None => Err(self.no_channel(&format!("to[{index}].channel"), &address.channel)),
+                Some(channel) => {
+                    let checked = channel.check_address(&address.address);
+                    checked.map_err(|invalid| invalid.within(&format!("to[{index}]")))
+                }
             };
-            channel.check_address(&address.address).map_err(|invalid| invalid.within(&format!("to[{index}]")))?;
+            faults.note(checked);
+            if faults.is_full() {
+                break;
+            }
         }
-        Ok(())
+        faults.finish()
     }
 
     pub(super) fn no_channel(&self, field: &str, name: &str) -> Invalid {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use punctual_core::feed::FEEDS_OF_USER_MAX;
 use punctual_core::group::Group;
 use punctual_core::reminder::Address;
 use punctual_core::store::{DeadAddress, SilenceQuery, Store, StoreError, Which, WholeQuery};
@@ -67,6 +68,14 @@ async fn here(store: &dyn Store, lines: &[Line], now: Timestamp) -> Result<Vec<H
                 let there = store.ledger_of(watch, vec![row.key.clone()]).await?.pop();
                 found.extend(there.map(|row| (index, Line::Ledger(watch.clone(), row))));
             }
+            Line::Calendar(feed) => {
+                let owner = Some(feed.key.owner.clone());
+                let all = store.feeds(feed.key.kind, owner, None, FEEDS_OF_USER_MAX).await?;
+                let there = all.into_iter().find(|other| other.key == feed.key);
+                found.extend(there.map(|feed| (index, Line::Calendar(feed))));
+            }
+            // It says nothing that could be here.
+            Line::Gone(..) => drop(found.insert(index, line.clone())),
             Line::Runs(id, runs) => {
                 let Some((first, last)) = runs.first().zip(runs.last()) else { continue };
                 let below = last.occurrence.id.run.saturating_add(1);

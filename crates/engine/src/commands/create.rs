@@ -1,6 +1,7 @@
 //! Writing new reminders.
 
-use punctual_core::invalid::Invalid;
+use jiff::Timestamp;
+use punctual_core::invalid::{FAULTS_MAX, Invalid};
 use punctual_core::journal::Who;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{Answered, Create, NewReminder, ReminderView, StoreError};
@@ -18,10 +19,29 @@ pub enum CreateError {
         index: usize,
         /// The problem.
         invalid: Invalid,
+        /// Problems of others of them, each with which it is; up to [`FAULTS_MAX`] problems in all.
+        others: Vec<(usize, Invalid)>,
     },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl CreateError {
+    /// The problems of items, in their order; `None`: there are none.
+    pub fn of(mut wrong: Vec<(usize, Invalid)>) -> Option<Self> {
+        wrong.sort_by_key(|(index, _)| *index);
+        let mut wrong = wrong.into_iter();
+        let (index, invalid) = wrong.next()?;
+        let mut room = FAULTS_MAX.saturating_sub(1 + invalid.others.len());
+        let fits = |(_, other): &(usize, Invalid)| {
+            let fits = room > 0;
+            room = room.saturating_sub(1 + other.others.len());
+            fits
+        };
+        let others = wrong.take_while(fits).collect();
+        Some(Self::Invalid { index, invalid, others })
+    }
 }
 
 impl Engine {
@@ -36,8 +56,7 @@ impl Engine {
         let mut new = Vec::with_capacity(reminders.len());
         let mut views = Vec::with_capacity(reminders.len());
         let checked = self.check(&reminders, now).await?;
-        for (index, (reminder, checked)) in reminders.into_iter().zip(checked).enumerate() {
-            let first_due_at = checked.map_err(|invalid| CreateError::Invalid { index, invalid })?;
+        for (reminder, first_due_at) in reminders.into_iter().zip(all_right(checked)?) {
             views.push(ReminderView::fresh(reminder.clone(), first_due_at));
             new.push(NewReminder { reminder, first_due_at });
         }
@@ -65,4 +84,17 @@ impl Engine {
         })
         .await
     }
+}
+
+/// When each is first due; or all that is wrong with any of them.
+pub fn all_right(checked: Vec<Result<Timestamp, Invalid>>) -> Result<Vec<Timestamp>, CreateError> {
+    let (mut due, mut wrong) = (Vec::with_capacity(checked.len()), Vec::new());
+    for (index, checked) in checked.into_iter().enumerate() {
+        match checked {
+            Ok(at) => due.push(at),
+            Err(invalid) if wrong.len() < FAULTS_MAX => wrong.push((index, invalid)),
+            Err(_) => {}
+        }
+    }
+    CreateError::of(wrong).map_or(Ok(due), Err)
 }

@@ -8,16 +8,18 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use punctual_core::change::{Change, Refused};
+use punctual_core::event::Event;
+use punctual_core::feed::{FEEDS_OF_USER_MAX, FeedKind};
 use punctual_core::invalid::Invalid;
 use punctual_core::journal::{Data, Entry, Kind, Who};
 use punctual_core::scope::Path;
-use punctual_core::step::Target;
+use punctual_core::step::{Step, Target};
 use punctual_core::store::{By, ChangeError, EventQuery, PutEvent, Record, SilenceQuery, StoreError};
 
 use super::CreateError;
 use crate::Engine;
 
-/// How many groups, users or silences are read at a time.
+/// How many groups, users, events or silences are read at a time.
 const AT_ONCE: usize = 500;
 /// How long a send is waited for before it is looked for again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
@@ -35,9 +37,17 @@ pub struct Erasure {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Part {
-    /// Their entry, their keys and silences, their places in groups and plans.
+    /// Their keys and silences, and the calendars that they follow.
     #[default]
     Person,
+    /// Their places in groups.
+    Groups,
+    /// Their places in other people's plans.
+    Plans,
+    /// Their places in events.
+    Events,
+    /// Their defaults and their own entry.
+    Entry,
     /// Their reminders.
     Reminders,
     /// What others have of them.
@@ -55,12 +65,21 @@ impl Erasure {
     fn then(&self, part: Part) -> Self {
         Self { part, after: String::new(), ..self.clone() }
     }
+
+    /// Where it goes on when `last` was the last that was looked at; when none was, `next` follows.
+    fn after(&self, last: Option<String>, next: Part) -> Self {
+        last.map_or_else(|| self.then(next), |after| Self { after, ..self.clone() })
+    }
 }
 
 impl fmt::Display for Erasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = match &self.part {
             Part::Person => "person",
+            Part::Groups => "groups",
+            Part::Plans => "plans",
+            Part::Events => "events",
+            Part::Entry => "entry",
             Part::Reminders => "reminders",
             Part::Records(record) => record.as_str(),
             Part::Done => "done",
@@ -79,6 +98,10 @@ impl FromStr for Erasure {
         let mut next = || parts.next().ok_or_else(wrong);
         let part = match next()? {
             "person" => Part::Person,
+            "groups" => Part::Groups,
+            "plans" => Part::Plans,
+            "events" => Part::Events,
+            "entry" => Part::Entry,
             "reminders" => Part::Reminders,
             word => Part::Records(word.parse().map_err(|_| wrong())?),
         };
@@ -107,7 +130,25 @@ impl Engine {
         let store = self.store();
         match erasure.part {
             Part::Person => {
-                self.erase_person(user, who).await?;
+                self.erase_own(user, who).await?;
+                Ok(erasure.then(Part::Groups))
+            }
+            Part::Groups => {
+                let last = self.erase_from_groups(user, after_of(&erasure), who).await?;
+                Ok(erasure.after(last, Part::Plans))
+            }
+            Part::Plans => {
+                let last = self.erase_from_plans(user, after_of(&erasure), who).await?;
+                Ok(erasure.after(last, Part::Events))
+            }
+            Part::Events => {
+                let last = self.erase_from_events(user, after_of(&erasure), who).await?;
+                Ok(erasure.after(last, Part::Entry))
+            }
+            Part::Entry => {
+                self.erase_entry(user, who).await?;
+                // Nothing that is planned or begun for them may make another reminder of theirs.
+                erasure.n_records += store.redact(user, Record::Small, "").await?.n as u64;
                 Ok(erasure.then(Part::Reminders))
             }
             Part::Reminders => {
@@ -151,8 +192,8 @@ impl Engine {
         }
     }
 
-    /// Removes a person's entry, and what is about nobody else.
-    async fn erase_person(&self, user: &str, who: &Who) -> Result<(), StoreError> {
+    /// Removes a person's keys and silences, and follows their calendars no more: those would bring back events.
+    async fn erase_own(&self, user: &str, who: &Who) -> Result<(), StoreError> {
         let store = self.store();
         for key in store.keys().await?.into_iter().filter(|key| key.user.as_deref() == Some(user)) {
             self.delete_key(&key.id, who.clone()).await?;
@@ -169,62 +210,91 @@ impl Engine {
                 self.end_silence(silence.id, who.clone()).await?;
             }
         }
-        let mut after = None;
-        loop {
-            let groups = store.groups(after, AT_ONCE).await?;
-            let Some(last) = groups.last() else { break };
-            after = Some(last.name.clone());
-            for mut group in groups.into_iter().filter(|group| group.users.iter().any(|one| one == user)) {
-                group.users.retain(|one| one != user);
-                match group.users.is_empty() {
-                    true => drop(self.delete_group(&group.name, who.clone()).await?),
-                    false => {
-                        group.updated_at = now;
-                        self.put_group(group, who.clone()).await?;
-                    }
+        for feed in store.feeds(FeedKind::User, Some(user.to_owned()), None, FEEDS_OF_USER_MAX).await? {
+            self.remove_feed(&feed.key, who.clone()).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a person out of some groups after one; returns the last of them. A group of theirs alone goes, unless a rota says who is on duty.
+    async fn erase_from_groups(
+        &self,
+        user: &str,
+        after: Option<String>,
+        who: &Who,
+    ) -> Result<Option<String>, StoreError> {
+        let groups = self.store().groups(after, AT_ONCE).await?;
+        let last = groups.last().map(|group| group.name.clone());
+        for mut group in groups.into_iter().filter(|group| group.users.iter().any(|one| one == user)) {
+            group.users.retain(|one| one != user);
+            match group.users.is_empty() && group.rota.is_none() {
+                true => drop(self.delete_group(&group.name, who.clone()).await?),
+                false => {
+                    group.updated_at = self.parts.node.now();
+                    self.put_group(group, who.clone()).await?;
                 }
             }
         }
-        let names = |target: &Target| matches!(target, Target::User(one) if one == user);
-        let mut after = None;
-        loop {
-            let users = store.users(after, AT_ONCE).await?;
-            let Some(last) = users.last() else { break };
-            after = Some(last.id.clone());
-            for mut other in users.into_iter().filter(|other| other.escalate.iter().any(|step| names(&step.to))) {
-                other.escalate.retain(|step| !names(&step.to));
-                other.updated_at = now;
-                self.put_user(other, who.clone()).await?;
-            }
+        Ok(last)
+    }
+
+    /// Takes a person out of the plans of some people after one; returns the last of them.
+    async fn erase_from_plans(
+        &self,
+        user: &str,
+        after: Option<String>,
+        who: &Who,
+    ) -> Result<Option<String>, StoreError> {
+        let users = self.store().users(after, AT_ONCE).await?;
+        let last = users.last().map(|user| user.id.clone());
+        for mut other in users.into_iter().filter(|other| other.escalate.iter().any(|step| asks(step, user))) {
+            other.escalate.retain(|step| !asks(step, user));
+            other.updated_at = self.parts.node.now();
+            self.put_user(other, who.clone()).await?;
         }
-        let mut after = None;
-        loop {
-            let query = EventQuery {
-                user: Some(user.to_owned()),
-                after: after.take(),
-                limit: AT_ONCE,
-                ..EventQuery::default()
+        Ok(last)
+    }
+
+    /// Takes a person out of some events after one; returns the last of them. An event of theirs alone goes.
+    async fn erase_from_events(
+        &self,
+        user: &str,
+        after: Option<String>,
+        who: &Who,
+    ) -> Result<Option<String>, StoreError> {
+        let events = self.store().events(EventQuery { after, limit: AT_ONCE, ..EventQuery::default() }).await?;
+        let last = events.last().map(|event| event.key.clone());
+        let is_theirs = |event: &Event| event.users.iter().any(|one| one == user);
+        let names = |event: &Event| is_theirs(event) || event.escalate.iter().any(|step| asks(step, user));
+        for mut event in events.into_iter().filter(names) {
+            let was_theirs = is_theirs(&event);
+            event.users.retain(|one| one != user);
+            event.escalate.retain(|step| !asks(step, user));
+            let is_gone = was_theirs && event.users.is_empty() && event.groups.is_empty();
+            let put = match (is_gone, &event.source) {
+                (true, Some(source)) => {
+                    self.remove_events_of(vec![event.key.clone()], source).await.map_err(CreateError::Store)
+                }
+                (true, None) => self.remove_events(vec![event.key.clone()], who.clone()).await,
+                (false, _) => self.put_events(vec![PutEvent { event, keeps_instances: true }], who.clone(), None).await,
             };
-            let events = store.events(query).await?;
-            let Some(last) = events.last() else { break };
-            after = Some(last.key.clone());
-            for mut event in events.into_iter().filter(|event| event.users.iter().any(|one| one == user)) {
-                event.users.retain(|one| one != user);
-                event.escalate.retain(|step| !names(&step.to));
-                let put = match event.users.is_empty() && event.groups.is_empty() {
-                    true => self.remove_events(vec![event.key.clone()], who.clone()).await,
-                    false => self.put_events(vec![PutEvent { event, keeps_instances: true }], who.clone(), None).await,
-                };
-                match put {
-                    Ok(_) => {}
-                    Err(CreateError::Store(error)) => return Err(error),
-                    Err(CreateError::Invalid { invalid, .. }) => return Err(StoreError::Broken(invalid.to_string())),
-                }
+            match put {
+                Ok(_) => {}
+                Err(CreateError::Store(error)) => return Err(error),
+                Err(CreateError::Invalid { invalid, .. }) => return Err(StoreError::Broken(invalid.to_string())),
             }
         }
+        Ok(last)
+    }
+
+    /// Removes a person's entry, and what is about nobody else.
+    async fn erase_entry(&self, user: &str, who: &Who) -> Result<(), StoreError> {
+        let store = self.store();
         // Their own defaults for the calendars that they follow.
-        if let Ok(path) = format!("user:{user}").parse::<Path>() {
-            self.remove_scope(&path, who.clone()).await?;
+        if let Some(path) = Path::of_user(user) {
+            for scope in store.scopes(Some(path), None, AT_ONCE).await? {
+                self.remove_scope(&scope.path, who.clone()).await?;
+            }
         }
         let Some(person) = store.user(user).await? else { return Ok(()) };
         for address in &person.addresses {
@@ -236,4 +306,13 @@ impl Engine {
         }
         self.delete_user(user, who.clone()).await.map(drop)
     }
+}
+
+/// Whether this person is asked by a step of a plan.
+fn asks(step: &Step, person: &str) -> bool {
+    matches!(&step.to, Target::User(user) if user == person)
+}
+
+fn after_of(erasure: &Erasure) -> Option<String> {
+    Some(erasure.after.clone()).filter(|after| !after.is_empty())
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use punctual_core::change::Refused;
 use punctual_core::event::Event;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{FAULTS_MAX, Faults, Invalid};
 use punctual_core::journal::Who;
 use punctual_core::reminder::Address;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::steps::Steps;
-use punctual_core::store::{Answered, ChangeError, PLANNED_AT_ONCE, Put, PutEvent, PutInstance, PutScope, StoreError};
+use punctual_core::store::{Answered, ChangeError, Put, PutEvent, PutInstance, PutScope, StoreError};
 
 use super::check::Others;
 use super::create::CreateError;
@@ -26,7 +26,6 @@ impl Engine {
     ) -> Result<Put, CreateError> {
         self.check_events(&events).await?;
         let (parts, who) = (self.parts.clone(), who.into());
-        let are_many = events.len() > PLANNED_AT_ONCE;
         let repeats = events.iter().any(|put| put.event.repeats.is_some());
         // A caller that goes away must not leave reminders written and the timer ignorant of them.
         self.finish(async move {
@@ -38,10 +37,7 @@ impl Engine {
                 // It says when it must look again.
                 parts.planner.nudge();
             }
-            parts.planner.finish(planned, &who).await?;
-            if are_many {
-                parts.planner.catch_up().await?;
-            }
+            parts.planner.finish_all(planned, &who).await?;
             Ok(put)
         })
         .await
@@ -54,7 +50,7 @@ impl Engine {
             let removed = parts.node.store.remove_events(keys, None, parts.planner.by(who.clone())).await;
             let mut removed = removed.map_err(not_put)?;
             parts.node.journal.written();
-            parts.planner.finish(std::mem::take(&mut removed.planned), &who).await?;
+            parts.planner.finish_all(std::mem::take(&mut removed.planned), &who).await?;
             Ok(removed)
         })
         .await
@@ -67,7 +63,7 @@ impl Engine {
             let mut put = parts.node.store.put_instance(&key, change, parts.planner.by(who.clone())).await?;
             parts.node.journal.written();
             parts.planner.nudge();
-            parts.planner.finish(std::mem::take(&mut put.planned), &who).await?;
+            parts.planner.finish_all(std::mem::take(&mut put.planned), &who).await?;
             Ok(put)
         })
         .await
@@ -102,40 +98,50 @@ impl Engine {
         .await
     }
 
-    /// Checks events before they are written.
-    async fn check_events(&self, events: &[PutEvent]) -> Result<(), CreateError> {
+    /// Checks events as [`Engine::put_events`] does.
+    pub async fn check_events(&self, events: &[PutEvent]) -> Result<(), CreateError> {
         let known = Known::of(events, self).await?;
         let steps = Steps::of_request(events.len());
         let mut keys = BTreeSet::new();
+        let mut wrong = Vec::new();
         for (index, PutEvent { event, .. }) in events.iter().enumerate() {
-            let checked = event.validate(&self.parts.node.settings.timezone, &steps).and_then(|()| {
-                if !keys.insert(event.key.as_str()) {
-                    return Err(Invalid::new("key", format!("`{}` is there twice; write each event once", event.key)));
-                }
-                self.check_event(event, &known)
-            });
-            checked.map_err(|invalid| CreateError::Invalid { index, invalid })?;
+            let mut faults = Faults::default();
+            faults.note(event.validate(&self.parts.node.settings.timezone, &steps));
+            if !keys.insert(event.key.as_str()) {
+                faults.add(Invalid::new("key", format!("`{}` is there twice; write each event once", event.key)));
+            }
+            faults.settle();
+            self.check_event(event, &known, &mut faults);
+            wrong.extend(faults.finish().err().map(|invalid| (index, invalid)));
+            if wrong.len() >= FAULTS_MAX {
+                break;
+            }
         }
-        Ok(())
+        CreateError::of(wrong).map_or(Ok(()), Err)
     }
 
-    fn check_event(&self, event: &Event, known: &Known) -> Result<(), Invalid> {
-        self.check_addresses(&event.to)?;
-        if let Some(index) = event.groups.iter().position(|name| !known.others.groups.contains(name)) {
-            let problem = format!("there is no group `{}`; make it first", event.groups[index]);
-            return Err(Invalid::new(format!("groups[{index}]"), problem));
+    fn check_event(&self, event: &Event, known: &Known, faults: &mut Faults) {
+        faults.note(self.check_addresses(&event.to));
+        for (index, name) in event.groups.iter().enumerate().filter(|(_, name)| !known.others.groups.contains(*name)) {
+            faults.add(Invalid::new(format!("groups[{index}]"), format!("there is no group `{name}`; make it first")));
         }
+        // An address that is wrong reaches nobody: that is said once.
+        faults.settle();
         let own = event.own_user();
         let is_alone = event.users.is_empty() && event.groups.is_empty();
         let mut draft = event.draft(&own, event.message.clone(), event.starts_at, &self.parts.node.settings.timezone);
         for user in event.users.iter().chain(is_alone.then_some(&own)) {
             draft.user.clone_from(user);
-            self.check_reach(&draft, &known.addresses).map_err(|invalid| match invalid.field == "to" {
+            let checked = self.check_reach(&draft, &known.addresses).map_err(|invalid| match invalid.field == "to" {
                 true => Invalid::new("users", invalid.problem),
                 false => invalid,
-            })?;
+            });
+            // Of ten thousand users whom nothing reaches, the first is named.
+            if faults.note(checked).is_none() {
+                break;
+            }
         }
-        self.check_steps(&event.escalate, &known.others)
+        faults.note(self.check_steps(&event.escalate, &known.others));
     }
 }
 
@@ -172,7 +178,10 @@ impl Known {
 fn not_put(error: ChangeError) -> CreateError {
     match error {
         ChangeError::Store(error) => CreateError::Store(error),
-        ChangeError::Refused(Refused::Invalid(invalid)) => CreateError::Invalid { index: 0, invalid },
+        ChangeError::Refused(Refused::Invalid(invalid)) => {
+            CreateError::Invalid { index: 0, invalid, others: Vec::new() }
+        }
+        ChangeError::Refused(Refused::Unexpected) => CreateError::Store(StoreError::Unexpected),
         other => CreateError::Store(StoreError::Broken(other.to_string())),
     }
 }

@@ -7,11 +7,14 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use punctual_core::event::Event;
+use punctual_core::feed::{FEEDS_OF_USER_MAX, FeedKey, FeedKind};
+use punctual_core::group::Group;
 use punctual_core::id::{ReminderId, SilenceId};
 use punctual_core::journal::{Kind, Placed};
 use punctual_core::reminder::Address;
+use punctual_core::scope::Path;
 use punctual_core::store::{EventQuery, JournalQuery, SilenceQuery, Start, Store, StoreError, Which, WholeQuery};
-use punctual_core::whole::{Cursor, Line, Section, Whole, WholeEvent};
+use punctual_core::whole::{Cursor, Line, LineKind, Section, Whole, WholeEvent};
 
 use crate::Engine;
 
@@ -114,13 +117,7 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
         Section::Groups => {
             let groups = store.groups(Some(after.clone()).filter(|after| !after.is_empty()), AT_ONCE).await?;
             next = groups.last().map(|group| group.name.clone());
-            for mut group in groups {
-                if let Some(user) = user {
-                    // Who else belongs to it is not theirs.
-                    group.users.retain(|one| one == user);
-                }
-                lines.extend((!group.users.is_empty()).then_some(Line::Group(group)));
-            }
+            lines.extend(groups.into_iter().filter_map(|group| of_group(group, user)).map(Line::Group));
         }
         Section::Silences => {
             let after: Option<SilenceId> = after.parse().ok();
@@ -157,6 +154,12 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
                 lines.push(event_line(store, event, user).await?);
             }
         }
+        Section::Calendars => {
+            let after = after.rsplit_once('/').map(|(owner, name)| FeedKey::of_user(owner, name));
+            let feeds = store.feeds(FeedKind::User, export.user.clone(), after, AT_ONCE).await?;
+            next = feeds.last().map(|feed| feed.key.word());
+            lines.extend(feeds.into_iter().map(Line::Calendar));
+        }
         Section::Ledgers => {
             if user.is_none() {
                 let after = after.split_once('/').map(|(watch, key)| (watch.to_owned(), key.to_owned()));
@@ -183,6 +186,16 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
         None => Cursor::begin(section.next().unwrap_or(Section::Changes)),
     };
     Ok(ExportPage { lines, unreadable, next, is_last: false })
+}
+
+/// A group; of one person alone, if they belong to it: without the others, and without what the rota's address may give away.
+fn of_group(mut group: Group, user: Option<&str>) -> Option<Group> {
+    if let Some(user) = user {
+        group.users.retain(|one| one == user);
+        group.rota = None;
+        return Some(group).filter(|group| !group.users.is_empty());
+    }
+    Some(group)
 }
 
 /// An event with its links; of one person alone, without the others.
@@ -241,24 +254,40 @@ async fn changed(
     unreadable: &mut Vec<(ReminderId, String)>,
 ) -> Result<(), StoreError> {
     let of_kind = |kind: Kind| entries.iter().filter(move |entry| entry.kind == kind.as_str());
-    let users: BTreeSet<String> = of_kind(Kind::UserChanged).filter_map(|entry| entry.user.clone()).collect();
-    lines.extend(store.users_of(users.into_iter().collect()).await?.into_iter().map(Line::User));
+    // What they name and is not there any more is told as well, or an earlier line of it would count.
+    let gone = |kind: LineKind, key: &dyn ToString| Line::Gone(kind, key.to_string());
+    let mut users: BTreeSet<String> = of_kind(Kind::UserChanged).filter_map(|entry| entry.user.clone()).collect();
+    for user in store.users_of(users.iter().cloned().collect()).await? {
+        users.remove(&user.id);
+        lines.push(Line::User(user));
+    }
+    lines.extend(users.iter().map(|id| gone(LineKind::User, id)));
     if export.user.is_none() {
-        let groups: BTreeSet<String> = of_kind(Kind::GroupChanged).filter_map(|entry| entry.named("group")).collect();
-        lines.extend(store.groups_of(groups.into_iter().collect()).await?.into_iter().map(Line::Group));
+        let groups = of_kind(Kind::GroupChanged).filter_map(|entry| entry.named("group"));
+        let mut groups: BTreeSet<String> = groups.collect();
+        for group in store.groups_of(groups.iter().cloned().collect()).await? {
+            groups.remove(&group.name);
+            lines.push(Line::Group(group));
+        }
+        lines.extend(groups.iter().map(|name| gone(LineKind::Group, name)));
     }
-    for id in of_kind(Kind::SilenceCreated).filter_map(|entry| entry.named("silence")?.parse::<SilenceId>().ok()) {
+    let silences = of_kind(Kind::SilenceCreated).chain(of_kind(Kind::SilenceDeleted));
+    for id in silences.filter_map(|entry| entry.named("silence")?.parse::<SilenceId>().ok()) {
         let query = SilenceQuery { user: None, tag: None, id: Some(id), after: None, now, limit: 1 };
-        lines.extend(store.silences(query).await?.into_iter().map(Line::Silence));
+        let there = store.silences(query).await?.pop();
+        lines.push(there.map_or_else(|| gone(LineKind::Silence, &id), Line::Silence));
     }
-    for path in of_kind(Kind::ScopeChanged).filter_map(|entry| entry.named("scope")?.parse().ok()) {
-        lines.extend(store.scope(&path).await?.map(Line::Scope));
+    for path in of_kind(Kind::ScopeChanged).filter_map(|entry| entry.named("scope")?.parse::<Path>().ok()) {
+        let there = store.scope(&path).await?;
+        lines.push(there.map_or_else(|| gone(LineKind::Scope, &path), Line::Scope));
     }
-    let ids: BTreeSet<ReminderId> = entries.iter().filter_map(|entry| entry.reminder).collect();
-    let mut ids: Vec<ReminderId> = ids.into_iter().collect();
+    let mut left: BTreeSet<ReminderId> = entries.iter().filter_map(|entry| entry.reminder).collect();
+    let mut ids: Vec<ReminderId> = left.iter().copied().collect();
     while !ids.is_empty() {
         let which = Which::These(ids.clone());
         let found = store.wholes(WholeQuery { which, user: None, runs_max: export.runs_max }).await?;
+        left.retain(|id| !found.wholes.iter().any(|whole| whole.reminder.id == *id));
+        left.retain(|id| !found.unreadable.iter().any(|(unreadable, _)| unreadable == id));
         // A page of many runs has not all of them.
         let seen: BTreeSet<ReminderId> = found
             .wholes
@@ -284,10 +313,21 @@ async fn changed(
         .chain(of_kind(Kind::EventPlanned))
         .filter_map(|entry| entry.named("event"))
         .collect();
+    lines.extend(left.iter().map(|id| gone(LineKind::Reminder, id)));
     for key in events {
-        if let Some(view) = store.event(&key).await? {
-            lines.push(event_line(store, view.event, export.user.as_deref()).await?);
-        }
+        lines.push(match store.event(&key).await? {
+            Some(view) => event_line(store, view.event, export.user.as_deref()).await?,
+            None => gone(LineKind::Event, &key),
+        });
+    }
+    // The calendar of a group comes and goes with the group.
+    let feeds =
+        of_kind(Kind::CalendarChanged).filter_map(|entry| Some((entry.user.clone()?, entry.named("calendar")?)));
+    for (user, name) in feeds.collect::<BTreeSet<_>>() {
+        let key = FeedKey::of_user(&user, &name);
+        let there = store.feeds(FeedKind::User, Some(user), None, FEEDS_OF_USER_MAX).await?;
+        let there = there.into_iter().find(|feed| feed.key == key);
+        lines.push(there.map_or_else(|| gone(LineKind::Calendar, &key.word()), Line::Calendar));
     }
     lines.extend(entries.iter().filter(|entry| export.history.has(entry)).cloned().map(Line::Entry));
     Ok(())

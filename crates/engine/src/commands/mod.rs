@@ -52,9 +52,10 @@ use std::sync::Arc;
 
 use punctual_core::store::StoreError;
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 pub use self::compare::Here;
-pub use self::create::CreateError;
+pub use self::create::{CreateError, all_right};
 pub use self::erase::Erasure;
 pub use self::resend::{RESEND_MAX, Resent};
 pub use self::search::FoundPage;
@@ -83,9 +84,11 @@ where
     E: From<StoreError> + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
-    runtime.spawn(Box::pin(async move {
+    let work = async move {
         // The caller may have been dropped; the work is done all the same.
         let _ = sender.send(work.await);
-    }));
+    };
+    // The log's lines about it belong to whoever asked.
+    runtime.spawn(Box::pin(work.in_current_span()));
     receiver.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into()).into()))
 }

@@ -69,7 +69,11 @@ impl Engine {
         let mut views = existing(store, ids.into_iter().collect()).await?;
         views.retain(|view| words.are_in(&view.reminder) && query.takes(view, None));
         views.sort_unstable_by_key(|view| std::cmp::Reverse(view.reminder.id));
-        views.truncate(query.limit);
+        if views.len() > query.limit {
+            // Those that do not fit are found when the index has them.
+            page.indexing = page.indexing.or(Some((views.len() - query.limit) as u64));
+            views.truncate(query.limit);
+        }
         seen.extend(views.iter().map(|view| view.reminder.id));
         page.views = views;
         Ok(())

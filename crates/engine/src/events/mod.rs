@@ -129,8 +129,9 @@ impl Planner {
     }
 
     /// Lets everybody know what was planned. Where a run is about to be sent that must change, its sender is asked for it back, and its event is
-    /// planned again; where the send has begun, the event is looked at when that has ended.
-    pub(crate) async fn finish(&self, planned: Planned, who: &Who) -> Result<(), StoreError> {
+    /// planned again; where the send has begun, the event is looked at when that has ended. Returns whether something is left to plan.
+    pub(crate) async fn finish(&self, planned: Planned, who: &Who) -> Result<bool, StoreError> {
+        let mut is_left = planned.is_unfinished;
         let mut busy = self.took(planned);
         let mut n_tries = 0_u32;
         while !busy.reminders.is_empty() && n_tries < TAKE_BACK_TRIES {
@@ -155,14 +156,25 @@ impl Planner {
             let again = self.node.store.plan_events(Some(keys), self.by(who.clone())).await;
             // Only now, so that the timer is in no hurry to claim it again before it is planned.
             self.timer.wake_at(back_at);
-            busy = self.took(again?);
+            let again = again?;
+            is_left |= again.is_unfinished;
+            busy = self.took(again);
         }
-        Ok(())
+        Ok(is_left)
+    }
+
+    /// Lets everybody know what a command has planned, and goes on with what it has left. The planner does not look by itself at what was left
+    /// here.
+    pub(crate) async fn finish_all(&self, planned: Planned, who: &Who) -> Result<(), StoreError> {
+        match self.finish(planned, who).await? {
+            true => self.catch_up().await,
+            false => Ok(()),
+        }
     }
 
     /// Lets everybody know what was planned; returns what must change and is being sent.
     fn took(&self, planned: Planned) -> Busy {
-        let Planned { events, wakes, next_runs, busy, next_at: _ } = planned;
+        let Planned { events, wakes, next_runs, busy, is_unfinished: _, next_at: _ } = planned;
         self.timer.wake_at(wakes);
         self.alarms.planned(next_runs);
         if events.iter().any(PlannedEvent::is_told) {

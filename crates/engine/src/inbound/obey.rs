@@ -78,16 +78,19 @@ impl Words {
         entry: Option<&User>,
     ) -> Result<Reply, StoreError> {
         let Speaker { user, own_lang, zone, now, .. } = speaker;
-        let read = match sentence::read(text, *own_lang, zone, *now, &Steps::of_request(1)) {
+        let habits = entry.map(|entry| entry.habits).unwrap_or_default();
+        let read = match sentence::read_for(text, *own_lang, zone, *now, habits, &Steps::of_request(1)) {
             Err(NotUnderstood::NoTime(_)) if own_lang.is_some() => {
-                sentence::read(text, None, zone, *now, &Steps::of_request(1))
+                sentence::read_for(text, None, zone, *now, habits, &Steps::of_request(1))
             }
             read => read,
         };
         let asked = match read {
             Ok(asked) => asked,
             Err(NotUnderstood::NoTime(_)) => return Ok(speaker.say(&Line::NoTime, "")),
-            Err(NotUnderstood::NoReminder(why)) => return Ok(speaker.say(&Line::NoReminder { why }, "")),
+            Err(NotUnderstood::NoReminder(why) | NotUnderstood::Unclear(why)) => {
+                return Ok(speaker.say(&Line::NoReminder { why }, ""));
+            }
         };
         let Some(message) = asked.message().map(str::to_owned) else { return Ok(speaker.say(&Line::OnlyWhen, "")) };
         let Some(engine) = self.engine() else { return Ok(Reply::default()) };

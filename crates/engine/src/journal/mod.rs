@@ -15,6 +15,7 @@ mod tail;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use jiff::Timestamp;
 use punctual_core::store::Pulse;
 use tokio::sync::{Notify, Semaphore, watch};
 
@@ -45,6 +46,8 @@ pub struct Journal {
     is_followed: AtomicBool,
     /// Something waits for its place that this node is to place, whether somebody follows or not.
     must_place: AtomicBool,
+    /// Since when something waits for its place, and the last position then.
+    waits: Mutex<Option<(Timestamp, i64)>>,
     catching_up: Semaphore,
 }
 
@@ -59,6 +62,7 @@ impl Journal {
             n_interested: AtomicUsize::new(0),
             is_followed: AtomicBool::new(false),
             must_place: AtomicBool::new(false),
+            waits: Mutex::new(None),
             catching_up: Semaphore::new(CATCHING_UP_MAX),
         }
     }
@@ -80,6 +84,15 @@ impl Journal {
 
     /// Takes a pulse to heart. A node that `places` does it for everybody while nobody follows.
     pub(crate) fn heed(&self, pulse: &Pulse, places: bool) {
+        {
+            let mut waits = lock(&self.waits);
+            *waits = match *waits {
+                _ if !pulse.unplaced => None,
+                // A pass places everything that is committed. So as long as there was none, it is the same that waits.
+                Some((since, head)) if head == pulse.head => Some((since, head)),
+                _ => Some((pulse.now, pulse.head)),
+            };
+        }
         let was_followed = self.is_followed.swap(pulse.followed, Ordering::AcqRel);
         let begins = pulse.followed && !was_followed;
         if pulse.unplaced && (places || begins) {
@@ -127,6 +140,20 @@ impl Journal {
         *self.head.borrow()
     }
 
+    /// For how long something has been committed that has no place yet, in seconds, as the last beat told. Healthy nodes leave nothing
+    /// waiting for more than a beat or two.
+    pub fn lag_seconds(&self, now: Timestamp) -> f64 {
+        let since = lock(&self.waits).map(|(since, _)| since);
+        since.map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0))
+    }
+
+    /// How many positions the followers of this node have not been told of yet; 0 while there are none.
+    pub fn n_untold(&self) -> i64 {
+        let head = self.head();
+        let tail = lock(&self.tail);
+        if tail.n_followers() == 0 { 0 } else { (head - tail.read_to).max(0) }
+    }
+
     /// How many followers there are on this node.
     pub fn n_followers(&self) -> usize {
         lock(&self.tail).n_followers()
@@ -172,5 +199,40 @@ impl Interest {
 impl Drop for Interest {
     fn drop(&mut self) {
         self.0.n_interested.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::shard::Shards;
+
+    use super::*;
+
+    #[test]
+    fn the_journal_lags_for_as_long_as_something_waits_for_its_place() {
+        let at = |second| Timestamp::from_second(second).expect("it is near the epoch");
+        let journal = Journal::new();
+        let heed = |second, unplaced, head| {
+            let (nodes, shared) = (Vec::new(), Vec::new());
+            let pulse = Pulse {
+                now: at(second),
+                nodes,
+                shards: Shards::NONE,
+                first_at: None,
+                shared,
+                followed: false,
+                head,
+                unplaced,
+            };
+            journal.heed(&pulse, false);
+        };
+        assert_eq!(journal.lag_seconds(at(5)), 0.0, "nothing was ever written");
+        heed(10, true, 7);
+        heed(11, true, 7);
+        assert_eq!(journal.lag_seconds(at(12)), 2.0, "nobody has placed anything since the first of these beats");
+        heed(13, true, 9);
+        assert_eq!(journal.lag_seconds(at(13)), 0.0, "what waits now was written after the last pass");
+        heed(14, false, 9);
+        assert_eq!(journal.lag_seconds(at(60)), 0.0);
     }
 }

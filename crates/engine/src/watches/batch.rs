@@ -25,6 +25,18 @@ pub(super) struct Marked {
     skipped: Vec<Intent>,
     /// They could not be marked.
     failed: Vec<(Intent, String)>,
+    /// Another program has them locked, maybe a statement of a node that is gone: it may still mark them. Their intents stay.
+    left: Vec<Intent>,
+}
+
+impl Marked {
+    fn add(&mut self, other: Self) {
+        let Self { created, skipped, failed, left } = other;
+        self.created.extend(created);
+        self.skipped.extend(skipped);
+        self.failed.extend(failed);
+        self.left.extend(left);
+    }
 }
 
 /// Rows that are to be reminded of, and those that cannot be.
@@ -50,18 +62,14 @@ impl Watcher {
         for key in rows.iter().filter_map(|row| row.key.as_ref()) {
             *n_of.entry(key.kept()).or_default() += 1;
         }
-        let ledger: Option<BTreeMap<String, LedgerRow>> = match mode {
-            Mode::Column(_) => None,
-            Mode::Ledger(_) => {
-                let known = store.ledger_of(&watch.name, n_of.keys().cloned().collect()).await?;
-                Some(known.into_iter().map(|row| (row.key.clone(), row)).collect())
-            }
-        };
+        let known = store.ledger_of(&watch.name, n_of.keys().cloned().collect()).await?;
+        let ledger: BTreeMap<String, LedgerRow> = known.into_iter().map(|row| (row.key.clone(), row)).collect();
+        let keeps_ledger = matches!(mode, Mode::Ledger(_));
         let mut due: Vec<DueRow> = Vec::new();
         for row in rows {
             let key = row.key.as_ref().map(|key| key.kept());
-            let kept = ledger.as_ref().map(|ledger| key.as_ref().and_then(|key| ledger.get(key)));
-            match due_row(watch, row, kept, run.1) {
+            let known = key.as_ref().and_then(|key| ledger.get(key));
+            match due_row(watch, row, known, keeps_ledger, run.1) {
                 Ok(None) => {}
                 Ok(Some(row)) if key.is_some_and(|key| n_of.get(&key).is_some_and(|n| *n > 1)) => {
                     found.bad.push(bad(&row.key.to_string(), Some(&watch.key), "is not unique"));
@@ -150,7 +158,7 @@ impl Run<'_> {
             let batch = self.watcher.watch.batch;
             for some in left.chunks(batch) {
                 self.run.counts.seen += some.len() as u64;
-                let marked = self.resume(some.to_vec(), matches!(mode, Mode::Column(_))).await?;
+                let marked = self.resume(some.to_vec(), matches!(mode, Mode::Column(_)), 0).await?;
                 self.finish(marked, Vec::new(), Vec::new(), None).await?;
             }
         }
@@ -173,7 +181,7 @@ impl Run<'_> {
             // It may have been done.
             Err(SourceError::Lost(_)) => {
                 self.wait_again(0).await;
-                self.resume(intents, true).await
+                self.resume(intents, true, 1).await
             }
             Err(SourceError::Refused(_) | SourceError::Busy(_)) => self.row_by_row(intents).await,
         };
@@ -204,10 +212,7 @@ impl Run<'_> {
                         continue;
                     }
                     Err(SourceError::Lost(_)) => {
-                        let Marked { created, skipped, failed } = self.resume(vec![intent], true).await?;
-                        marked.created.extend(created);
-                        marked.skipped.extend(skipped);
-                        marked.failed.extend(failed);
+                        marked.add(self.resume(vec![intent], true, 0).await?);
                     }
                 }
                 n_in_a_row = 0;
@@ -221,12 +226,12 @@ impl Run<'_> {
         }
     }
 
-    /// Goes on with rows of which it is not known whether they were marked: their `sent` says it.
-    async fn resume(&mut self, intents: Vec<Intent>, may_mark: bool) -> Result<Marked, Stopped> {
+    /// Goes on with rows of which it is not known whether they were marked: their `sent` says it. So many times it was tried before.
+    async fn resume(&mut self, intents: Vec<Intent>, may_mark: bool, n_tried: usize) -> Result<Marked, Stopped> {
         let (source, zone) = (self.watcher.source.clone(), self.watcher.watch.zone.clone());
         let mut marked = Marked::default();
         let keys: Vec<_> = intents.iter().map(|intent| intent.key.clone()).collect();
-        let found = retried!(self, source.sent_of(&keys))?;
+        let found = retried!(self, n_tried, source.sent_of(&keys))?;
         let mut unmarked = Vec::new();
         for (intent, found) in intents.into_iter().zip(found) {
             match resume(&intent, &found, &zone) {
@@ -238,28 +243,7 @@ impl Run<'_> {
         if unmarked.is_empty() {
             return Ok(marked);
         }
-        let marks: Vec<Mark> = unmarked.iter().map(mark_of).collect();
-        let not_set = match retried!(self, source.set_sent(&marks)) {
-            Ok(set) => {
-                let Marked { created, skipped, .. } = divided(unmarked, &set);
-                marked.created.extend(created);
-                skipped
-            }
-            Err(Stopped::GivenUp(_)) if unmarked.len() > 1 => {
-                for intent in unmarked {
-                    let Marked { created, skipped, failed } = Box::pin(self.resume(vec![intent], true)).await?;
-                    marked.created.extend(created);
-                    marked.skipped.extend(skipped);
-                    marked.failed.extend(failed);
-                }
-                return Ok(marked);
-            }
-            Err(Stopped::GivenUp(why)) => {
-                marked.failed.extend(unmarked.into_iter().map(|intent| (intent, why.clone())));
-                return Ok(marked);
-            }
-            Err(stopped) => return Err(stopped),
-        };
+        let not_set = self.mark_again(unmarked, &mut marked).await?;
         // The node that had the run before may have woken and marked them: then the mark is the intent's own.
         let keys: Vec<_> = not_set.iter().map(|intent| intent.key.clone()).collect();
         let found = if keys.is_empty() { Vec::new() } else { retried!(self, source.sent_of(&keys))? };
@@ -272,7 +256,51 @@ impl Run<'_> {
         Ok(marked)
     }
 
-    /// Writes what became of rows.
+    /// Marks rows that an earlier try may be marking still; returns those that were not as they were.
+    ///
+    /// A row that stays locked is left with its intent: what holds the lock may be the statement of a node that is gone, and end with the mark.
+    async fn mark_again(&mut self, intents: Vec<Intent>, marked: &mut Marked) -> Result<Vec<Intent>, Stopped> {
+        let source = self.watcher.source.clone();
+        let marks: Vec<Mark> = intents.iter().map(mark_of).collect();
+        let mut n_tried = 0;
+        loop {
+            match source.set_sent(&marks).await {
+                Ok(set) => {
+                    let divided = divided(intents, &set);
+                    marked.created.extend(divided.created);
+                    return Ok(divided.skipped);
+                }
+                Err(SourceError::Refused(_)) => break,
+                Err(error) => match (self.wait_again(n_tried).await, error) {
+                    (Some(()), _) => n_tried += 1,
+                    (None, SourceError::Busy(_)) => break,
+                    (None, error) => return Err(Stopped::GivenUp(error.to_string())),
+                },
+            }
+        }
+        let (mut not_set, mut n_in_a_row) = (Vec::new(), 0);
+        for intent in intents {
+            if n_in_a_row >= BUSY_MAX {
+                marked.left.push(intent);
+                continue;
+            }
+            match source.set_sent(&[mark_of(&intent)]).await {
+                Ok(set) if set.first() == Some(&true) => marked.created.push(intent),
+                Ok(_) => not_set.push(intent),
+                Err(SourceError::Refused(why)) => marked.failed.push((intent, why)),
+                Err(SourceError::Busy(_)) => {
+                    n_in_a_row += 1;
+                    marked.left.push(intent);
+                    continue;
+                }
+                Err(SourceError::Lost(why)) => return Err(Stopped::GivenUp(why)),
+            }
+            n_in_a_row = 0;
+        }
+        Ok(not_set)
+    }
+
+    /// Writes what became of rows. The run ends with those that stay half done: the next one goes on with them.
     async fn finish(
         &mut self,
         marked: Marked,
@@ -280,7 +308,7 @@ impl Run<'_> {
         bad_rows: Vec<BadRow>,
         place: Option<Place>,
     ) -> Result<(), Stopped> {
-        let Marked { created, skipped, failed } = marked;
+        let Marked { created, skipped, failed, left } = marked;
         let watch = self.watcher.watch.clone();
         let all = created.iter().chain(&skipped).chain(failed.iter().map(|(intent, _)| intent));
         let done: Vec<String> = all.map(|intent| intent.key.kept()).collect();
@@ -321,7 +349,13 @@ impl Run<'_> {
                 engine.parts.alarms.created(&created.iter().map(view).collect::<Vec<_>>());
             }
         }
-        written.map_err(|error| self.failed(&error))
+        written.map_err(|error| self.failed(&error))?;
+        match left.len() {
+            0 => Ok(()),
+            n => Err(Stopped::GivenUp(format!(
+                "another program has {n} rows locked that are half done; the next run goes on"
+            ))),
+        }
     }
 }
 

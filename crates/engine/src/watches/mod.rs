@@ -6,8 +6,11 @@
 
 /// What `$work` leads to in the application's database. It is tried again where that may help; then the run is given up.
 macro_rules! retried {
-    ($run:ident, $work:expr) => {{
-        let mut n_tried = 0;
+    ($run:ident, $work:expr) => {
+        retried!($run, 0, $work)
+    };
+    ($run:ident, $n_before:expr, $work:expr) => {{
+        let mut n_tried = $n_before;
         loop {
             match $work.await {
                 Ok(value) => break Ok(value),

@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// How many times at most
     #[arg(long, value_name = "N", requires = "when")]
     count: Option<u32>,
-    /// The language of the text: en, de, hr, sr, sr-Cyrl or bs [default: the user's, else worked out]
+    /// The language of the text: en, de, hr, sr, sr-Cyrl, bs, es or fr [default: the user's, else worked out]
     #[arg(long, value_name = "LANG", conflicts_with = "when")]
     lang: Option<String>,
     #[command(flatten)]
@@ -170,9 +170,12 @@ fn misunderstood(failure: &Failure, text: &str, lang: Option<Lang>) -> Option<Us
 /// Why `text` has no time in it, if that is so in every language.
 fn hopeless(text: &str, lang: Option<Lang>, now: Timestamp) -> Option<String> {
     let zone = Zone::utc();
-    let reason = |lang| match phrase::parse(text, lang, &zone, now).meaning {
-        Meaning::None { reason } => Some(reason),
-        _ => None,
+    let reason = |lang| {
+        let parsed = phrase::parse(text, lang, &zone, now);
+        match &parsed.meaning {
+            Meaning::None { reason } => Some(parsed.with_suggestion(reason, &zone)),
+            _ => None,
+        }
     };
     let first = reason(lang)?;
     let others = if lang.is_some() { &[][..] } else { &Lang::ALL[..] };

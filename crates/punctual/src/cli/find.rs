@@ -3,10 +3,10 @@
 use anyhow::anyhow;
 use punctual_client::Client;
 use punctual_core::id::ReminderId;
-use punctual_core::reminder::ReminderStatus;
 
 use super::list;
 use super::style::{Paint, neutral};
+use crate::meant::meant;
 use crate::wire::{Reminder, ReminderQuery, UserQuery};
 
 /// How many candidates are looked at.
@@ -50,13 +50,9 @@ impl Ambiguous {
     }
 }
 
-/// The candidate that is meant: one that is not over before one that is, then one of that name before one that says so.
+/// The candidate that is meant.
 fn choose(candidates: Vec<Reminder<'static>>, text: &str) -> anyhow::Result<Reminder<'static>> {
-    let is_open = |reminder: &Reminder<'_>| {
-        reminder.status == ReminderStatus::Active || reminder.status == ReminderStatus::Paused
-    };
-    let is_named = |reminder: &Reminder<'_>| reminder.name.as_deref() == Some(text);
-    let mut left = preferred(preferred(candidates, is_open), is_named);
+    let mut left = meant(candidates, text);
     match (left.len(), left.pop()) {
         (1, Some(reminder)) => Ok(reminder),
         (_, Some(last)) => {
@@ -66,14 +62,6 @@ fn choose(candidates: Vec<Reminder<'static>>, text: &str) -> anyhow::Result<Remi
         (_, None) => Err(anyhow!(
             "no reminder has `{text}` as its name, its message or the end of its id; `punctual list` shows them"
         )),
-    }
-}
-
-/// Those that `wanted` is true of, or all if it is true of none.
-fn preferred<T>(candidates: Vec<T>, wanted: impl Fn(&T) -> bool) -> Vec<T> {
-    match candidates.iter().any(&wanted) {
-        true => candidates.into_iter().filter(wanted).collect(),
-        false => candidates,
     }
 }
 

@@ -12,9 +12,6 @@ mod find;
 /// Texts to understand, one by one or by the line.
 mod texts;
 
-/// Instants as people read them.
-mod when;
-
 /// Entries of the journal in words.
 mod told;
 
@@ -37,6 +34,7 @@ mod groups;
 mod import;
 mod keys;
 mod list;
+mod mcp;
 mod migrate;
 mod next;
 mod parse;
@@ -46,6 +44,7 @@ mod serve;
 mod show;
 mod silence;
 mod subscriptions;
+mod tool_schema;
 mod undo;
 mod update;
 mod users;
@@ -57,13 +56,14 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use punctual_bench as bench;
-use punctual_client::{BadUrl, Client, Failure};
+use punctual_client::{Client, Failure, Unusable};
 use punctual_core::zone::Zone;
 use reqwest::StatusCode;
 
 use self::style::Paint;
 use crate::config::{Config, ConfigError, Flags, process_env};
 use crate::local;
+use crate::when;
 use crate::wire::FieldProblem;
 
 const EXAMPLES: &str = "\
@@ -173,6 +173,10 @@ enum Command {
     Answer(answer::Args),
     /// Say when a schedule is due, without a server
     Next(next::Args),
+    /// Let an assistant use reminders: a server of the Model Context Protocol on standard input and output
+    Mcp(mcp::Args),
+    /// Print the tool `scheduler` as an assistant's API takes it
+    ToolSchema(tool_schema::Args),
     /// Check that everything is in order, and say what to do if not
     Doctor(doctor::Args),
     /// Bring the database up to date without serving it
@@ -209,7 +213,9 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if error.is::<Said>() => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {}", complaint(&error));
-            let usage = error.is::<Usage>() || error.is::<ConfigError>() || error.is::<BadUrl>();
+            let usage = error.is::<Usage>()
+                || error.is::<ConfigError>()
+                || matches!(error.downcast_ref(), Some(Unusable::Url(_)));
             ExitCode::from(if usage { 2 } else { 1 })
         }
     }
@@ -225,6 +231,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Migrate(args) => migrate::run(&args, &global),
         Command::Serve(args) => serve::run(&args, &global),
         Command::Watches(args) if args.serves() => watches::serve(&args, &global),
+        Command::ToolSchema(args) => tool_schema::run(&args),
         Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
         Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
         command => client_runtime()?.block_on(remote(command, &global)),
@@ -264,6 +271,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Subscriptions => subscriptions::run(&context).await,
         Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Mcp(args) => mcp::run(&args, global, &context).await,
         Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
         Command::ShadowReport(args) => import::report::run(&args, &context).await,
@@ -360,7 +368,7 @@ fn complaint(error: &anyhow::Error) -> String {
     let refused = error.downcast_ref::<Failure>().and_then(Failure::refused);
     let problem = refused.filter(|refused| refused.is_of_many()).and_then(|refused| refused.problem.as_ref());
     let errors = problem.map_or(&[][..], |problem| &problem.errors);
-    for FieldProblem { field, detail } in errors.iter().take(FIELDS_MAX) {
+    for FieldProblem { field, detail, .. } in errors.iter().take(FIELDS_MAX) {
         complaint.push_str(&format!("\n  {}: {}", style::neutral(field), style::neutral(detail)));
     }
     if errors.len() > FIELDS_MAX {
@@ -411,4 +419,31 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 /// For one request after another.
 fn client_runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+
+    /// Refuses an argument without a flag that is called as a global option: clap would take the one for the other, and a calendar's address for
+    /// the server to which the key is sent.
+    fn check(command: &Command, path: &str, global: &[String]) {
+        for argument in command.get_arguments().filter(|argument| argument.is_positional()) {
+            assert!(!global.contains(&argument.get_id().to_string()), "{path}: {}", argument.get_id());
+        }
+        for below in command.get_subcommands() {
+            check(below, &format!("{path} {}", below.get_name()), global);
+        }
+    }
+
+    #[test]
+    fn no_argument_is_called_as_an_option_of_every_command() {
+        let command = Cli::command();
+        let global = command.get_arguments().filter(|argument| argument.is_global_set());
+        let global: Vec<String> = global.map(|argument| argument.get_id().to_string()).collect();
+        assert!(global.contains(&"url".to_owned()), "{global:?}");
+        check(&command, "punctual", &global);
+    }
 }

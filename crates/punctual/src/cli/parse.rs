@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     }
     let parsed = parse(&text, &speaker);
     match &parsed.meaning {
-        Meaning::None { reason } => Err(anyhow!("{reason}")),
+        Meaning::None { reason } => Err(anyhow!("{}", parsed.with_suggestion(reason, &speaker.zone))),
         _ => print(&shown(&parsed, &speaker)),
     }
 }
@@ -58,6 +58,9 @@ fn shown(parsed: &Parsed, speaker: &Speaker) -> String {
     let mut text = format!("{}\n", parsed.summary(&speaker.zone));
     for at in instants {
         text.push_str(&format!("{}  {}\n", exact(at, &speaker.zone), when::relative(at, speaker.now)));
+    }
+    for other in &parsed.alternatives {
+        text.push_str(&format!("or: {}\n", other.summary_in(parsed.lang, &speaker.zone)));
     }
     if !parsed.rest.is_empty() {
         text.push_str(&format!("rest: {}\n", neutral(&parsed.rest)));
@@ -82,12 +85,14 @@ mod tests {
         for (text, expect) in [
             (
                 "remind me tomorrow at 8 to call mom",
-                "Mon 2 Mar 2026 at 08:00, Europe/Berlin\n2026-03-02T08:00:00+01:00  in 22 h\nrest: call mom\n",
+                "Mon 2 Mar 2026 at 08:00, Europe/Berlin\n2026-03-02T08:00:00+01:00  in 22 h\n\
+                 or: Mon 2 Mar 2026 at 20:00, Europe/Berlin\nrest: call mom\n",
             ),
             (
                 "every day at 8 for 2 days",
                 "every day at 08:00, until Tue 3 Mar 2026 at 10:00, Europe/Berlin\n2026-03-02T08:00:00+01:00  in 22 h\n\
-                 2026-03-03T08:00:00+01:00  in 2 days\n",
+                 2026-03-03T08:00:00+01:00  in 2 days\n\
+                 or: every day at 20:00, until Tue 3 Mar 2026 at 10:00, Europe/Berlin\n",
             ),
         ] {
             let parsed = phrase::parse(text, speaker.lang, &speaker.zone, speaker.now);

@@ -28,7 +28,7 @@ pub(super) struct Texts {
     /// The text
     #[arg(value_name = "TEXT", required_unless_present = "batch", conflicts_with = "batch")]
     text: Vec<String>,
-    /// Its language: en, de, hr, sr, sr-Cyrl or bs [default: worked out]
+    /// Its language: en, de, hr, sr, sr-Cyrl, bs, es or fr [default: worked out]
     #[arg(long, value_name = "LANG")]
     lang: Option<String>,
     /// When it is said, such as 2026-03-01T10:00 [default: now]
@@ -203,7 +203,7 @@ mod tests {
             ("{}", "text: is missing"),
             (r#"{"text":5}"#, "text: must be text, not 5"),
             (r#"{"txt":"a"}"#, "txt: is not a known field; did you mean `text`?"),
-            (r#"{"text":"a","lang":"fr"}"#, "lang: `fr` is not a language"),
+            (r#"{"text":"a","lang":"it"}"#, "lang: `it` is not a language"),
             (r#"{"text":"a","tz":"Europe/Berln"}"#, "tz: unknown time zone `Europe/Berln`; did you mean Europe/Berlin"),
             (r#"{"text":"a","now":"20:99"}"#, "now: `20:99` is not a time of day"),
         ] {

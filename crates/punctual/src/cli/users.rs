@@ -10,7 +10,7 @@ use super::add::{steps, steps_words};
 use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::{Context, Usage, found, print, print_deleted, print_json, when};
-use crate::wire::{self, EraseInput, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
+use crate::wire::{self, EraseInput, Habits, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -87,7 +87,8 @@ enum CalendarsCommand {
         /// What to call it, such as work
         name: String,
         /// Where it is: https://…, webcal://…, or file:NAME in the server's folder
-        url: String,
+        #[arg(value_name = "URL")]
+        source: String,
         /// How often to read it, such as 15m
         #[arg(long, value_name = "SPAN")]
         every: Option<String>,
@@ -120,6 +121,9 @@ struct Set {
     /// Their zone, such as Europe/Berlin
     #[arg(long, value_name = "ZONE", visible_alias = "tz")]
     timezone: Option<String>,
+    /// What they mean by words that leave something open, such as morning=07:00 or date_order=day_first; `none` ends it
+    #[arg(long, value_name = "NAME=VALUE")]
+    habit: Vec<String>,
     /// Their language, such as de
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
@@ -232,10 +236,10 @@ async fn show(user: &str, context: &Context) -> anyhow::Result<()> {
 async fn calendars(user: &str, command: &CalendarsCommand, context: &Context) -> anyhow::Result<()> {
     let shown = match command {
         CalendarsCommand::List => context.client.calendars(user).await?.calendars,
-        CalendarsCommand::Add { name, url, every, alarms, offset, message } => {
+        CalendarsCommand::Add { name, source, every, alarms, offset, message } => {
             let offsets = offset.iter().map(|offset| wire::OffsetInput(offset.as_str().into())).collect();
             let input = wire::CalendarInput {
-                url: Some(url.clone()),
+                url: Some(source.clone()),
                 every: every.clone().map(wire::Span),
                 alarms: alarms.clone(),
                 offsets: Some(offsets).filter(|offsets: &Vec<_>| !offsets.is_empty()),
@@ -291,6 +295,7 @@ async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {
         quiet_hours: quiet(set, before.quiet_hours)?,
         paused_until: before.paused_until,
         escalate: steps(&set.escalate)?.or(before.escalate),
+        habits: habits(&set.habit, before.habits)?,
         admin: set.admin.or(before.admin),
     };
     let user = context.client.put_user(&set.user, &input).await?;
@@ -298,6 +303,29 @@ async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {
         true => print_json(&user),
         false => print(&table(&[user], context).await?.render(context.paint)),
     }
+}
+
+/// The habits that are asked for. What is not given of them stays as it is.
+fn habits(given: &[String], before: Option<Habits>) -> Result<Option<Habits>, Usage> {
+    let mut habits = before.unwrap_or_default();
+    for habit in given {
+        let wrong = || {
+            Usage(format!(
+                "--habit: `{habit}` is no habit; write morning=07:00, evening=18:00, day=09:00, date_order=day_first or first_day_of_week=sun"
+            ))
+        };
+        let (name, text) = habit.split_once('=').ok_or_else(wrong)?;
+        let field = match name {
+            "date_order" => &mut habits.date_order,
+            "first_day_of_week" => &mut habits.first_day_of_week,
+            "morning" => &mut habits.morning,
+            "evening" => &mut habits.evening,
+            "day" => &mut habits.day,
+            _ => return Err(wrong()),
+        };
+        *field = Some(text.to_owned()).filter(|text| text != "none");
+    }
+    Ok(Some(habits).filter(|habits| !habits.is_empty()))
 }
 
 /// The quiet hours that `set` asks for. What is not given of them stays as it is.

@@ -112,6 +112,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("history_keep", &["PUNCTUAL_HISTORY_KEEP"], "write a span, such as \"90d\", or \"forever\""),
     key("journal_keep", &["PUNCTUAL_JOURNAL_KEEP"], "write a span, such as \"365d\", or \"forever\""),
     key("metrics_key", &["PUNCTUAL_METRICS_KEY"], "write true or false"),
+    key(
+        "cors_origins",
+        &["PUNCTUAL_CORS_ORIGINS"],
+        "write the origins of the pages, such as \"https://app.example.org\", with commas between them",
+    ),
     key("shadow", &["PUNCTUAL_SHADOW"], "write true or false"),
     key(
         "redis_url",

@@ -109,6 +109,8 @@ pub(crate) struct Config {
     pub(crate) shadow: bool,
     /// Whether `/metrics` asks for a key.
     pub(crate) metrics_key: bool,
+    /// The origins of pages that may use the API from a browser.
+    pub(crate) cors_origins: Vec<String>,
     /// The file that was read, if one was.
     pub(crate) file: Option<PathBuf>,
     /// Things that are odd but no reason to stop.
@@ -221,6 +223,7 @@ impl Config {
                 .watches(layers.number("retry_max_attempts", 1..=101)?.map_or(3, |n_in_all| n_in_all as u32 - 1))?,
             shadow: layers.boolean("shadow")?.unwrap_or(false),
             metrics_key: layers.boolean("metrics_key")?.unwrap_or(false),
+            cors_origins: read::cors_origins(&layers)?,
             file: layers.file_path(),
             data_dir,
             warnings,

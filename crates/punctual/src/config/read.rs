@@ -136,6 +136,24 @@ pub(super) fn public_url(layers: &Layers<'_>) -> Result<Option<String>, ConfigEr
     }
 }
 
+/// Origins as browsers write them: a scheme, a host, and a port that is not the scheme's own.
+pub(super) fn cors_origins(layers: &Layers<'_>) -> Result<Vec<String>, ConfigError> {
+    let Some(found) = layers.get("cors_origins") else { return Ok(Vec::new()) };
+    let texts: Vec<String> = match &found.value {
+        toml::Value::String(text) => text.split(',').map(|origin| origin.trim().to_owned()).collect(),
+        toml::Value::Array(list) => {
+            let text = |value: &toml::Value| value.as_str().map(|origin| origin.trim().to_owned());
+            list.iter().map(text).collect::<Option<_>>().ok_or_else(|| found.wrong("must be a list of texts"))?
+        }
+        _ => return Err(found.wrong("must be a text or a list of texts")),
+    };
+    let origin = |text: String| match reqwest::Url::parse(&text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text => Ok(text),
+        _ => Err(found.wrong(format!("`{text}` is no origin"))),
+    };
+    texts.into_iter().filter(|text| !text.is_empty()).map(origin).collect()
+}
+
 /// The zone asked for, else the system's, else UTC.
 pub(super) fn timezone(layers: &Layers<'_>) -> Result<Zone, ConfigError> {
     match layers.text("timezone")? {

@@ -40,7 +40,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Vec<Subscription>, ConfigErr
         let Value::Table(table) = value else {
             return Err(at("", format!("must be a table under [[subscriptions]], not {}", kind(value))));
         };
-        let subscription = one(table).map_err(|Invalid { field, problem }| at(&format!(".{field}"), problem))?;
+        let subscription = one(table).map_err(|Invalid { field, problem, .. }| at(&format!(".{field}"), problem))?;
         if subscriptions.iter().any(|other| other.name == subscription.name) {
             let problem = "another subscription has the same name, under which it is kept how far each was told; give each its own";
             return Err(at(".name", problem.to_owned()));

@@ -94,7 +94,7 @@ pub(super) fn read(value: Option<&Value>, env: Env<'_>, retries_max: u32) -> Res
             return Err(ConfigError(format!("watches.{name}: must be a table, not {}", kind(value))));
         };
         one(name, table, env, retries_max)
-            .map_err(|Invalid { field, problem }| ConfigError(format!("watches.{name}.{field}: {problem}")))
+            .map_err(|Invalid { field, problem, .. }| ConfigError(format!("watches.{name}.{field}: {problem}")))
     };
     tables.into_iter().map(one).collect()
 }

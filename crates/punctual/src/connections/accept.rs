@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::Request;
+use axum::http::{Request, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -119,6 +119,8 @@ struct Leaving(Arc<Connection>);
 
 impl Drop for Leaving {
     fn drop(&mut self) {
+        // Work that was not begun knows the connection.
+        drop(self.0.after_http());
         self.0.all.leave(&self.0);
     }
 }
@@ -148,7 +150,7 @@ async fn attend(
 
 /// Speaks HTTP until the connection ends.
 async fn speak(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     leaving: &Leaving,
     mut stopping: watch::Receiver<bool>,
@@ -165,8 +167,32 @@ async fn speak(
             Ok::<_, Infallible>(response.map(|body| Answer { body, _in_request: in_request }))
         }
     });
-    let serving = http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(TokioIo::new(stream), service);
-    let mut serving = pin!(serving);
+    if !serve_http(TokioIo::new(stream), service, &connection, &mut stopping).await {
+        return;
+    }
+    let Some(work) = connection.after_http() else { return };
+    let _in_request = connection.begin();
+    connection.is_endless();
+    tokio::select! {
+        () = work => {}
+        () = leaving.0.close.notified() => {}
+    }
+}
+
+/// Speaks HTTP until that is over. Returns false where the connection is to be closed.
+async fn serve_http<I, S>(
+    socket: TokioIo<I>,
+    service: S,
+    connection: &Connection,
+    stopping: &mut watch::Receiver<bool>,
+) -> bool
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response<Answer>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    let serving = http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(socket, service);
+    let mut serving = pin!(serving.with_upgrades());
     let mut is_stopping = false;
     loop {
         tokio::select! {
@@ -174,9 +200,9 @@ async fn speak(
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection ended");
                 }
-                break;
+                return true;
             }
-            () = leaving.0.close.notified() => break,
+            () = connection.close.notified() => return false,
             _ = stopping.wait_for(|stop| *stop), if !is_stopping => {
                 is_stopping = true;
                 serving.as_mut().graceful_shutdown();
@@ -222,6 +248,56 @@ mod tests {
     use super::*;
 
     const END: &[u8] = b"that was all";
+
+    #[tokio::test]
+    async fn a_connection_on_which_another_protocol_is_spoken_counts_is_not_idle_and_ends_with_its_work() {
+        let (sender, mut open) = mpsc::unbounded_channel();
+        let (end, ends) = watch::channel(false);
+        let handler = move |Extension(connection): Extension<Arc<Connection>>| async move {
+            let (sender, mut ends) = (sender.clone(), ends.clone());
+            let known = Arc::clone(&connection);
+            connection.then(Box::pin(async move {
+                sender.send(known).unwrap();
+                let _ = ends.wait_for(|ends| *ends).await;
+            }));
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
+        let (_stop, stopping) = watch::channel(false);
+        let router = Router::new().route("/", get(handler));
+        let serving = tokio::spawn(serve(
+            Listener { socket: listener, tls: None },
+            router,
+            10,
+            Arc::new(clock.clone()),
+            stopping,
+        ));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+        let connection = open.recv().await.unwrap();
+        for _ in 0..2 * super::super::IDLE_TICKS {
+            until("the ticks are counted", async || clock.until_next().is_some()).await;
+            let before = connection.all.now();
+            clock.advance(SignedDuration::try_from(super::super::TICK).unwrap());
+            until("a tick is counted", async || connection.all.now() > before).await;
+        }
+        assert!(!connection.lock().closing, "it is at work, not idle");
+        assert_eq!(connection.all.n_open(), 1);
+        end.send(true).unwrap();
+        until("it has left", async || connection.all.n_open() == 0).await;
+        assert_eq!(Arc::strong_count(&connection), 1, "nothing is left of it");
+        serving.abort();
+    }
+
+    #[tokio::test]
+    async fn work_that_was_never_begun_is_forgotten_with_its_connection() {
+        let connection = Connections::new().join();
+        let known = Arc::clone(&connection);
+        connection.then(Box::pin(async move { drop(known) }));
+        drop(Leaving(Arc::clone(&connection)));
+        assert_eq!(Arc::strong_count(&connection), 1, "it and its work would keep each other for ever");
+    }
 
     /// An answer that says nothing new until its reader is given up, and then why it ends.
     async fn endless(connection: Arc<Connection>) -> Body {

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use punctual_core::clock::Clock;
+use punctual_core::clock::{BoxFuture, Clock};
 use tokio::sync::Notify;
 
 pub(crate) use self::accept::{Listener, serve};
@@ -71,6 +71,8 @@ pub(crate) struct Connection {
     close: Notify,
     /// An answer without an end is to end.
     gives_up: Notify,
+    /// What is done with it when HTTP is over.
+    after_http: Mutex<Option<BoxFuture<()>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -141,6 +143,7 @@ impl Connections {
             state: Mutex::new(state),
             close: Notify::new(),
             gives_up: Notify::new(),
+            after_http: Mutex::new(None),
         });
         open.by_number.insert(connection.number, Arc::clone(&connection));
         drop(open);
@@ -235,6 +238,16 @@ impl Connection {
         }
     }
 
+    /// Says what is done with the connection when HTTP is over: from then on another protocol is spoken on it. The connection counts as one at
+    /// work, whose answer has no end.
+    pub(crate) fn then(&self, work: BoxFuture<()>) {
+        *self.after_http.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+    }
+
+    fn after_http(&self) -> Option<BoxFuture<()>> {
+        self.after_http.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// A request has come whole, but for its body. It ends when the returned value is dropped.
     fn begin(self: &Arc<Self>) -> InRequest {
         let mut state = self.lock();
@@ -245,7 +258,7 @@ impl Connection {
     }
 
     /// Its answer is this long.
-    fn owes(&self, bytes: u64) {
+    pub(crate) fn owes(&self, bytes: u64) {
         self.lock().owed += bytes;
         if bytes >= LARGE_ANSWER_BYTES {
             self.all.bound_answers();

@@ -52,7 +52,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         actor: params.get("actor").map(str::to_owned),
         from: bound("from", End::From)?,
         to: bound("to", End::To)?,
-        user: mine(&caller, &params),
+        user: mine(&caller, &params)?,
         limit: params.limit()?,
         ..wanted(&caller, &params)?
     };
@@ -66,9 +66,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
 }
 
 /// The user whose entries are listed.
-fn mine(caller: &Caller, params: &Params) -> Option<String> {
-    let is_mine = matches!(params.get("mine"), Some("true" | "1"));
-    caller.bound_to().or(is_mine.then(|| caller.default_user())).map(str::to_owned)
+fn mine(caller: &Caller, params: &Params) -> Result<Option<String>, Problem> {
+    let is_mine = params.flag("mine")?;
+    Ok(caller.bound_to().or(is_mine.then(|| caller.default_user())).map(str::to_owned))
 }
 
 /// The entries that a caller wants, of those that it may see.

@@ -36,6 +36,7 @@ use subtle::ConstantTimeEq;
 
 use super::App;
 use super::input::Params;
+use super::inside::Door;
 use super::problem::Problem;
 use super::recent::Recent;
 use crate::config::Secret;
@@ -67,6 +68,8 @@ pub(super) struct Caller {
     user: Option<Arc<str>>,
     /// Whether the key itself is bound to a user or to channels.
     is_bound: bool,
+    /// Through which door it asks.
+    door: Door,
     /// The only channels it sends by and sees; none: all of them.
     channels: Arc<[String]>,
     scopes: Scopes,
@@ -107,6 +110,7 @@ impl Auth {
             channels: Arc::default(),
             scopes: Scopes::ADMIN,
             rate: None,
+            door: Door::Api,
             expires_at: None,
         };
         Self {
@@ -170,7 +174,7 @@ impl Caller {
             true => Ok(self.clone()),
             false => {
                 let known = Self::known(hash(bearer(headers)?), app).await?.unless_expired(app.now())?;
-                Ok(Self { user: self.user.clone(), ..known })
+                Ok(Self { user: self.user.clone(), door: self.door, ..known })
             }
         }
     }
@@ -185,6 +189,16 @@ impl Caller {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
+    /// When the key stops working, if it does.
+    pub(super) fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
+    }
+
+    /// Whether it is a key that somebody can delete.
+    pub(super) fn can_be_deleted(&self) -> bool {
+        *self.id != *ADMIN_ID
+    }
+
     fn with(key: &ApiKey, hash: &[u8; 32]) -> Self {
         Self {
             id: key.id.as_str().into(),
@@ -194,6 +208,7 @@ impl Caller {
             channels: key.channels.as_slice().into(),
             scopes: key.scopes,
             rate: key.rate,
+            door: Door::Api,
             expires_at: key.works_until(hash),
         }
     }
@@ -201,7 +216,12 @@ impl Caller {
     /// Who this is, for the journal.
     pub(super) fn who(&self) -> Who {
         let key = (&*self.id != ADMIN_ID).then(|| self.id.clone());
-        Who { actor: Some(self.actor.clone()), key, via: Some("api".into()) }
+        Who { actor: Some(self.actor.clone()), key, via: Some(self.via().into()), ..Who::default() }
+    }
+
+    /// The door through which it asks, as the journal says it.
+    pub(super) fn via(&self) -> &'static str {
+        self.door.word()
     }
 
     /// The only user this caller sees, if it is bound to one.
@@ -336,7 +356,8 @@ impl Caller {
 
     /// The caller of a request, who is counted once and says for whom it acts.
     async fn of_request(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let caller = Self::of(&parts.headers, app).await?;
+        let door = parts.extensions.get().copied().unwrap_or_default();
+        let caller = Self { door, ..Self::of(&parts.headers, app).await? };
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{FAULTS_MAX, Invalid};
 use punctual_core::steps::Steps;
 use punctual_core::store::ReminderView;
 use punctual_engine::CreateError;
@@ -49,12 +49,27 @@ pub(super) async fn create(
     let now = app.now();
     let steps = Arc::new(Steps::of_request(items.len()));
     let (mut reminders, mut understood) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+    let (mut wrong, mut right) = (Vec::new(), Vec::new());
     for (index, item) in items.into_iter().enumerate() {
-        let made = made_from(item, &app, &caller, now, &steps)
-            .await
-            .map_err(|problem| problem.in_batch("reminders", index))?;
-        reminders.push(made.reminder);
-        understood.push(made.understood);
+        match made_from(item, &app, &caller, now, &steps).await {
+            Ok(made) => {
+                right.push(index);
+                reminders.push(made.reminder);
+                understood.push(made.understood);
+            }
+            Err(problem) if problem.is_invalid() => wrong.push((index, problem)),
+            Err(problem) => return Err(problem.in_batch("reminders", index)),
+        }
+        if wrong.len() >= FAULTS_MAX {
+            break;
+        }
+    }
+    if !wrong.is_empty() {
+        // The others are looked at as well: a caller mends all of them at once.
+        let checked = app.engine.check(&reminders, now).await?;
+        let others = right.into_iter().zip(checked).filter_map(|(index, checked)| Some((index, checked.err()?.into())));
+        wrong.extend(others.take(FAULTS_MAX));
+        return Err(all_named("reminders", wrong));
     }
     let Some(repeatable) = repeatable else {
         let views = app.create(reminders, &caller, None).await.map_err(|error| named("reminders", error))?;
@@ -76,10 +91,22 @@ async fn created<'a>(app: &App, views: &'a [ReminderView], understood: Vec<Optio
     Created { created: views.len(), reminders }
 }
 
-/// The problem with the item of `list` it was met at.
+/// The problems of items of `list`, in their order, as one.
+pub(super) fn all_named(list: &str, mut wrong: Vec<(usize, Problem)>) -> Problem {
+    wrong.sort_by_key(|(index, _)| *index);
+    let named = wrong.into_iter().map(|(index, problem)| problem.in_batch(list, index)).collect();
+    // Whoever calls has one at least.
+    Problem::of_batch(named).unwrap_or_else(|| Problem::from(Invalid::new(list, "has something wrong")))
+}
+
+/// The problem with the items of `list` it was met at.
 pub(super) fn named(list: &str, error: CreateError) -> Problem {
     match error {
-        CreateError::Invalid { index, invalid } => Problem::from(invalid).in_batch(list, index),
+        CreateError::Invalid { index, invalid, others } => {
+            let first = (index, Problem::from(invalid));
+            let others = others.into_iter().map(|(index, invalid)| (index, Problem::from(invalid)));
+            all_named(list, std::iter::once(first).chain(others).collect())
+        }
         error => error.into(),
     }
 }

@@ -26,6 +26,8 @@ const SMALL_PURSE_BYTES: usize = 64 * 1024 * 1024;
 const LARGE_PURSE_BYTES: usize = 96 * 1024 * 1024;
 /// The purses of requests that prove by their bodies alone who they come from: whoever sends them must not use up what others have.
 const UNPROVEN_PURSE_BYTES: usize = 16 * 1024 * 1024;
+/// The purse of messages over WebSockets: connections stay open, so what they hold must not be what other requests need.
+const MESSAGES_PURSE_BYTES: usize = 32 * 1024 * 1024;
 /// How long a body waits for room before its sender is told to come back.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(5);
 /// A sender that sends nothing for so long has stopped; it loses its part when another needs it.
@@ -63,6 +65,13 @@ pub(super) struct Part {
     bytes: usize,
 }
 
+impl Part {
+    /// How many bytes it is for.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 impl Bodies {
     /// The budget of requests that have a key, or a link of ours.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
@@ -72,6 +81,11 @@ impl Bodies {
     /// The budget of requests that prove by their bodies alone who they come from.
     pub(super) fn unproven(clock: Arc<dyn Clock>) -> Self {
         Self::of(UNPROVEN_PURSE_BYTES, UNPROVEN_PURSE_BYTES, clock)
+    }
+
+    /// The budget of messages over WebSockets.
+    pub(super) fn of_messages(clock: Arc<dyn Clock>) -> Self {
+        Self::of(MESSAGES_PURSE_BYTES, MESSAGES_PURSE_BYTES, clock)
     }
 
     fn of(small_bytes: usize, large_bytes: usize, clock: Arc<dyn Clock>) -> Self {

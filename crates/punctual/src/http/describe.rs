@@ -1,19 +1,25 @@
 //! The API describes itself, as OpenAPI 3.1 has it.
 //!
 //! A route is entered into [`super::table`] together with the description that stands above its handler, so none can be added without
-//! one. Here is what all routes have in common.
+//! one. Here is what all routes have in common: who may ask, which answers there are beside the good ones, what headers they have, and examples.
+
+/// The answers that are given beside the good ones, and the headers of all.
+mod answers;
+
+/// Requests that work.
+mod examples;
+
+/// What can be done with what an answer says.
+mod links;
 
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::response::Response;
-use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{
-    ComponentsBuilder, ContentBuilder, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem,
-    Ref, RefOr, Required, ResponseBuilder, Type,
-};
+use serde_json::{Map, Value, json};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ComponentsBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::shown;
@@ -21,16 +27,50 @@ use crate::wire::Problem;
 
 /// Operations whose body may be left out.
 const WITHOUT_BODY: [&str; 3] = ["command_reminder", "test_channel", "rotate_key"];
+/// Reads that have a tag, so that a reader can ask for what it does not have.
+const TAGGED: [&str; 7] =
+    ["show_reminder", "show_user", "show_group", "show_event", "show_scope", "show_silence", "show_followed_calendar"];
+/// Changes that are made on a condition.
+const CONDITIONAL: [&str; 16] = [
+    "update_reminder",
+    "cancel_reminder",
+    "command_reminder",
+    "put_user",
+    "delete_user",
+    "put_group",
+    "delete_group",
+    "put_event",
+    "delete_event",
+    "put_instance",
+    "delete_instance",
+    "put_scope",
+    "delete_scope",
+    "end_silence",
+    "put_calendar",
+    "delete_calendar",
+];
 /// The name of the scheme by which a caller shows its key.
 const KEY: &str = "key";
+const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
-const DESCRIPTION: &str = "Reminders that arrive at the moment they were asked for. Every call under /v1 needs a key. A refused request \
-    changes nothing, and is answered with a problem document (RFC 9457) that names the field and says what would be right.";
+const DESCRIPTION: &str = "Reminders that arrive at the moment they were asked for.\n\nEvery call under /v1 needs a key. A refused request \
+    changes nothing, and is answered with a problem document (RFC 9457) that names the field and says what would be right; `errors` has \
+    everything that is wrong with a body. Every answer has an `X-Request-Id`: the caller\'s own, if it sent one of up to 128 letters, digits \
+    and `._:/+=@-`, or a new one. The same calls can be made over one WebSocket, GET /v1/ws, which speaks JSON-RPC 2.0 and \
+    tells the journal live.\n\nA list has pages: `next_cursor` of one is the `cursor` of the next, and null on the last. A cursor is the \
+    place of the last item, not a number of items, so nothing is shown twice or left out because something was written meanwhile.";
 
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
-    let document = complete(super::table().into_openapi());
-    serde_json::to_vec(&document).expect("a description always becomes JSON").into()
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let document = serde_json::to_value(super::table().into_openapi()).expect("a description always becomes JSON");
+    complete(document)
 });
+static BYTES: LazyLock<Bytes> =
+    LazyLock::new(|| serde_json::to_vec(document()).expect("a description always becomes JSON").into());
+
+/// The whole description.
+pub(super) fn document() -> &'static Value {
+    &DOCUMENT
+}
 
 /// This document.
 ///
@@ -40,7 +80,7 @@ static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
     responses((status = 200, description = "OpenAPI 3.1", body = Object)),
 )]
 pub(super) async fn show() -> Response {
-    shown::answer_bytes(StatusCode::OK, DOCUMENT.to_vec())
+    shown::answer_bytes(StatusCode::OK, BYTES.to_vec())
 }
 
 /// A description without routes.
@@ -56,57 +96,130 @@ pub(super) fn empty() -> OpenApi {
     OpenApiBuilder::new().info(info.license(Some(license)).build()).components(Some(components.build())).build()
 }
 
-/// Adds what all routes have in common: problems, keys, and the header that makes a POST happen once.
-fn complete(mut document: OpenApi) -> OpenApi {
-    for (path, item) in &mut document.paths.paths {
-        // The platforms prove by their signatures who they are.
-        let is_platforms = path == "/v1/inbound/{channel}";
-        let needs_key = path.starts_with("/v1/") && !is_platforms;
-        for (method, operation) in operations(item) {
-            if needs_key {
-                operation.security = Some(vec![SecurityRequirement::new(KEY, [] as [&str; 0])]);
-            }
-            if method == "post" && !is_platforms {
-                operation.parameters.get_or_insert_default().push(RefOr::T(idempotency_key()));
-            }
-            let may_be_empty = operation.operation_id.as_deref().is_some_and(|id| WITHOUT_BODY.contains(&id));
-            if let Some(RefOr::T(body)) = operation.request_body.as_mut().filter(|_| may_be_empty) {
-                body.required = Some(Required::False);
-            }
-            operation.responses.responses.insert("default".into(), problem());
+/// One operation, as the rules below see it.
+struct Operation<'a> {
+    path: &'a str,
+    method: &'a str,
+    id: String,
+    described: &'a mut Value,
+}
+
+impl Operation<'_> {
+    /// Whether it needs a key. The platforms prove by their signatures who they are.
+    fn needs_key(&self) -> bool {
+        self.is_ours() && self.path.starts_with("/v1/")
+    }
+
+    /// Whether it is for people and programs, and not for a platform.
+    fn is_ours(&self) -> bool {
+        self.path != "/v1/inbound/{channel}"
+    }
+
+    fn has_body(&self) -> bool {
+        self.described["requestBody"].is_object()
+    }
+
+    /// Whether it can be repeated with the same `Idempotency-Key`.
+    fn is_repeatable(&self) -> bool {
+        self.method == "post" && self.is_ours()
+    }
+
+    fn is_tagged(&self) -> bool {
+        TAGGED.contains(&&*self.id)
+    }
+
+    fn is_conditional(&self) -> bool {
+        CONDITIONAL.contains(&&*self.id)
+    }
+
+    fn add_parameter(&mut self, name: &str) {
+        let reference = json!({ "$ref": format!("#/components/parameters/{name}") });
+        match &mut self.described["parameters"] {
+            Value::Array(parameters) => parameters.push(reference),
+            none => *none = json!([reference]),
         }
     }
+}
+
+/// Adds what all routes have in common.
+fn complete(mut document: Value) -> Value {
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (method, described) in item.as_object_mut().into_iter().flatten() {
+            let id = described["operationId"].as_str().unwrap_or_default().to_owned();
+            let mut operation = Operation { path, method, id, described };
+            if operation.needs_key() {
+                operation.described["security"] = json!([{ KEY: [] }]);
+            }
+            if operation.is_repeatable() {
+                operation.add_parameter("Idempotency-Key");
+            }
+            if operation.is_conditional() {
+                operation.add_parameter("If-Match");
+            }
+            if operation.is_tagged() || operation.is_conditional() && operation.method == "put" {
+                let name = if operation.method == "put" { "If-None-Match-Any" } else { "If-None-Match" };
+                operation.add_parameter(name);
+            }
+            if WITHOUT_BODY.contains(&&*operation.id) {
+                operation.described["requestBody"]["required"] = false.into();
+            }
+            answers::complete(&mut operation);
+            examples::complete(&mut operation);
+            links::complete(&mut operation);
+        }
+    }
+    let components = &mut document["components"];
+    components["parameters"] = parameters();
+    components["responses"] = answers::problems();
+    components["headers"] = answers::headers();
     document
 }
 
-fn problem() -> RefOr<utoipa::openapi::Response> {
-    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(Problem::name()))).build();
-    let response = ResponseBuilder::new().description("Refused; nothing was changed");
-    RefOr::T(response.content("application/problem+json", content).build())
-}
-
-fn idempotency_key() -> Parameter {
-    let description =
-        "The same key, path and body are answered the same again, for 48 hours; a different body is a 409.";
-    let schema = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(255));
-    ParameterBuilder::new()
-        .name("Idempotency-Key")
-        .parameter_in(ParameterIn::Header)
-        .description(Some(description))
-        .schema(Some(schema))
-        .build()
+/// The headers that requests have in common.
+fn parameters() -> Value {
+    let header = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "header", "description": description, "schema": schema });
+    let text = || json!({ "type": "string" });
+    let key = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" });
+    let all = [
+        (
+            "Idempotency-Key",
+            header(
+                "Idempotency-Key",
+                "The same key, path and body are answered the same again, for 48 hours; a different body is a 409.",
+                key,
+            ),
+        ),
+        (
+            "If-Match",
+            header(
+                "If-Match",
+                "The `ETag` of what the caller has seen, several of them, or `*` for anything that is there. If something else is there, the answer is 412, and nothing is changed.",
+                text(),
+            ),
+        ),
+        (
+            "If-None-Match",
+            header(
+                "If-None-Match",
+                "The `ETag` of what the reader has. If nothing is different, the answer is 304.",
+                text(),
+            ),
+        ),
+        (
+            "If-None-Match-Any",
+            header(
+                "If-None-Match",
+                "`*`: only if nothing is there. Else the answer is 412, and nothing is changed.",
+                json!({ "type": "string", "enum": ["*"] }),
+            ),
+        ),
+    ];
+    all.into_iter().map(|(name, parameter)| (name.to_owned(), parameter)).collect::<Map<_, _>>().into()
 }
 
 /// The operations of a path, with their methods.
-fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
-    let all = [
-        ("get", &mut item.get),
-        ("put", &mut item.put),
-        ("post", &mut item.post),
-        ("delete", &mut item.delete),
-        ("patch", &mut item.patch),
-    ];
-    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+pub(super) fn operations(item: &Value) -> impl Iterator<Item = (&'static str, &Value)> {
+    METHODS.iter().filter_map(|method| Some((*method, item.get(method)?)))
 }
 
 #[cfg(test)]

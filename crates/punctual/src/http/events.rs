@@ -7,18 +7,20 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::civil::DateTime;
 use punctual_core::event;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{FAULTS_MAX, Invalid};
 use punctual_core::model::series::read_name;
 use punctual_core::rules::event::next_starts;
 use punctual_core::schedule::{End, parse_end};
 use punctual_core::scope::Path;
-use punctual_core::store::{self, PutEvent, PutInstance};
+use punctual_core::store::{self, ChangeError, PutEvent, PutInstance};
+use punctual_engine::CreateError;
 use serde_json::Value;
 
 use super::App;
-use super::asked::{AskedEvent, UnsaidOfEvent, event as asked_event, instance as asked_instance};
+use super::asked::{AskedEvent, UnsaidOfEvent, event_partly, instance as asked_instance};
 use super::auth::{Caller, Writer};
-use super::batch::named;
+use super::batch::{all_named, named};
+use super::conditions::{Expecting, tagged, tagged_as};
 use super::idempotency::Repeated;
 use super::input::{BATCH_BYTES_MAX, InPath, Input, Params};
 use super::pages;
@@ -89,12 +91,13 @@ pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(key): InPath<String>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    let event = asked(&app, body.json()?, Some(&key))?;
+    let event = asked(&app, &body.json()?, Some(&key)).await?;
     drop(body);
-    let done = app.engine.put_events(vec![event], caller.who(), None).await?.done.pop();
+    let done = app.engine.put_events(vec![event], expecting.by(caller.who()), None).await?.done.pop();
     let (is_new, dropped) = done.map(|done| (done.is_new, done.dropped)).unwrap_or_default();
     answer(&app, if is_new { StatusCode::CREATED } else { StatusCode::OK }, &key, &dropped).await
 }
@@ -108,9 +111,10 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(key): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    match app.engine.remove_events(vec![key], caller.who()).await?.done.is_empty() {
+    match app.engine.remove_events(vec![key], expecting.by(caller.who())).await?.done.is_empty() {
         true => Err(no_such_event()),
         false => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -127,6 +131,7 @@ pub(super) async fn put_instance(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((key, at)): InPath<(String, String)>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
@@ -139,7 +144,7 @@ pub(super) async fn put_instance(
     let zone = view.event.timezone.as_ref().unwrap_or(&app.zone);
     let change = asked_instance(input, zone, app.now())?;
     let change = PutInstance { at: instance_of(&at)?, following, change };
-    app.engine.put_instance(&key, change, caller.who()).await?;
+    app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
     answer(&app, StatusCode::OK, &key, &[]).await
 }
 
@@ -153,10 +158,11 @@ pub(super) async fn delete_instance(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((key, at)): InPath<(String, String)>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
     let change = PutInstance { at: instance_of(&at)?, following: false, change: Some(event::Instance::Cancelled) };
-    app.engine.put_instance(&key, change, caller.who()).await?;
+    app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -185,8 +191,19 @@ pub(super) async fn batch(
         return Err(Invalid::new("events", "is empty; send at least one").into());
     }
     let mut events = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        events.push(asked(&app, item, None).map_err(|invalid| Problem::from(invalid).in_batch("events", index))?);
+    let mut wrong = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        match asked(&app, item, None).await {
+            Ok(event) => events.push(event),
+            Err(problem) if problem.is_invalid() => wrong.push((index, problem)),
+            Err(problem) => return Err(problem),
+        }
+        if wrong.len() >= FAULTS_MAX {
+            break;
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(all_named("events", wrong));
     }
     let answer = serde_json::to_string(&EventsPut { put: events.len() }).expect("a number always becomes JSON");
     let answered = repeatable.map(|repeatable| repeatable.with(StatusCode::OK, &answer));
@@ -194,10 +211,28 @@ pub(super) async fn batch(
     Ok(shown::answer_bytes(StatusCode::OK, answer.into_bytes()))
 }
 
-fn asked(app: &App, value: Value, key: Option<&str>) -> Result<PutEvent, Invalid> {
+async fn asked(app: &App, value: &Value, key: Option<&str>) -> Result<PutEvent, Problem> {
     let unsaid = UnsaidOfEvent { zone: &app.zone, retries_max: app.retries_max, now: app.now() };
-    let AskedEvent { event, keeps_instances } = asked_event(value, key, unsaid)?;
-    Ok(PutEvent { event, keeps_instances })
+    let (AskedEvent { event, keeps_instances }, mut faults) = event_partly(value, key, unsaid)?;
+    let event = PutEvent { event, keeps_instances };
+    if !faults.is_empty() {
+        // What else is wrong with it is found as if the rest were right.
+        match app.engine.check_events(std::slice::from_ref(&event)).await {
+            Err(CreateError::Invalid { invalid, .. }) => faults.add(invalid),
+            Err(error) => return Err(error.into()),
+            Ok(()) => {}
+        }
+    }
+    faults.finish()?;
+    Ok(event)
+}
+
+/// Why an instance was not changed.
+fn not_changed(error: ChangeError) -> Problem {
+    match error {
+        ChangeError::NotFound => no_such_event(),
+        error => error.into(),
+    }
 }
 
 /// The event as it stands now.
@@ -207,7 +242,12 @@ async fn answer(app: &App, status: StatusCode, key: &str, dropped: &[DateTime]) 
         true => next_starts(&view.event, &app.zone, app.now(), NEXT_MAX).into_iter().map(|at| at.starts_at).collect(),
         false => Vec::new(),
     };
-    Ok(shown::answer(status, &shown::event_view(view, next, dropped)))
+    let version = view.event.version();
+    if dropped.is_empty() {
+        return Ok(tagged(status, version, &shown::event_view(view, next, &[])));
+    }
+    let answer = shown::answer(status, &shown::event_view(view.clone(), next.clone(), dropped));
+    Ok(tagged_as(answer, version, &shown::event_view(view, next, &[])))
 }
 
 /// The original local start that a path names.

@@ -43,7 +43,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
         Some(text) => text.parse()?,
         None => Cursor::begin(Section::Entries),
     };
-    let head = match params.get("head") {
+    let head = match params.one("head")? {
         Some(text) => text.parse().map_err(|_| Invalid::new("head", format!("`{text}` is no number")))?,
         None => app.engine.journal_head().await?,
     };
@@ -70,8 +70,10 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
             lines.push(RawValue::from_string(text).map_err(|error| Problem::internal(error.to_string()))?);
         }
         unreadable.extend(page.unreadable.into_iter().map(|(id, detail)| Unreadable { id: id.to_string(), detail }));
+        // Where lines begin that count instead of earlier ones, a page begins.
+        let begins_again = export.after.section != Section::Changes && page.next.section == Section::Changes;
         export.after = page.next;
-        if page.is_last || bytes >= PAGE_BYTES {
+        if page.is_last || bytes >= PAGE_BYTES || begins_again {
             break page.is_last;
         }
     };

@@ -10,18 +10,20 @@ use punctual_calendar::{Limits, read};
 use punctual_core::event::Offset;
 use punctual_core::feed::{Alarms, EVERY, FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::invalid::Invalid;
+use punctual_core::scope::Path;
 use punctual_core::steps::Steps;
-use punctual_core::store::PutEvent;
+use punctual_core::store::{PLANNED_AT_ONCE, PutEvent};
 use punctual_core::{event, span};
 use punctual_engine::CreateError;
 
 use super::App;
 use super::asked;
 use super::auth::{Caller, Writer};
+use super::conditions::{Expecting, tagged};
 use super::input::{BATCH_BYTES_MAX, InPath, Input};
 use super::problem::Problem;
 use super::shown;
-use crate::feeds::{OFFSET_MINUTES, STEPS, scope_of};
+use crate::feeds::{OFFSET_MINUTES, STEPS};
 use crate::wire::{Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars};
 
 /// Lists the calendars that a user follows.
@@ -39,6 +41,22 @@ pub(super) async fn list(
     Ok(shown::answer(StatusCode::OK, &Calendars { calendars }))
 }
 
+/// Shows one calendar that a user follows.
+#[utoipa::path(
+    get, path = "/v1/users/{id}/calendars/{name}", operation_id = "show_followed_calendar", tag = "users",
+    params(("id" = String, Path, description = "The user"), ("name" = String, Path, description = "What they call it")),
+    responses((status = 200, description = "The calendar", body = Calendar)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath((id, name)): InPath<(String, String)>,
+) -> Result<Response, Problem> {
+    must_see(&caller, &id)?;
+    let feed = of_user(&app, &id).await?.into_iter().find(|feed| feed.key.name == name).ok_or_else(no_such_calendar)?;
+    Ok(tagged(StatusCode::OK, feed.version(), &shown_feed(feed)))
+}
+
 /// Follows a calendar: it is read now and every so often, and its items become events.
 #[utoipa::path(
     put, path = "/v1/users/{id}/calendars/{name}", operation_id = "put_calendar", tag = "users",
@@ -49,32 +67,34 @@ pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((id, name)): InPath<(String, String)>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    let input = body.read::<CalendarInput>(&[])?;
+    let (input, mut faults) = body.partly::<CalendarInput>(&[])?;
     let sources = app.sources.as_ref().ok_or_else(|| Problem::not_found("this server reads no calendars"))?;
-    let url =
-        input.url.ok_or_else(|| Invalid::new("url", "is missing; write where the calendar is, such as https://…"))?;
-    let source = sources.check("url", &url)?;
+    let missing = || Invalid::missing("url", "write where the calendar is, such as https://…");
+    let source = faults.note(input.url.ok_or_else(missing).and_then(|url| sources.check("url", &url)));
     let every = input.every.map(|every| span::parse(&every.0)).transpose();
-    let every = every.map_err(|problem| Invalid::new("every", problem))?.unwrap_or(EVERY);
+    let every = faults.note(every.map_err(|problem| Invalid::new("every", problem))).flatten().unwrap_or(EVERY);
     let settings = FeedSettings {
-        alarms: alarms(input.alarms)?,
-        offsets: input.offsets.map(asked::offsets).transpose()?,
+        alarms: faults.note(alarms(input.alarms)).unwrap_or_default(),
+        offsets: faults.note(input.offsets.map(asked::offsets).transpose()).flatten(),
         message: input.message,
     };
-    check_message(&settings)?;
-    let feed = Feed::new(FeedKey::of_user(&id, &name), source, settings, every, app.now());
-    feed.validate()?;
+    faults.note(check_message(&settings));
+    faults.settle();
+    let feed = Feed::new(FeedKey::of_user(&id, &name), source.unwrap_or_default(), settings, every, app.now());
+    faults.note(feed.validate());
+    faults.finish()?;
     let before = of_user(&app, &id).await?;
     let is_new = !before.iter().any(|other| other.key == feed.key);
     if is_new && before.len() >= FEEDS_OF_USER_MAX {
         return Err(Invalid::new("name", format!("is one too many; a user follows at most {FEEDS_OF_USER_MAX}")).into());
     }
-    app.engine.put_feed(feed.clone(), caller.who()).await?;
+    app.engine.put_feed(feed.clone(), expecting.by(caller.who())).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(shown::answer(status, &shown_feed(feed)))
+    Ok(tagged(status, feed.version(), &shown_feed(feed)))
 }
 
 /// Follows a calendar no more: its events are withdrawn.
@@ -87,9 +107,10 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath((id, name)): InPath<(String, String)>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    match app.engine.remove_feed(&FeedKey::of_user(&id, &name), caller.who()).await? {
+    match app.engine.remove_feed(&FeedKey::of_user(&id, &name), expecting.by(caller.who())).await? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_calendar()),
     }
@@ -143,7 +164,7 @@ pub(super) async fn import(
             let defaults = Defaults {
                 prefix: &format!("ics:{user}/{name}:"),
                 user: &user,
-                scope: scope_of(&user),
+                scope: Path::of_user(&user),
                 source: None,
                 settings: &settings,
                 offsets: &[Offset::minutes_before(OFFSET_MINUTES)],
@@ -155,40 +176,54 @@ pub(super) async fn import(
         })
         .await?;
     let (over, events, problems) = understood?;
-    let mut items = Vec::with_capacity(events.len());
-    for event in events {
-        let mut item = CalendarImportedItem {
-            key: event.key.clone(),
-            title: event.name.clone().unwrap_or_default(),
-            starts_at: event.starts_at,
-            repeats: event.repeats.is_some(),
-            outcome: "would_import".into(),
-            problem: None,
-        };
-        if !input.dry_run.unwrap_or(false) {
-            // One that is refused stops no other.
-            let put = vec![PutEvent { event, keeps_instances: false }];
-            match app.engine.put_events(put, caller.who(), None).await {
-                Ok(put) => {
-                    let done = put.done.first();
-                    let is_new = done.is_some_and(|done| done.is_new);
-                    let is_changed = done.is_some_and(|done| done.is_changed);
-                    item.outcome = match (is_new, is_changed) {
-                        (true, _) => "created",
-                        (false, true) => "changed",
-                        (false, false) => "unchanged",
-                    }
-                    .into();
-                }
-                Err(CreateError::Store(error)) => return Err(error.into()),
-                Err(CreateError::Invalid { invalid, .. }) => {
-                    (item.outcome, item.problem) = ("refused".into(), Some(invalid.to_string()));
-                }
-            }
+    let shown = |event: &event::Event| CalendarImportedItem {
+        key: event.key.clone(),
+        title: event.name.clone().unwrap_or_default(),
+        starts_at: event.starts_at,
+        repeats: event.repeats.is_some(),
+        outcome: "would_import".into(),
+        problem: None,
+    };
+    let mut items: Vec<CalendarImportedItem> = events.iter().map(shown).collect();
+    if !input.dry_run.unwrap_or(false) {
+        let parts = items.chunks_mut(PLANNED_AT_ONCE).zip(events.chunks(PLANNED_AT_ONCE));
+        for (items, events) in parts {
+            take_over(&app, &caller, events, items).await?;
         }
-        items.push(item);
     }
     Ok(shown::answer(StatusCode::OK, &CalendarImported { items, over, problems }))
+}
+
+/// Puts events together and writes down what became of each; where one is refused, each by itself, so that it stops no other.
+async fn take_over(
+    app: &App,
+    caller: &Caller,
+    events: &[event::Event],
+    items: &mut [CalendarImportedItem],
+) -> Result<(), Problem> {
+    let put = events.iter().map(|event| PutEvent { event: event.clone(), keeps_instances: false }).collect();
+    match app.engine.put_events(put, caller.who(), None).await {
+        Ok(put) => {
+            for (item, done) in items.iter_mut().zip(put.done) {
+                item.outcome = match (done.is_new, done.is_changed) {
+                    (true, _) => "created",
+                    (false, true) => "changed",
+                    (false, false) => "unchanged",
+                }
+                .into();
+            }
+        }
+        Err(CreateError::Store(error)) => return Err(error.into()),
+        Err(CreateError::Invalid { invalid, .. }) => match items {
+            [item] => (item.outcome, item.problem) = ("refused".into(), Some(invalid.to_string())),
+            items => {
+                for (item, event) in items.chunks_mut(1).zip(events.chunks(1)) {
+                    Box::pin(take_over(app, caller, event, item)).await?;
+                }
+            }
+        },
+    }
+    Ok(())
 }
 
 async fn of_user(app: &App, user: &str) -> Result<Vec<Feed>, Problem> {

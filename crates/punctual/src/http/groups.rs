@@ -12,6 +12,7 @@ use punctual_core::invalid::Invalid;
 
 use super::App;
 use super::auth::{Caller, Writer};
+use super::conditions::{Expecting, tagged};
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
@@ -52,7 +53,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
     match found(&app, name).await? {
-        Some(group) => Ok(shown::answer(StatusCode::OK, &shown_group(group, app.now()))),
+        Some(group) => Ok(tagged(StatusCode::OK, group.version(), &shown_group(group, app.now()))),
         None => Err(no_such_group()),
     }
 }
@@ -67,31 +68,34 @@ pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(name): InPath<String>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    let input = body.read::<GroupInput>(GroupInput::MADE_HERE)?;
+    let (input, mut faults) = body.partly::<GroupInput>(GroupInput::MADE_HERE)?;
     let now = app.now();
-    let missing = || Invalid::new("users", "is missing; name the users, such as [\"bob\",\"eve\"]");
+    let missing = || Invalid::missing("users", "name the users, such as [\"bob\",\"eve\"]");
     let before = found(&app, name.clone()).await?;
-    let rota = rota(&app, input.rota, before.as_ref())?;
+    let rota = faults.note(rota(&app, input.rota, before.as_ref())).flatten();
     let users = input.users.or_else(|| rota.is_some().then(Vec::new));
     let mut group = group::Group {
         name,
-        mode: input.mode.map(|word| word.known("mode")).transpose()?.unwrap_or_default(),
-        users: users.ok_or_else(missing)?,
+        mode: faults.note(input.mode.map(|word| word.known("mode")).transpose()).flatten().unwrap_or_default(),
+        users: faults.note(users.ok_or_else(missing)).unwrap_or_default(),
         rota,
         shifts: Vec::new(),
         created_at: now,
         updated_at: now,
     };
-    group.validate()?;
+    faults.settle();
+    faults.note(group.validate());
+    faults.finish()?;
     if let Some(before) = &before {
         group.created_at = before.created_at;
     }
-    app.engine.put_group(group.clone(), caller.who()).await?;
+    app.engine.put_group(group.clone(), expecting.by(caller.who())).await?;
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(shown::answer(status, &shown_group(group, now)))
+    Ok(tagged(status, group.version(), &shown_group(group, now)))
 }
 
 /// Removes a group; its users stay.
@@ -103,9 +107,10 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(name): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    match app.engine.delete_group(&name, caller.who()).await? {
+    match app.engine.delete_group(&name, expecting.by(caller.who())).await? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_group()),
     }

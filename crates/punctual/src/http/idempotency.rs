@@ -15,10 +15,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use punctual_core::id::hex;
 use punctual_core::store::{Answer, Answered, ReminderView, Repeat, StoreError};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use tracing::Instrument;
 
 use super::App;
 use super::auth::{Anyone, hash};
+use super::conditions::located;
 use super::input::{BATCH_BYTES_MAX, SINGLE_BYTES_MAX, Taken, take};
 use super::problem::Problem;
 use super::shown;
@@ -80,7 +83,7 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
     let (body, part) = take(body, max, &parts.headers, &app.bodies).await?;
     let repeatable = Repeatable { key: format!("{caller}:{key}"), request: digest(&parts, &body) };
     parts.extensions.insert(Taken::new(body, part));
-    if let Some(response) = repeatable.answered(&app).await? {
+    if let Some(response) = repeatable.answered(&app, &path).await? {
         return Ok(response);
     }
     if IN_ONE_TRANSACTION.contains(&path.as_str()) {
@@ -88,7 +91,7 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
         let response = next.run(Request::from_parts(parts, Body::empty())).await;
         // The same request may have been faster on another connection, and have changed what this one found.
         if response.status() == StatusCode::CONFLICT
-            && let Some(answered) = repeatable.answered(&app).await?
+            && let Some(answered) = repeatable.answered(&app, &path).await?
         {
             return Ok(answered);
         }
@@ -98,15 +101,16 @@ pub(super) async fn layer(State(app): State<Arc<App>>, request: Request, next: N
         Ok(()) => {}
         Err(StoreError::KeyUsed) => {
             // Forgotten in between: it was refused, and the caller may try again.
-            return Ok(repeatable.answered(&app).await?.unwrap_or_else(|| in_progress().into_response()));
+            return Ok(repeatable.answered(&app, &path).await?.unwrap_or_else(|| in_progress().into_response()));
         }
         Err(error) => return Err(error.into()),
     }
     // A caller that goes away must not leave it begun and not answered.
-    let work = tokio::spawn(async move {
+    let work = async move {
         let response = next.run(Request::from_parts(parts, Body::empty())).await;
         repeatable.finish(&app, response).await
-    });
+    };
+    let work = tokio::spawn(work.in_current_span());
     match work.await {
         Ok(response) => Ok(response),
         Err(error) => match error.try_into_panic() {
@@ -149,7 +153,7 @@ fn in_progress() -> Problem {
 
 impl Repeatable {
     /// The answer this request has had already, if it has.
-    async fn answered(&self, app: &App) -> Result<Option<Response>, Problem> {
+    async fn answered(&self, app: &App, path: &str) -> Result<Option<Response>, Problem> {
         let Some(answered) = app.engine.store().answered(&self.key).await? else { return Ok(None) };
         if answered.request != self.request {
             return Err(Problem::conflict(
@@ -159,7 +163,11 @@ impl Repeatable {
         }
         let Some(answer) = answered.answer else { return Err(in_progress()) };
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        let place = (status == StatusCode::CREATED).then(|| place_of(path, &answer.body)).flatten();
         let mut response = shown::answer_bytes(status, answer.body.into_bytes());
+        if let Some(place) = place {
+            response = located(response, &place);
+        }
         let headers = response.headers_mut();
         if status.is_client_error() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -193,6 +201,16 @@ impl Repeatable {
         let answer = move |view: &ReminderView| Answer { status: StatusCode::OK.as_u16(), body: show(view) };
         Repeat { key: self.key, request: self.request, answer: Arc::new(answer) }
     }
+}
+
+/// Where the thing is that an answer shows, of those that POST to `path` makes.
+fn place_of(path: &str, answer: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Made {
+        id: String,
+    }
+    let made: Made = serde_json::from_str(answer).ok()?;
+    Some(format!("{path}/{}", made.id))
 }
 
 /// The answer, if it is one that can be given again.

@@ -157,14 +157,11 @@ async fn item(
     let known_since = created_at.unwrap_or(Timestamp::UNIX_EPOCH);
     let id = ReminderId::imported(source, key, known_since);
     let paused = given.paused.unwrap_or(false);
-    let Some(mut value) = given.reminder else {
+    let Some(value) = given.reminder else {
         return Ok(Ok(Item { key: key.to_owned(), id, reminder: None }));
     };
     let read_at = check!(read_at(&value, known_since));
-    if let Some(fields) = value.as_object_mut() {
-        fields.entry("created_via").or_insert_with(|| "import".into());
-    }
-    let mut asked = check!(Asked::read(value));
+    let mut asked = check!(Asked::read(&value));
     if asked.is_sentence() {
         return Ok(Err(Invalid::new("text", "cannot be imported; give `message` and `schedule`")));
     }
@@ -178,12 +175,14 @@ async fn item(
         None => app.zone_of(&user, now).await?,
     };
     let steps = Arc::clone(steps);
-    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now: read_at, steps };
+    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now: read_at, via: "import", steps };
     let read = match asked.is_heavy() {
         true => app.aside(move || asked.reminder(unsaid)).await?,
         false => asked.reminder(unsaid),
     };
-    let mut reminder = check!(read).reminder;
+    let (made, faults) = read;
+    check!(faults.finish());
+    let mut reminder = made.reminder;
     reminder.created_at = created_at.filter(|at| *at <= now).unwrap_or(now);
     reminder.updated_at = now;
     reminder.metadata = with_origin(&reminder.metadata, source, key, now);

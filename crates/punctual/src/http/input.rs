@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -102,6 +102,11 @@ impl<const MAX: usize> Input<MAX> {
     /// The body as one of the wire's requests. `made_here` are fields that only the server sets.
     pub(super) fn read<T: DeserializeOwned>(&self, made_here: &[&str]) -> Result<T, Problem> {
         Ok(read::read(self.json()?, WHOLE, made_here)?)
+    }
+
+    /// The same without what is wrong with it, and what that is.
+    pub(super) fn partly<T: DeserializeOwned>(&self, made_here: &[&str]) -> Result<(T, Faults), Problem> {
+        Ok(read::partly(&self.json()?, WHOLE, made_here)?)
     }
 
     /// The same, for a caller that looks for NUL characters itself.
@@ -274,9 +279,33 @@ impl Params {
         self.0.iter().any(|(key, _)| key == name)
     }
 
+    /// The value of `name`, which is one number or word: it is neither empty nor there twice.
+    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut given = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        match (given.next(), given.next()) {
+            (None, _) => Ok(None),
+            (Some(""), None) => Err(Problem::bad_request(format!("{name}: is empty; leave it out")).at_field(name)),
+            (Some(value), None) => Ok(Some(value)),
+            (Some(_), Some(_)) => {
+                Err(Problem::bad_request(format!("{name}: is there twice; give it once")).at_field(name))
+            }
+        }
+    }
+
+    /// Whether `name` is true; it is not where nobody says.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.one(name)? {
+            Some("true" | "1") => Ok(true),
+            None | Some("false" | "0") => Ok(false),
+            Some(other) => {
+                Err(Problem::bad_request(format!("{name}: `{other}` is neither true nor false")).at_field(name))
+            }
+        }
+    }
+
     /// How many to list.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
-        let Some(text) = self.get("limit") else { return Ok(50) };
+        let Some(text) = self.one("limit")? else { return Ok(50) };
         match text.parse::<usize>() {
             Ok(limit @ 1..=500) => Ok(limit),
             _ => Err(Problem::bad_request(format!("limit: `{text}` is not a number from 1 to 500")).at_field("limit")),

@@ -95,7 +95,7 @@ fn read(lines: &[Box<serde_json::value::RawValue>]) -> (Vec<usize>, Vec<Line>, V
                 indexes.push(index);
                 known.push(line);
             }
-            Err(Invalid { field, problem }) => refused.push(RefusedLine { index, field, detail: problem }),
+            Err(Invalid { field, problem, .. }) => refused.push(RefusedLine { index, field, detail: problem }),
         }
     }
     (indexes, known, refused)

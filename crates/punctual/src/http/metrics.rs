@@ -1,5 +1,8 @@
 //! Counters for Prometheus.
 
+/// Requests, and how long they took, by route.
+mod requests;
+
 /// The text format, and who wants which.
 mod text;
 
@@ -19,6 +22,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use punctual_engine::ChannelStanding;
 
+pub(super) use self::requests::{Requests, layer};
 use punctual_core::key::Scope;
 
 use super::App;
@@ -61,9 +65,25 @@ pub(super) async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Res
         "The last position of the journal that this node knows of",
         position,
     );
+    let lag = ConstGauge::new(app.engine.journal().lag_seconds(app.now()));
+    now_known.register(
+        "punctual_journal_lag_seconds",
+        "How long something has been written that has no place in the journal yet",
+        lag,
+    );
+    let untold = ConstGauge::new(app.engine.journal().n_untold());
+    now_known.register(
+        "punctual_journal_untold",
+        "Positions of the journal that this node has not read for its streams yet",
+        untold,
+    );
     let queries = ConstCounter::new(app.engine.store().queries());
     now_known.register("punctual_queries", "Statements run on the database", queries);
     let standing = Standing::default();
+    for (channel, n_dead) in app.engine.dead_by_channel() {
+        let n_dead = i64::try_from(n_dead).unwrap_or(i64::MAX);
+        standing.dead.get_or_create(&ChannelLabel { channel }).set(n_dead);
+    }
     for channel in app.engine.channel_standings() {
         standing.add(&channel);
     }
@@ -93,6 +113,7 @@ struct Standing {
     sending: Family<ChannelLabel, Gauge>,
     waiting: Family<ChannelLabel, Gauge>,
     closed: Family<ClosedLabel, Gauge>,
+    dead: Family<ChannelLabel, Gauge>,
     concurrency: Family<ChannelLabel, Gauge>,
     rates: Family<RateLabel, Gauge<f64, AtomicU64>>,
 }
@@ -118,6 +139,8 @@ impl Standing {
         self.sending.get_or_create(&label).set(number(channel.n_sending));
         self.waiting.get_or_create(&label).set(number(channel.n_waiting));
         self.concurrency.get_or_create(&label).set(number(channel.limits.concurrency));
+        // A channel without dead addresses says so.
+        drop(self.dead.get_or_create(&label));
         for (of, rate) in [("receiver", channel.limits.rate), ("address", channel.limits.address_rate)] {
             if let Some(rate) = rate {
                 let label = RateLabel { channel: channel.name.clone(), of };
@@ -135,6 +158,7 @@ impl Standing {
         registry.register("punctual_channel_sending", "Sends under way, by channel", self.sending);
         registry.register("punctual_channel_waiting", "Messages that wait for their turn, by channel", self.waiting);
         registry.register("punctual_channel_closed", "Receivers and addresses that are left alone", self.closed);
+        registry.register("punctual_dead_addresses", "Addresses that their platform calls dead, by channel", self.dead);
         let concurrency = "The most sends at once to one receiver, by channel";
         registry.register("punctual_channel_concurrency", concurrency, self.concurrency);
         let rates = "The most sends in a second, by channel, to a receiver and to an address";

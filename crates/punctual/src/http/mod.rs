@@ -27,11 +27,32 @@ mod asked;
 /// Turns the store's values into answers.
 mod shown;
 
+/// Conditions of requests: who has seen what.
+mod conditions;
+
+/// Pages of other origins that may use the API.
+mod cors;
+
 /// The API's description of itself.
 mod describe;
 
+/// The description as a page.
+mod docs;
+
+/// Texts on pages.
+mod html;
+
+/// An id for every request.
+mod request_id;
+
 /// What went wrong, as RFC 9457 has it.
 mod problem;
+
+/// Calling the API from inside the process.
+mod inside;
+
+/// The assistants' door.
+mod mcp;
 
 /// The same request answered the same.
 mod idempotency;
@@ -78,15 +99,16 @@ mod subscriptions;
 mod users;
 mod watches;
 mod words;
+mod ws;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -94,15 +116,15 @@ use prometheus_client::registry::Registry;
 use punctual_channels::common::links::Links;
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
+use punctual_core::habits::Habits;
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{Answered, By, ChangeError, Changed, ReminderView, StoreError};
 use punctual_core::user::User;
 use punctual_core::zone::Zone;
 pub(crate) use punctual_engine::metrics::ChannelLabel;
-use punctual_engine::{CreateError, Engine};
+use punctual_engine::{CreateError, Engine, all_right};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
@@ -116,6 +138,7 @@ pub(crate) use self::meter::{write_now as write_key_uses_now, write_uses as writ
 
 use self::auth::{Auth, Caller};
 use self::bodies::Bodies;
+use self::inside::Inside;
 use self::meter::Meter;
 use self::problem::Problem;
 use self::recent::Recent;
@@ -170,6 +193,8 @@ pub(crate) struct App {
     /// Whether everything is done but the send.
     shadow: bool,
     streams: stream::Streams,
+    sockets: ws::Sockets,
+    requests: metrics::Requests,
 }
 
 /// What the API is made of.
@@ -210,6 +235,8 @@ impl App {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
         let streams = stream::Streams::new(parts.stopping, &mut registry);
+        let sockets = ws::Sockets::new(Arc::clone(parts.engine.clock()), &mut registry);
+        let requests = metrics::Requests::new(&mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
         Arc::new(Self {
             bodies,
@@ -235,6 +262,8 @@ impl App {
             local_links: parts.local_links,
             shadow,
             streams,
+            sockets,
+            requests,
         })
     }
 
@@ -294,12 +323,9 @@ impl App {
     /// What reminders that are about to be made will look like: the answer is kept with them, so it
     /// comes first.
     async fn first_views(&self, reminders: Vec<Reminder>, now: Timestamp) -> Result<Vec<ReminderView>, CreateError> {
-        let checked = self.engine.check(&reminders, now).await?;
-        let view = |(index, (reminder, checked)): (usize, (Reminder, Result<Timestamp, Invalid>))| {
-            let first_due_at = checked.map_err(|invalid| CreateError::Invalid { index, invalid })?;
-            Ok(ReminderView::fresh(reminder, first_due_at))
-        };
-        reminders.into_iter().zip(checked).enumerate().map(view).collect()
+        let first_due = all_right(self.engine.check(&reminders, now).await?)?;
+        let view = |(reminder, first_due_at)| ReminderView::fresh(reminder, first_due_at);
+        Ok(reminders.into_iter().zip(first_due).map(view).collect())
     }
 
     /// The zone of `user`, else the server's.
@@ -315,6 +341,11 @@ impl App {
     /// The reminder, with the language that its user is answered in.
     async fn shown<'a>(&self, view: &'a ReminderView) -> wire::Reminder<'a> {
         shown::reminder(view, self.lang_of(&view.reminder.user).await, Vec::new())
+    }
+
+    /// An answer about a reminder with the tag that its readers get.
+    async fn tagged(&self, response: Response, view: &ReminderView) -> Response {
+        conditions::tagged_as(response, view.version(), &self.shown(view).await)
     }
 
     /// The same, of one that has just been made or changed: with what is wrong with its addresses, and with what was understood of the
@@ -346,11 +377,12 @@ struct Locale {
     zone: Option<Zone>,
     /// Their language, if it is one that is understood.
     lang: Option<Lang>,
+    habits: Habits,
 }
 
 impl From<User> for Locale {
     fn from(user: User) -> Self {
-        Self { zone: user.timezone, lang: user.language.and_then(|tag| tag.parse().ok()) }
+        Self { zone: user.timezone, lang: user.language.and_then(|tag| tag.parse().ok()), habits: user.habits }
     }
 }
 
@@ -374,7 +406,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::show_calendar, users::renew_calendar))
         .routes(routes!(calendar::show))
         .routes(routes!(feeds::list))
-        .routes(routes!(feeds::put, feeds::delete))
+        .routes(routes!(feeds::show, feeds::put, feeds::delete))
         .routes(routes!(feeds::read_now))
         .routes(routes!(feeds::import))
         .routes(routes!(users::erase))
@@ -389,7 +421,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(scopes::show, scopes::put, scopes::delete))
         .route(scopes::DEEPER, get(scopes::show).put(scopes::put).delete(scopes::delete))
         .routes(routes!(silences::list, silences::create))
-        .routes(routes!(silences::end))
+        .routes(routes!(silences::show, silences::end))
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::show, keys::delete))
         .routes(routes!(keys::rotate))
@@ -399,6 +431,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(channels::dead))
         .routes(routes!(audit::list))
         .routes(routes!(stream::show))
+        .routes(routes!(ws::open))
         .routes(routes!(subscriptions::list))
         .routes(routes!(watches::list))
         .routes(routes!(watches::show, watches::forget))
@@ -413,18 +446,34 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::ready))
         .routes(routes!(metrics::show))
         .routes(routes!(describe::show))
+        .routes(routes!(docs::show))
 }
 
 /// The API, with what stands around every route.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<App>, cors_origins: &[String]) -> Router {
+    let api = api(app.clone());
+    // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
+    let inside = Inside::new(api.clone());
+    let router = api
+        .merge(mcp::routes(&app, &inside))
+        .layer(Extension(inside))
+        .layer(from_fn_with_state(app.clone(), hosts::layer))
+        .layer(axum::middleware::map_response(guarded))
+        .layer(from_fn_with_state(app.clone(), metrics::layer))
+        .layer(from_fn_with_state(app, request_id::layer));
+    // It answers what a browser asks beforehand, so it stands around everything.
+    if cors_origins.is_empty() { router } else { router.layer(cors::layer(cors_origins)) }
+}
+
+/// The routes, with everything that also holds for calls from inside.
+fn api(app: Arc<App>) -> Router {
     Router::from(table())
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
         .route_layer(from_fn(input::no_nul))
+        .layer(from_fn(conditions::layer))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(app.clone(), hosts::layer))
-        .layer(axum::middleware::map_response(guarded))
         .with_state(app)
 }
 

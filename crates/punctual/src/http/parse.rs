@@ -51,7 +51,7 @@ pub(super) async fn parse(
     let is_long = text.len() > LONG_BYTES;
     let understand = move || {
         let steps = Steps::of_request(1);
-        understood(phrase::parse_within(&text, lang, &zone, now, &steps), &zone, now, &steps)
+        understood(phrase::parse_for(&text, lang, &zone, now, locale.habits, &steps), &zone, now, &steps)
     };
     let understood = if is_long { app.aside(understand).await? } else { understand() };
     Ok(shown::answer(StatusCode::OK, &understood))

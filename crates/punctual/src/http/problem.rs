@@ -6,7 +6,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_core::change::Refused;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{FAULTS_MAX, Faults, Invalid};
 use punctual_core::store::{Answer, ChangeError, StoreError};
 use punctual_engine::CreateError;
 
@@ -26,6 +26,7 @@ struct Inner {
 
 impl Problem {
     pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        debug_assert!(wire::is_described(status.as_u16(), code), "{status} {code} is not in the table of codes");
         let document = wire::Problem {
             kind: "about:blank".into(),
             title: status.canonical_reason().unwrap_or("Problem").into(),
@@ -35,6 +36,7 @@ impl Problem {
             field: None,
             index: None,
             errors: Vec::new(),
+            request_id: None,
         };
         Self(Box::new(Inner { document, retry_after_seconds: None }))
     }
@@ -64,6 +66,13 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, code, detail)
     }
 
+    /// Something else is there than the request says.
+    pub(super) fn unexpected() -> Self {
+        let detail =
+            "it is not as If-Match or If-None-Match says, so nothing was changed; read it again, and decide anew";
+        Self::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", detail)
+    }
+
     pub(super) fn internal(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
@@ -83,10 +92,42 @@ impl Problem {
         Instead(Answer { status: self.0.document.status, body })
     }
 
+    /// What the caller is told.
+    pub(super) fn document(&self) -> &wire::Problem {
+        &self.0.document
+    }
+
+    /// When it is worth trying again, if that is known.
+    pub(super) fn retry_after_seconds(&self) -> Option<u32> {
+        self.0.retry_after_seconds
+    }
+
     /// Names the field that is to blame.
     pub(super) fn at_field(mut self, field: impl Into<String>) -> Self {
         self.0.document.field = Some(field.into());
         self
+    }
+
+    /// Whether it says what is wrong with the body.
+    pub(super) fn is_invalid(&self) -> bool {
+        self.0.document.status == StatusCode::UNPROCESSABLE_ENTITY.as_u16()
+    }
+
+    /// The same, with what else is wrong with the same body.
+    pub(super) fn along_with(mut self, faults: Faults) -> Self {
+        let (known, others) = (self.0.document.field.clone(), faults.finish().err());
+        let others = others.into_iter().flat_map(Invalid::each).filter(|other| known.as_ref() != Some(&other.field));
+        self.0.document.errors.extend(others.map(field_problem));
+        self
+    }
+
+    /// The problems of several items of a batch as one, which says of the first what it is and of all of them what is wrong.
+    pub(super) fn of_batch(problems: Vec<Self>) -> Option<Self> {
+        let mut problems = problems.into_iter();
+        let mut first = problems.next()?;
+        first.0.document.errors.extend(problems.flat_map(|other| other.0.document.errors));
+        first.0.document.errors.truncate(FAULTS_MAX);
+        Some(first)
     }
 
     /// Says when it is worth trying again.
@@ -100,12 +141,10 @@ impl Problem {
         let item = format!("{list}[{index}]");
         let document = &mut self.0.document;
         document.index = Some(index);
-        let field = match document.field.take() {
-            Some(field) if field != WHOLE => format!("{item}.{field}"),
-            _ => item,
-        };
+        let whole = |field: &str| if field == WHOLE { item.clone() } else { format!("{item}.{field}") };
+        let field = document.field.take().map_or_else(|| item.clone(), |field| whole(&field));
         for error in &mut document.errors {
-            error.field.clone_from(&field);
+            error.field = whole(&error.field);
         }
         document.detail = format!("item {index} of the batch: {}; nothing was written", document.detail);
         document.field = Some(field);
@@ -120,22 +159,44 @@ impl IntoResponse for Problem {
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UPGRADE_REQUIRED {
+            headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"punctual\""));
         }
         if let Some(seconds) = self.0.retry_after_seconds {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        response.extensions_mut().insert(Document(self.0.document));
         response
     }
 }
 
+/// The document of a problem, beside its bytes: the request's id is written into it on its way out.
+#[derive(Clone)]
+pub(super) struct Document(wire::Problem);
+
+impl Document {
+    /// Its bytes, with the id of the request.
+    pub(super) fn of_request(mut self, id: &str) -> Vec<u8> {
+        self.0.request_id = Some(id.to_owned());
+        serde_json::to_vec(&self.0).expect("texts and numbers always become JSON")
+    }
+}
+
+fn field_problem(invalid: Invalid) -> FieldProblem {
+    let Invalid { field, problem, fault, .. } = invalid;
+    FieldProblem { field, code: fault.as_str().into(), detail: problem }
+}
+
 impl From<Invalid> for Problem {
     fn from(invalid: Invalid) -> Self {
-        let Invalid { field, problem } = invalid;
-        let mut this =
-            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", format!("{field}: {problem}")).at_field(&field);
-        this.0.document.errors.push(FieldProblem { field, detail: problem });
+        let detail = format!("{}: {}", invalid.field, invalid.problem);
+        let mut this = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail).at_field(&invalid.field);
+        this.0.document.errors.extend(invalid.each().take(FAULTS_MAX).map(field_problem));
         this
     }
 }
@@ -144,6 +205,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::KeyUsed => Self::conflict("key_reused", error.to_string()),
+            StoreError::Unexpected => Self::unexpected(),
             StoreError::Missing(_) => Self::new(StatusCode::NOT_IMPLEMENTED, "missing", error.to_string()),
             StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "a request was refused");
@@ -166,6 +228,7 @@ impl From<ChangeError> for Problem {
             ChangeError::Refused(refused @ (Refused::SendBegun | Refused::OtherBegun(_))) => {
                 Self::conflict("send_begun", refused.to_string())
             }
+            ChangeError::Refused(Refused::Unexpected) => Self::unexpected(),
             ChangeError::Refused(refused) => Self::conflict("conflict", refused.to_string()),
             ChangeError::Store(error) => error.into(),
         }

@@ -1,46 +1,131 @@
 //! Reads a JSON value into a wire type, with errors that name the field and say what would be right.
 //!
 //! serde_json's own errors name a byte. This reader walks a value that was parsed already, so it knows where it is, and speaks of text and
-//! lists instead of strings and sequences.
+//! lists instead of strings and sequences. serde stops at the first mistake. So that a caller is told of all of them, the value is read again
+//! without what was wrong, until nothing more is.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Fault, Faults, Invalid};
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::{Map, Value};
+use serde_json::{Value, map};
 
 use crate::config::keys::nearest;
 
 /// The field that stands for the whole body.
 pub(crate) const WHOLE: &str = "body";
+/// How many mistakes of a kind or a name are looked for in one body: each takes another reading of it.
+const MISTAKES_MAX: usize = 32;
 
 /// Reads `value`. The answer's fields that only the server sets are `made_here`; `whole` names the value where no field of it is to blame.
 pub(crate) fn read<T: DeserializeOwned>(value: Value, whole: &str, made_here: &[&str]) -> Result<T, Invalid> {
-    if let Value::Object(map) = &value
-        && let Some(name) = made_here.iter().find(|name| map.contains_key(**name))
-    {
-        return Err(Invalid::new(*name, "is set by the server; leave it out"));
+    let (read, faults) = partly(&value, whole, made_here)?;
+    faults.finish()?;
+    Ok(read)
+}
+
+/// Reads `value` without what is wrong with it, and says what that is: so a caller can look for what else is wrong. The error is everything
+/// that is wrong with a value of which nothing can be read.
+pub(crate) fn partly<T: DeserializeOwned>(
+    value: &Value,
+    whole: &str,
+    made_here: &[&str],
+) -> Result<(T, Faults), Invalid> {
+    let (mut faults, mut wrong) = (Faults::default(), Left::default());
+    if let Value::Object(map) = value {
+        for name in made_here.iter().filter(|name| map.contains_key(**name)) {
+            faults.add(Invalid::new(*name, "is set by the server; leave it out").of(Fault::ReadOnly));
+            wrong.leave(&[Place::Member((*name).to_owned())]);
+        }
     }
-    T::deserialize(Given(value)).map_err(|Wrong(Invalid { field, problem })| {
-        let field = if field.is_empty() { whole.to_owned() } else { field };
-        Invalid { field, problem }
-    })
+    for _ in 0..MISTAKES_MAX {
+        match T::deserialize(Given { value, left: Some(&wrong) }) {
+            Ok(read) => {
+                faults.settle();
+                return Ok((read, faults));
+            }
+            Err(Wrong { mut places, problem, fault }) => {
+                places.reverse();
+                let is_new = wrong.leave(&places);
+                if is_new {
+                    faults.add(Invalid::new(named(&places, whole), problem).of(fault));
+                }
+                // A field that must be there is still missed: what it belongs to is left out with it.
+                let mut rest = &places[..];
+                while !is_new && !rest.is_empty() {
+                    rest = &rest[..rest.len() - 1];
+                    if wrong.leave(rest) {
+                        break;
+                    }
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+    faults.finish()?;
+    // Every way out of the loop has noted something.
+    Err(Invalid::new(whole, "cannot be read"))
+}
+
+/// A step on the way to a value within another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Member(String),
+    Item(usize),
+}
+
+/// The name of a field: `to[1].channel`.
+fn named(places: &[Place], whole: &str) -> String {
+    let mut name = String::new();
+    for place in places {
+        match place {
+            Place::Item(index) => name.push_str(&format!("[{index}]")),
+            Place::Member(member) if name.is_empty() => name.push_str(member),
+            Place::Member(member) => {
+                name.push('.');
+                name.push_str(member);
+            }
+        }
+    }
+    if name.is_empty() { whole.to_owned() } else { name }
+}
+
+/// What is left out of a reading, because it is wrong.
+#[derive(Debug, Default)]
+struct Left {
+    itself: bool,
+    members: HashMap<String, Left>,
+    items: HashMap<usize, Left>,
+}
+
+impl Left {
+    /// Leaves out what is at `places`; returns whether it was not left out before.
+    fn leave(&mut self, places: &[Place]) -> bool {
+        match places.split_first() {
+            None => !std::mem::replace(&mut self.itself, true),
+            Some((Place::Member(name), rest)) => self.members.entry(name.clone()).or_default().leave(rest),
+            Some((Place::Item(index), rest)) => self.items.entry(*index).or_default().leave(rest),
+        }
+    }
 }
 
 /// Takes the list `name` out of an object that has nothing else, without reading its items.
 pub(crate) fn list(value: Value, name: &'static str) -> Result<Vec<Value>, Invalid> {
     let Value::Object(mut map) = value else {
-        return Err(Invalid::new(WHOLE, format!("must be an object, not {}", kind(&value))));
+        return Err(Invalid::new(WHOLE, format!("must be an object, not {}", kind(&value))).of(Fault::WrongType));
     };
     if let Some(other) = map.keys().find(|key| *key != name) {
         return Err(unknown(other, &[name]));
     }
     match map.remove(name) {
-        None | Some(Value::Null) => Err(Invalid::new(name, "is missing; send a list")),
+        None | Some(Value::Null) => Err(Invalid::missing(name, "send a list")),
         Some(Value::Array(items)) => Ok(items),
-        Some(other) => Err(Invalid::new(name, format!("must be a list, not {}", kind(&other)))),
+        Some(other) => Err(Invalid::new(name, format!("must be a list, not {}", kind(&other))).of(Fault::WrongType)),
     }
 }
 
@@ -50,7 +135,7 @@ pub(crate) fn unknown(name: &str, known: &[&'static str]) -> Invalid {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known are {}", known.join(", ")),
     };
-    Invalid::new(name, format!("is not a known field; {hint}"))
+    Invalid::new(name, format!("is not a known field; {hint}")).of(Fault::Unknown)
 }
 
 /// The kind of a value in words.
@@ -65,33 +150,36 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A value that is being read.
-struct Given(Value);
+/// A value that is being read, and what of it is left out.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    value: &'a Value,
+    left: Option<&'a Left>,
+}
 
-/// What is wrong with it, and where, as seen from inside.
+/// What is wrong with it, and where, the innermost place first.
 #[derive(Debug)]
-struct Wrong(Invalid);
+struct Wrong {
+    places: Vec<Place>,
+    problem: String,
+    fault: Fault,
+}
 
 impl Wrong {
-    fn new(problem: String) -> Self {
-        Self(Invalid::new("", problem))
+    fn new(problem: String, fault: Fault) -> Self {
+        Self { places: Vec::new(), problem, fault }
     }
 
     /// The same, seen from one level further out.
-    fn within(self, outer: String) -> Self {
-        let Self(Invalid { field, problem }) = self;
-        let field = match field.as_str() {
-            "" => outer,
-            inner if inner.starts_with('[') => format!("{outer}{inner}"),
-            inner => format!("{outer}.{inner}"),
-        };
-        Self(Invalid { field, problem })
+    fn within(mut self, outer: Place) -> Self {
+        self.places.push(outer);
+        self
     }
 }
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        f.write_str(&self.problem)
     }
 }
 
@@ -99,7 +187,7 @@ impl std::error::Error for Wrong {}
 
 impl de::Error for Wrong {
     fn custom<T: fmt::Display>(problem: T) -> Self {
-        Self::new(problem.to_string())
+        Self::new(problem.to_string(), Fault::Invalid)
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -111,46 +199,52 @@ impl de::Error for Wrong {
             Unexpected::Map => "an object",
             _ => "null",
         };
-        Self::new(format!("must be {expected}, not {found}"))
+        Self::new(format!("must be {expected}, not {found}"), Fault::WrongType)
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        Self(unknown(name, known))
+        // Where it is, is said by whoever asks for the name.
+        Self::new(unknown(name, known).problem, Fault::Unknown)
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self(Invalid::new(field, "is missing"))
+        Self::new("is missing".to_owned(), Fault::Missing).within(Place::Member(field.to_owned()))
     }
 }
 
-impl Given {
+impl Given<'_> {
     fn must_be<T>(self, what: &str) -> Result<T, Wrong> {
-        Err(Wrong::new(format!("must be {what}, not {}", kind(&self.0))))
+        Err(Wrong::new(format!("must be {what}, not {}", kind(self.value)), Fault::WrongType))
     }
 }
 
-impl<'de> de::Deserializer<'de> for Given {
+impl<'de> de::Deserializer<'de> for Given<'_> {
     type Error = Wrong;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        match self.0 {
+        match self.value {
             Value::Null => visitor.visit_unit(),
-            Value::Bool(value) => visitor.visit_bool(value),
+            Value::Bool(value) => visitor.visit_bool(*value),
             Value::Number(number) => match (number.as_u64(), number.as_i64()) {
                 (Some(number), _) => visitor.visit_u64(number),
                 (None, Some(number)) => visitor.visit_i64(number),
                 // JSON has no number that is none of these.
                 (None, None) => visitor.visit_f64(number.as_f64().unwrap_or_default()),
             },
-            Value::String(text) => visitor.visit_string(text),
-            Value::Array(items) => visitor.visit_seq(Items { items: items.into_iter(), index: 0 }),
-            Value::Object(map) => visitor.visit_map(Members { members: map.into_iter(), value: None }),
+            Value::String(text) => visitor.visit_str(text),
+            Value::Array(items) => {
+                visitor.visit_seq(Items { items: items.iter(), index: 0, left: self.left.map(|left| &left.items) })
+            }
+            Value::Object(map) => {
+                let left = self.left.map(|left| &left.members);
+                visitor.visit_map(Members { members: map.iter(), value: None, left })
+            }
         }
     }
 
     /// Null counts as not there.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        match self.0 {
+        match self.value {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
@@ -161,26 +255,29 @@ impl<'de> de::Deserializer<'de> for Given {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        if self.0.is_boolean() { self.deserialize_any(visitor) } else { self.must_be("true or false") }
+        if self.value.is_boolean() { self.deserialize_any(visitor) } else { self.must_be("true or false") }
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        match self.0.as_u64().map(u32::try_from) {
+        match self.value.as_u64().map(u32::try_from) {
             Some(Ok(number)) => visitor.visit_u32(number),
-            _ => Err(Wrong::new(format!("must be a whole number from 0 up, not {}", self.0))),
+            _ => {
+                let fault = if self.value.is_number() { Fault::Invalid } else { Fault::WrongType };
+                Err(Wrong::new(format!("must be a whole number from 0 up, not {}", self.value), fault))
+            }
         }
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        if self.0.is_string() { self.deserialize_any(visitor) } else { self.must_be("text") }
+        if self.value.is_string() { self.deserialize_any(visitor) } else { self.must_be("text") }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        if self.0.is_array() { self.deserialize_any(visitor) } else { self.must_be("a list") }
+        if self.value.is_array() { self.deserialize_any(visitor) } else { self.must_be("a list") }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        if self.0.is_object() { self.deserialize_any(visitor) } else { self.must_be("an object") }
+        if self.value.is_object() { self.deserialize_any(visitor) } else { self.must_be("an object") }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -197,19 +294,26 @@ impl<'de> de::Deserializer<'de> for Given {
     }
 }
 
-struct Items {
-    items: std::vec::IntoIter<Value>,
+struct Items<'a> {
+    items: std::slice::Iter<'a, Value>,
     index: usize,
+    left: Option<&'a HashMap<usize, Left>>,
 }
 
-impl<'de> de::SeqAccess<'de> for Items {
+impl<'de> de::SeqAccess<'de> for Items<'_> {
     type Error = Wrong;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Wrong> {
-        let Some(item) = self.items.next() else { return Ok(None) };
-        let index = self.index;
-        self.index += 1;
-        seed.deserialize(Given(item)).map(Some).map_err(|wrong| wrong.within(format!("[{index}]")))
+        loop {
+            let Some(value) = self.items.next() else { return Ok(None) };
+            let index = self.index;
+            self.index += 1;
+            let left = self.left.and_then(|left| left.get(&index));
+            if !left.is_some_and(|left| left.itself) {
+                let read = seed.deserialize(Given { value, left });
+                return read.map(Some).map_err(|wrong| wrong.within(Place::Item(index)));
+            }
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -217,33 +321,40 @@ impl<'de> de::SeqAccess<'de> for Items {
     }
 }
 
-struct Members {
-    members: <Map<String, Value> as IntoIterator>::IntoIter,
-    value: Option<(String, Value)>,
+struct Members<'a> {
+    members: map::Iter<'a>,
+    value: Option<(&'a String, Given<'a>)>,
+    left: Option<&'a HashMap<String, Left>>,
 }
 
-impl<'de> de::MapAccess<'de> for Members {
+impl<'de> de::MapAccess<'de> for Members<'_> {
     type Error = Wrong;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Wrong> {
-        let Some((name, value)) = self.members.next() else { return Ok(None) };
-        let key: StrDeserializer<'_, Wrong> = name.as_str().into_deserializer();
-        let key = seed.deserialize(key)?;
-        self.value = Some((name, value));
-        Ok(Some(key))
+        loop {
+            let Some((name, value)) = self.members.next() else { return Ok(None) };
+            let left = self.left.and_then(|left| left.get(name));
+            if left.is_some_and(|left| left.itself) {
+                continue;
+            }
+            let key: StrDeserializer<'_, Wrong> = name.as_str().into_deserializer();
+            let key = seed.deserialize(key).map_err(|wrong| wrong.within(Place::Member(name.clone())))?;
+            self.value = Some((name, Given { value, left }));
+            return Ok(Some(key));
+        }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
         // serde asks for a value only after its key.
-        let (name, value) = self.value.take().unwrap_or_default();
-        seed.deserialize(Given(value)).map_err(|wrong| wrong.within(name))
+        let Some((name, given)) = self.value.take() else { return Err(de::Error::custom("has no value")) };
+        seed.deserialize(given).map_err(|wrong| wrong.within(Place::Member(name.clone())))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 
@@ -293,6 +404,74 @@ mod tests {
             let error = read::<Outer>(value.clone(), WHOLE, &["id"]).unwrap_err();
             assert_eq!(error.to_string(), expect, "{value}");
         }
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Strict {
+        #[expect(dead_code, reason = "the test looks at what is wrong")]
+        after: String,
+        #[expect(dead_code, reason = "the test looks at what is wrong")]
+        steps: Option<Vec<Strict>>,
+    }
+
+    #[track_caller]
+    fn check_all<T: DeserializeOwned + fmt::Debug>(value: Value, expect: &[&str]) {
+        let error = read::<T>(value.clone(), WHOLE, &["id", "status"]).unwrap_err();
+        let all: Vec<String> = error.each().map(|one| format!("{one} ({})", one.fault.as_str())).collect();
+        assert_eq!(all, expect, "{value}");
+    }
+
+    #[test]
+    fn everything_that_does_not_fit_is_named() {
+        let given = json!({
+            "name": 5, "n": -1, "list": [{ "at": 1 }, 5, { "at": "x", "att": 2 }, { "at": [] }], "inner": { "b": 1, "c": 2 }, "id": "a", "status": null,
+        });
+        check_all::<Outer>(
+            given,
+            &[
+                "id: is set by the server; leave it out (read_only)",
+                "status: is set by the server; leave it out (read_only)",
+                "inner.b: is not a known field; known are at (unknown_field)",
+                "inner.c: is not a known field; known are at (unknown_field)",
+                "list[0].at: must be text, not a number (wrong_type)",
+                "list[1]: must be an object, not a number (wrong_type)",
+                "list[2].att: is not a known field; did you mean `at`? (unknown_field)",
+                "list[3].at: must be text, not a list (wrong_type)",
+                "n: must be a whole number from 0 up, not -1 (invalid)",
+                "name: must be text, not a number (wrong_type)",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_field_that_must_be_there_is_missed_once() {
+        check_all::<Strict>(
+            json!({ "steps": 1 }),
+            &["steps: must be a list, not a number (wrong_type)", "after: is missing (missing)"],
+        );
+        check_all::<Strict>(
+            json!({ "after": "1m", "steps": [{}, { "after": 1 }, { "after": "x", "y": 1 }] }),
+            &[
+                "steps[0].after: is missing (missing)",
+                "steps[1].after: must be text, not a number (wrong_type)",
+                "steps[2].y: is not a known field; known are after, steps (unknown_field)",
+            ],
+        );
+        check_all::<Strict>(json!(3), &["body: must be an object, not a number (wrong_type)"]);
+    }
+
+    #[test]
+    fn the_rest_is_read_without_what_is_wrong() {
+        let given = json!({ "name": "a", "n": "x", "list": [{ "at": 1 }, { "at": "b" }] });
+        let (outer, faults) = partly::<Outer>(&given, WHOLE, &[]).unwrap();
+        let list = Some(vec![Inner::default(), Inner { at: Some("b".into()) }]);
+        assert_eq!(outer, Outer { name: Some("a".into()), list, ..Outer::default() });
+        assert_eq!(faults.finish().unwrap_err().each().count(), 2);
+        // Of thousands of mistakes, some are named, and it does not take for ever.
+        let many: Map<String, Value> = (0..5000).map(|n| (format!("f{n}"), json!(n))).collect();
+        let error = read::<Outer>(Value::Object(many), WHOLE, &[]).unwrap_err();
+        assert_eq!(error.each().count(), MISTAKES_MAX);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use punctual_core::answer::SNOOZE_MINUTES;
 use punctual_core::change::{Change, Resend, snooze_until};
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::rules::search::Words;
 use punctual_core::schedule::{End, parse_end, parse_until};
 use punctual_core::steps::Steps;
@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::asked::{self, Asked, Made, Speaker, Unsaid};
 use super::auth::{Caller, OfChannels, Writer};
+use super::conditions::{Expecting, located, tagged};
 use super::idempotency::Repeated;
 use super::input::{InPath, Input, Params};
 use super::pages;
@@ -51,7 +52,10 @@ pub(super) async fn create(
     let Some(repeatable) = repeatable else {
         let views = app.create(vec![reminder], &caller, None).await?;
         return match views.first() {
-            Some(view) => Ok(shown::answer(StatusCode::CREATED, &app.shown_new(view, understood).await)),
+            Some(view) => {
+                let answer = shown::answer(StatusCode::CREATED, &app.shown_new(view, understood).await);
+                Ok(located(app.tagged(answer, view).await, &format!("/v1/reminders/{}", view.reminder.id)))
+            }
             None => Err(Problem::internal("the reminder was made and cannot be shown")),
         };
     };
@@ -62,8 +66,10 @@ pub(super) async fn create(
     let answer =
         serde_json::to_string(&app.shown_new(&view, understood).await).expect("a reminder always becomes JSON");
     let answered = Some(repeatable.with(StatusCode::CREATED, &answer));
+    let answer = app.tagged(shown::answer_bytes(StatusCode::CREATED, answer.into_bytes()), &view).await;
+    let answer = located(answer, &format!("/v1/reminders/{}", view.reminder.id));
     app.create(vec![view.reminder], &caller, answered).await?;
-    Ok(shown::answer_bytes(StatusCode::CREATED, answer.into_bytes()))
+    Ok(answer)
 }
 
 /// The reminder that `value` asks for.
@@ -74,7 +80,7 @@ pub(super) async fn made_from(
     now: Timestamp,
     steps: &Arc<Steps>,
 ) -> Result<Made, Problem> {
-    let mut asked = Asked::read(value)?;
+    let mut asked = Asked::read(&value)?;
     let user = asked.user.take().unwrap_or_else(|| caller.default_user().to_owned());
     caller.must_be(&user)?;
     let locale = match asked.timezone.is_none() || asked.is_sentence() {
@@ -84,15 +90,29 @@ pub(super) async fn made_from(
     let timezone = asked.timezone.take().or(locale.zone).unwrap_or_else(|| app.zone.clone());
     let id = ReminderId::new(now, app.engine.random().ten());
     let (is_heavy, steps) = (asked.is_heavy(), Arc::clone(steps));
-    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now, steps };
+    let unsaid = Unsaid { id, user, timezone, retries_max: app.retries_max, now, via: caller.via(), steps };
     let make = move || {
-        asked.understand(&Speaker { lang: locale.lang, zone: &unsaid.timezone, now, steps: &unsaid.steps })?;
-        Ok(asked.reminder(unsaid)?)
+        asked.understand(&Speaker {
+            lang: locale.lang,
+            zone: &unsaid.timezone,
+            now,
+            habits: locale.habits,
+            steps: &unsaid.steps,
+        })?;
+        Ok(asked.reminder(unsaid))
     };
-    let made: Result<Made, Problem> = if is_heavy { app.aside(make).await? } else { make() };
-    let mut made = made?;
+    let made: Result<(Made, Faults), Problem> = if is_heavy { app.aside(make).await? } else { make() };
+    let (mut made, mut faults) = made?;
     caller.may_ask(&made.reminder.escalate)?;
     caller.hold_to_channels(&mut made.reminder)?;
+    if !faults.is_empty() {
+        // What else is wrong with it is found as if the rest were right.
+        let reminder = std::slice::from_ref(&made.reminder);
+        for checked in app.engine.check(reminder, now).await? {
+            faults.note(checked);
+        }
+    }
+    faults.finish()?;
     Ok(made)
 }
 
@@ -108,13 +128,13 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let params =
         params.only(&["user", "mine", "status", "from", "to", "tag", "channel", "q", "match", "limit", "cursor"])?;
-    let user = match (params.get("user"), params.get("mine")) {
+    let user = match (params.get("user"), params.flag("mine")?) {
         (Some(user), _) => {
             caller.must_be(user)?;
             Some(user)
         }
-        (None, Some("true" | "1")) => Some(caller.default_user()),
-        (None, _) => caller.bound_to(),
+        (None, true) => Some(caller.default_user()),
+        (None, false) => caller.bound_to(),
     };
     // `today` is a day of the user whose reminders are listed.
     let zone = match user {
@@ -200,7 +220,7 @@ pub(super) async fn show(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     let view = seen(&app, &caller, id_from(&id)?).await?;
-    Ok(answer(&app, StatusCode::OK, &view).await)
+    Ok(answer(&app, &view).await)
 }
 
 /// Changes the given fields of a reminder.
@@ -214,6 +234,7 @@ pub(super) async fn update(
     State(app): State<Arc<App>>,
     OfChannels(Writer(caller)): OfChannels<Writer>,
     InPath(id): InPath<String>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     let id = id_from(&id)?;
@@ -231,8 +252,9 @@ pub(super) async fn update(
             return Err(Problem::forbidden(detail).at_field(if patch.only.is_some() { "only" } else { "to" }));
         }
     }
-    let changed = app.change(id, Change::Update(Box::new(patch)), caller.by(app.now())).await?;
-    Ok(shown::answer(StatusCode::OK, &app.shown_new(&changed.view, None).await))
+    let changed = app.change(id, Change::Update(Box::new(patch)), expecting.of(caller.by(app.now()))).await?;
+    let answer = shown::answer(StatusCode::OK, &app.shown_new(&changed.view, None).await);
+    Ok(app.tagged(answer, &changed.view).await)
 }
 
 /// Cancels a reminder: nothing of it is sent any more.
@@ -246,10 +268,11 @@ pub(super) async fn cancel(
     State(app): State<Arc<App>>,
     OfChannels(Writer(caller)): OfChannels<Writer>,
     InPath(id): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     let id = id_from(&id)?;
     must_see(&app, &caller, id).await?;
-    change(&app, id, Change::Cancel, caller.by(app.now())).await
+    change(&app, id, Change::Cancel, expecting.of(caller.by(app.now()))).await
 }
 
 /// Answers, pauses, resumes, skips or fires a reminder, undoes its cancel, or sends a failed run again.
@@ -266,12 +289,13 @@ pub(super) async fn command(
     OfChannels(Writer(caller)): OfChannels<Writer>,
     InPath((id, verb)): InPath<(String, String)>,
     Repeated(repeatable): Repeated,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     let id = id_from(&id)?;
     let value = body.json_or_nothing()?;
     must_see(&app, &caller, id).await?;
-    let mut by = caller.by(app.now());
+    let mut by = expecting.of(caller.by(app.now()));
     let wanted = match verb.as_str() {
         verb @ ("ack" | "snooze" | "dismiss") => {
             let answer: Answer = read::read(value, WHOLE, &[])?;
@@ -370,11 +394,11 @@ async fn snooze(
 
 async fn change(app: &App, id: ReminderId, change: Change, by: By) -> Result<Response, Problem> {
     let changed = app.change(id, change, by).await?;
-    Ok(answer(app, StatusCode::OK, &changed.view).await)
+    Ok(answer(app, &changed.view).await)
 }
 
-async fn answer(app: &App, status: StatusCode, view: &ReminderView) -> Response {
-    shown::answer(status, &app.shown(view).await)
+async fn answer(app: &App, view: &ReminderView) -> Response {
+    tagged(StatusCode::OK, view.version(), &app.shown(view).await)
 }
 
 /// A reminder the caller may see; another's is not found.

@@ -13,6 +13,7 @@ use punctual_core::scope::Path;
 use super::App;
 use super::asked::offsets;
 use super::auth::{Caller, Writer};
+use super::conditions::{Expecting, tagged, tagged_as};
 use super::input::{Input, Params};
 use super::pages;
 use super::problem::Problem;
@@ -54,7 +55,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
 pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, uri: Uri) -> Result<Response, Problem> {
     must_see(&caller)?;
     let found = app.engine.store().scope(&path_of(&uri)?).await?.ok_or_else(no_such_scope)?;
-    Ok(shown::answer(StatusCode::OK, &scope_of(found, None)))
+    Ok(tagged(StatusCode::OK, found.version(), &scope_of(found, None)))
 }
 
 /// Writes or replaces a scope, and plans anew the events that depend on it.
@@ -67,16 +68,21 @@ pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     uri: Uri,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
     let path = path_of(&uri)?;
-    let input = body.read::<ScopeInput>(ScopeInput::MADE_HERE)?;
-    let missing = || Invalid::new("offsets", "is missing; write [60, 15] for one hour and a quarter of an hour before");
-    let scope = scope::Scope { path, offsets: offsets(input.offsets.ok_or_else(missing)?)?, updated_at: app.now() };
-    let done = app.engine.put_scope(scope.clone(), caller.who()).await?;
+    let (input, mut faults) = body.partly::<ScopeInput>(ScopeInput::MADE_HERE)?;
+    let missing = || Invalid::missing("offsets", "write [60, 15] for one hour and a quarter of an hour before");
+    let offsets = faults.note(input.offsets.ok_or_else(missing).and_then(offsets)).unwrap_or_default();
+    faults.finish()?;
+    let scope = scope::Scope { path, offsets, updated_at: app.now() };
+    let done = app.engine.put_scope(scope.clone(), expecting.by(caller.who())).await?;
     let status = if done.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(shown::answer(status, &scope_of(scope, Some(done.n_events))))
+    let version = scope.version();
+    let answer = shown::answer(status, &scope_of(scope.clone(), Some(done.n_events)));
+    Ok(tagged_as(answer, version, &scope_of(scope, None)))
 }
 
 /// Removes a scope: events that depended on it depend on the next one up.
@@ -84,9 +90,14 @@ pub(super) async fn put(
     delete, path = "/v1/scopes/{path}", operation_id = "delete_scope", tag = "events", params(("path" = String, Path, description = "The path, such as guild:1/channel:2")),
     responses((status = 204, description = "The scope is gone")),
 )]
-pub(super) async fn delete(State(app): State<Arc<App>>, Writer(caller): Writer, uri: Uri) -> Result<Response, Problem> {
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    Writer(caller): Writer,
+    uri: Uri,
+    expecting: Expecting,
+) -> Result<Response, Problem> {
     must_see(&caller)?;
-    match app.engine.remove_scope(&path_of(&uri)?, caller.who()).await? {
+    match app.engine.remove_scope(&path_of(&uri)?, expecting.by(caller.who())).await? {
         Some(_) => Ok(StatusCode::NO_CONTENT.into_response()),
         None => Err(no_such_scope()),
     }

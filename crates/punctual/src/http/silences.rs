@@ -14,6 +14,7 @@ use punctual_core::{store, tag};
 
 use super::App;
 use super::auth::{Caller, Writer};
+use super::conditions::{Expecting, located, tagged};
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
@@ -49,7 +50,7 @@ pub(super) async fn create(
     Writer(caller): Writer,
     body: Input,
 ) -> Result<Response, Problem> {
-    let input = body.read::<SilenceInput>(SilenceInput::MADE_HERE)?;
+    let (input, mut faults) = body.partly::<SilenceInput>(SilenceInput::MADE_HERE)?;
     let user = whose(&input, &caller)?;
     let locale = match &user {
         Some(user) => app.locale_of(user, app.now()).await?,
@@ -59,29 +60,49 @@ pub(super) async fn create(
     let instant = |field: &str, text: &str| {
         parse_until(text, locale.lang, &zone, now).map_err(|problem| Invalid::new(field, problem))
     };
-    let missing = || Invalid::new("until", "is missing; say when it ends, such as \"until monday\" or \"3d\"");
+    let missing = || Invalid::missing("until", "say when it ends, such as \"until monday\" or \"3d\"");
+    let from = faults.note(input.from.map_or(Ok(now), |text| instant("from", &text)));
+    let until = faults.note(input.until.ok_or_else(missing).and_then(|text| instant("until", &text)));
     let silence = silence::Silence {
         id: SilenceId::new(now, app.engine.random().ten()),
         user,
         group: input.group,
         tag: input.tag.as_deref().map(tag::one),
-        from: input.from.map_or(Ok(now), |text| instant("from", &text))?,
-        until: instant("until", &input.until.ok_or_else(missing)?)?,
+        from: from.unwrap_or(now),
+        until: until.unwrap_or(now),
         created_at: now,
         created_by: caller.who().name().to_owned(),
     };
-    silence.validate()?;
+    faults.settle();
+    faults.note(silence.validate());
     if let Some(group) = &silence.group
         && app.engine.store().groups_of(vec![group.clone()]).await?.is_empty()
     {
-        return Err(Invalid::new("group", format!("there is no group named `{group}`; make it first")).into());
+        faults.add(Invalid::new("group", format!("there is no group named `{group}`; make it first")));
     }
+    faults.finish()?;
     if !app.engine.put_silence(silence.clone(), caller.who()).await? {
         let problem =
             format!("there are {SILENCES_OF_USER_MAX} silences for this user or {SILENCES_MAX} in all; end some first");
         return Err(Problem::new(StatusCode::CONFLICT, "too_many", problem));
     }
-    Ok(shown::answer(StatusCode::CREATED, &shown_silence(silence)))
+    let (version, place) = (silence.version(), format!("/v1/silences/{}", silence.id));
+    Ok(located(tagged(StatusCode::CREATED, version, &shown_silence(silence)), &place))
+}
+
+/// Shows one silence that has not ended.
+#[utoipa::path(
+    get, path = "/v1/silences/{id}", operation_id = "show_silence", tag = "silences", params(("id" = String, Path, description = "The id of a silence")),
+    responses((status = 200, description = "The silence", body = Silence)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    let id: SilenceId = id.parse().map_err(|_| no_such_silence())?;
+    let silence = seen(&app, &caller, id).await?;
+    Ok(tagged(StatusCode::OK, silence.version(), &shown_silence(silence)))
 }
 
 /// Ends a silence: what waits because of it is sent now.
@@ -93,20 +114,27 @@ pub(super) async fn end(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(id): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
-    let no_such_silence = || Problem::not_found("no such silence");
     let id: SilenceId = id.parse().map_err(|_| no_such_silence())?;
-    if let Some(bound) = caller.bound_to() {
-        let (user, now) = (Some(bound.to_owned()), app.now());
-        let query = store::SilenceQuery { user, tag: None, id: Some(id), after: None, now, limit: 1 };
-        if app.engine.store().silences(query).await?.is_empty() {
-            return Err(no_such_silence());
-        }
+    if caller.bound_to().is_some() {
+        seen(&app, &caller, id).await?;
     }
-    match app.engine.end_silence(id, caller.who()).await? {
+    match app.engine.end_silence(id, expecting.by(caller.who())).await? {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
         false => Err(no_such_silence()),
     }
+}
+
+/// A silence that has not ended and that the caller may see; another's is not found.
+async fn seen(app: &App, caller: &Caller, id: SilenceId) -> Result<silence::Silence, Problem> {
+    let (user, now) = (caller.bound_to().map(str::to_owned), app.now());
+    let query = store::SilenceQuery { user, tag: None, id: Some(id), after: None, now, limit: 1 };
+    app.engine.store().silences(query).await?.pop().ok_or_else(no_such_silence)
+}
+
+fn no_such_silence() -> Problem {
+    Problem::not_found("no such silence")
 }
 
 /// The user that a silence is for: of a key that is bound to one always that user.

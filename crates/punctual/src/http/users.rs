@@ -13,6 +13,7 @@ use punctual_engine::Erasure;
 use super::App;
 use super::auth::{Admin, Caller, Writer};
 use super::calendar;
+use super::conditions::{Expecting, tagged};
 use super::input::{InPath, Input, Params};
 use super::pages;
 use super::problem::Problem;
@@ -57,7 +58,8 @@ pub(super) async fn show(
     must_see(&caller, &id)?;
     let user = app.engine.store().user(&id).await?.ok_or_else(no_such_user)?;
     let calendar_url = calendar::address(&app, &id).await?;
-    Ok(shown::answer(StatusCode::OK, &User { calendar_url, ..shown::user(user, app.now()) }))
+    let version = user.version();
+    Ok(tagged(StatusCode::OK, version, &User { calendar_url, ..shown::user(user, app.now()) }))
 }
 
 /// Writes or replaces a user.
@@ -69,11 +71,17 @@ pub(super) async fn put(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(id): InPath<String>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    let mut user = asked::user(body.read::<UserInput>(UserInput::MADE_HERE)?, id, &app.zone, app.now())?;
-    asked::check_addresses(&user.addresses, "addresses", app.engine.channels())?;
+    let (input, mut faults) = body.partly::<UserInput>(UserInput::MADE_HERE)?;
+    let mut user = asked::user(input, id, &app.zone, app.now(), &mut faults);
+    faults.note(asked::check_addresses(&user.addresses, "addresses", app.engine.channels()));
+    if !faults.is_empty() {
+        faults.note(app.engine.check_plan(&user.escalate).await?);
+    }
+    faults.finish()?;
     let before = app.engine.store().user(&user.id).await?;
     let was_admin = before.as_ref().is_some_and(|before| before.admin);
     if user.admin && !was_admin && caller.bound_to().is_some() {
@@ -87,11 +95,12 @@ pub(super) async fn put(
     if let Some(before) = &before {
         user.created_at = before.created_at;
     }
-    app.engine.put_user(user.clone(), caller.who()).await?;
+    app.engine.put_user(user.clone(), expecting.by(caller.who())).await?;
     app.locales.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    let now = user.updated_at;
-    Ok(shown::answer(status, &shown::user(user, now)))
+    let (now, version) = (user.updated_at, user.version());
+    let calendar_url = calendar::address(&app, &user.id).await?;
+    Ok(tagged(status, version, &User { calendar_url, ..shown::user(user, now) }))
 }
 
 /// Removes a user's entry; their reminders stay.
@@ -103,9 +112,10 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(id): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    if !app.engine.delete_user(&id, caller.who()).await? {
+    if !app.engine.delete_user(&id, expecting.by(caller.who())).await? {
         return Err(no_such_user());
     }
     app.locales.forget();

@@ -124,8 +124,10 @@ pub(super) async fn run(
     params: Params,
 ) -> Result<Response, Problem> {
     let params = params.only(&["wait"])?;
-    let known = found(&app, &caller, &name).await?;
-    if app.engine.watch_here(&known.name).is_none() {
+    must_see(&caller)?;
+    // A watch of this server's own may not be written down yet, a moment after the start: then its run waits for that.
+    if app.engine.watch_here(&name).is_none() {
+        found(&app, &caller, &name).await?;
         let problem = "this server's config file does not define it; ask a node that does";
         return Err(Problem::conflict("not_defined_here", problem));
     }
@@ -196,7 +198,7 @@ async fn begun(app: &App, name: &str, asked_at: Timestamp) -> Result<punctual_co
 }
 
 fn wait(params: &Params) -> Result<Duration, Problem> {
-    let Some(text) = params.get("wait") else { return Ok(Duration::from_secs(WAIT_MAX)) };
+    let Some(text) = params.one("wait")? else { return Ok(Duration::from_secs(WAIT_MAX)) };
     let seconds = text.parse().ok().filter(|seconds| *seconds <= WAIT_MAX);
     let wrong = || Invalid::new("wait", format!("`{text}` is no number of seconds from 0 to {WAIT_MAX}"));
     Ok(Duration::from_secs(seconds.ok_or_else(wrong)?))
@@ -213,11 +215,13 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
         Mode::Ledger(why) if defined.sent.is_some() => Some(why.clone()),
         _ => None,
     });
+    // Another node may have given the last run up, or this one before it was started again.
+    let given_up = known.last.as_ref().and_then(|run| run.error.clone());
     let now = app.now();
     let run = |run: Option<punctual_core::watch::WatchRun>| run.map(|run| shown_run(&run, now));
     Watch {
         mode: standing.map(|standing| standing.mode.as_str().to_owned()),
-        problem: here.as_ref().and_then(|here| here.problem.clone()).or(ledger),
+        problem: here.as_ref().and_then(|here| here.problem.clone()).or(given_up).or(ledger),
         defined_here,
         defined_at: known.defined_at,
         next_at: known.next_at,

@@ -166,7 +166,7 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
 
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
     tokio::spawn(http::write_key_uses(Arc::clone(&app), stopping.clone()));
-    let router = http::router(Arc::clone(&app));
+    let router = http::router(Arc::clone(&app), &config.cors_origins);
     let listener = Listener { socket: listener, tls };
     let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
     let serving = tokio::spawn(serving);

@@ -1,5 +1,7 @@
 //! A person who is erased stands nowhere any more.
 
+use jiff::Timestamp;
+use punctual_engine::SystemClock;
 use punctual_testkit::servers::Postgres;
 use punctual_testkit::wait::until;
 use reqwest::Method;
@@ -59,6 +61,21 @@ impl Tables for Database<'_> {
     }
 }
 
+/// A calendar of the person's, and one that says that they are on duty.
+fn write_calendars(folder: &std::path::Path) {
+    let event = |uid: &str, title: &str, more: &str| {
+        format!("BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{title}\r\n{more}END:VEVENT\r\n")
+    };
+    let calendar = |events: &str| format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{events}END:VCALENDAR\r\n");
+    let odd = "DTSTART:20990101T080000Z\r\nRRULE:FREQ=NEVER\r\n";
+    let own = [event("u1", "their own secret dentist", "DTSTART:20990101T080000Z\r\n"), event("u2", "odd", odd)];
+    std::fs::write(folder.join("own.ics"), calendar(&own.concat())).unwrap();
+    let now = SystemClock::read().as_second();
+    let at = |hours: i64| Timestamp::from_second(now + hours * 3600).unwrap().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let duty = event("d1", NAME, &format!("DTSTART:{}\r\nDTEND:{}\r\n", at(-1), at(9)));
+    std::fs::write(folder.join("oncall.ics"), calendar(&duty)).unwrap();
+}
+
 /// Lets the person leave traces wherever a person can.
 async fn live(server: &Server, receiver: &mut Receiver) {
     let to = json!([{ "channel": "webhook", "address": receiver.url }]);
@@ -71,11 +88,28 @@ async fn live(server: &Server, receiver: &mut Receiver) {
     put("/v1/users/dan", json!({ "escalate": [{ "after": "5m", "to": NAME }, { "after": "9m", "to": "bob" }] })).await;
     put("/v1/groups/both", json!({ "users": [NAME, "bob"] })).await;
     put("/v1/groups/alone", json!({ "users": [NAME] })).await;
+    put("/v1/groups/duty", json!({ "users": [NAME], "rota": "file:oncall.ics" })).await;
+    put(&format!("/v1/users/{NAME}/calendars/therapy"), json!({ "url": "file:own.ics", "offsets": [15] })).await;
+    put(&format!("/v1/scopes/user:{NAME}"), json!({ "offsets": [30] })).await;
+    let plan = json!([{ "after": "5m", "to": NAME }, { "after": "9m", "to": "dan" }]);
+    let game = json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "m", "users": ["bob"], "require_ack": true,
+        "escalate": plan });
+    put("/v1/events/game", game).await;
+    let ours = json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "m", "users": ["bob", NAME] });
+    put("/v1/events/ours", ours).await;
     let post = async |path: &str, body: Value| {
         let (status, body) = server.call(Method::POST, path, Some(body)).await;
         assert!(status.is_success(), "{path}: {body}");
         body
     };
+    let ical = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:i1\r\nSUMMARY:party\r\nDTSTART:20990301T080000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+    post("/v1/import/calendar", json!({ "user": NAME, "name": "old", "ical": ical })).await;
+    until("their calendar is read", async || {
+        let path = format!("/v1/users/{NAME}/calendars");
+        server.get(&path).await["calendars"][0]["read_at"].is_string()
+    })
+    .await;
+    until("they are on duty", async || server.get("/v1/groups/duty").await["on_duty"] == json!([NAME])).await;
     post("/v1/silences", json!({ "user": NAME, "tag": "x", "until": "9d" })).await;
     let key = post("/v1/keys", json!({ "name": format!("{NAME}'s phone"), "user": NAME })).await;
     let own = key["key"].as_str().unwrap();
@@ -96,7 +130,7 @@ async fn live(server: &Server, receiver: &mut Receiver) {
         "ack_timeout": "1s", "max_ack_reminders": 9, "escalate": [{ "after": "1s", "to": "bob" }] });
     post("/v1/reminders", ask).await;
     until("bob is asked", async || {
-        server.get("/v1/reminders?user=bob").await["reminders"].as_array().unwrap().len() == 2
+        server.get("/v1/reminders?user=bob").await["reminders"].as_array().unwrap().len() == 4
     })
     .await;
 }
@@ -105,14 +139,27 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     let mut receiver = Receiver::listen().await;
     live(server, &mut receiver).await;
     let before = tables.naming(NAME);
-    for table in ["reminder", "journal", "answered", "api_key", "user_group", "silence", "user_address"] {
+    for table in [
+        "reminder",
+        "journal",
+        "answered",
+        "api_key",
+        "user_group",
+        "silence",
+        "user_address",
+        "feed",
+        "scope",
+        "event",
+        "event_reminder",
+        "rota_shift",
+    ] {
         assert!(before.iter().any(|row| row.starts_with(&format!("{table}: "))), "{table} names them: {before:#?}");
     }
     let entries = server.get("/v1/audit?limit=500").await["entries"].as_array().unwrap().clone();
 
     home.run(&["users", "erase", NAME]).fails(2, &["nothing was erased", "--yes"]);
     let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
-    assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(2)), "{ran}");
+    assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(5)), "{ran}");
 
     // What happens afterwards is about nobody who was erased.
     assert_eq!(tables.naming(NAME), Vec::<String>::new());
@@ -123,11 +170,16 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
             assert_eq!(before[field], after[field], "an entry keeps its place");
         }
     }
-    let last = after.last().unwrap();
-    assert_eq!((&last["kind"], &last["user"]), (&json!("user.erased"), &Value::Null), "{last}");
-    assert_eq!(last["data"]["reminders"], 2);
+    // What was sent to bob just before may be entered after it.
+    let erased = after.iter().find(|entry| entry["kind"] == "user.erased").expect("the journal says that it was done");
+    assert_eq!((&erased["user"], &erased["data"]["reminders"]), (&Value::Null, &json!(5)), "{erased}");
     assert_eq!(server.get("/v1/groups").await["groups"][0]["users"], json!(["bob"]));
     assert_eq!(server.get("/v1/users/dan").await["escalate"][0]["to"], "bob");
+    // A group whose rota says who is on duty stays, and events of others go on without them.
+    let duty = server.get("/v1/groups/duty").await;
+    assert_eq!((&duty["users"], &duty["on_duty"]), (&json!([]), &json!([])), "{duty}");
+    assert_eq!(server.get("/v1/events/game").await["escalate"][0]["to"], "dan");
+    assert_eq!(server.get("/v1/events/ours").await["users"], json!(["bob"]));
 
     // Once more, and there is nothing to do.
     let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
@@ -137,7 +189,8 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_who_is_erased_stands_in_no_table_of_a_file() {
     let home = Home::new();
-    let server = home.serve();
+    write_calendars(home.path());
+    let server = home.serve_with(&[("PUNCTUAL_CALENDAR_FILES", home.path().to_str().unwrap())]);
     shows(&home, &server, &File(home.data_dir().join("punctual.db"))).await;
 }
 
@@ -146,7 +199,9 @@ async fn a_person_who_is_erased_stands_in_no_table_of_a_database() {
     let Some(postgres) = Postgres::start() else { return };
     let name = postgres.new_database(None);
     let home = Home::new();
-    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &postgres.url(&name))]);
+    write_calendars(home.path());
+    let (url, folder) = (postgres.url(&name), home.path().to_str().unwrap());
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url), ("PUNCTUAL_CALENDAR_FILES", folder)]);
     shows(&home, &server, &Database(&postgres, name)).await;
 }
 

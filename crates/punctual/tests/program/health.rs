@@ -51,6 +51,68 @@ async fn health_stats_and_metrics_are_told() {
 }
 
 #[tokio::test]
+async fn requests_are_counted_by_route_and_by_nothing_that_a_caller_invents() {
+    let home = Home::new();
+    let server = home.serve();
+    let id =
+        server.create(json!({ "message": "later", "schedule": { "type": "once", "at": "1h" } })).await["id"].clone();
+    server.get(&format!("/v1/reminders/{}", id.as_str().unwrap())).await;
+    for unknown in 0..3 {
+        let (status, _) = server.call(Method::GET, &format!("/v1/reminders/unknown{unknown}"), None).await;
+        assert_eq!(status, 404);
+        server.call(Method::GET, &format!("/nowhere/{unknown}"), None).await;
+        let invented = Method::from_bytes(format!("BREW{unknown}").as_bytes()).unwrap();
+        server.call(invented, "/v1/reminders", None).await;
+    }
+    let (_, text) = scraped(&server, None).await;
+    for (labels, n) in [
+        ("method=\"POST\",route=\"/v1/reminders\",status=\"2xx\"", 1.0),
+        ("method=\"GET\",route=\"/v1/reminders/{id}\",status=\"2xx\"", 1.0),
+        ("method=\"GET\",route=\"/v1/reminders/{id}\",status=\"4xx\"", 3.0),
+        ("method=\"GET\",route=\"none\",status=\"4xx\"", 3.0),
+        ("method=\"other\",route=\"/v1/reminders\",status=\"4xx\"", 3.0),
+    ] {
+        assert_eq!(gauge(&text, &format!("punctual_http_requests_total{{{labels}}}")), n, "{text}");
+    }
+    let of_route = "{method=\"GET\",route=\"/v1/reminders/{id}\"}";
+    assert_eq!(gauge(&text, &format!("punctual_http_request_seconds_count{of_route}")), 4.0);
+    assert!(gauge(&text, &format!("punctual_http_request_seconds_sum{of_route}")) > 0.0);
+    for invented in ["unknown0", "nowhere", "BREW"] {
+        assert!(!text.contains(invented), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_the_nodes_the_journal_and_dead_addresses_are_told() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut receiver = Receiver::answering(reqwest::StatusCode::GONE).await;
+    let (_, text) = scraped(&server, None).await;
+    let version = format!("punctual_build_info{{version=\"{}\",", env!("CARGO_PKG_VERSION"));
+    assert!(text.lines().any(|line| line.starts_with(&version) && line.ends_with("} 1")), "{text}");
+    assert_eq!((gauge(&text, "punctual_nodes"), gauge(&text, "punctual_shards")), (1.0, 256.0));
+    assert_eq!((gauge(&text, "punctual_journal_lag_seconds"), gauge(&text, "punctual_journal_untold")), (0.0, 0.0));
+    let dead = "punctual_dead_addresses{channel=\"webhook\"}";
+    assert_eq!(gauge(&text, dead), 0.0, "a channel without any says so");
+
+    let to = json!([{ "channel": "webhook", "address": receiver.url }]);
+    server.create(json!({ "message": "now", "schedule": { "type": "once", "at": "0s" }, "to": to })).await;
+    receiver.next().await;
+    let counted = async |n: f64| {
+        until_some("it is counted", async || {
+            let (_, text) = scraped(&server, None).await;
+            (gauge(&text, dead) == n).then_some(())
+        })
+        .await;
+    };
+    counted(1.0).await;
+    let body = json!({ "address": receiver.url });
+    let (status, _) = server.call(Method::POST, "/v1/channels/webhook/revive", Some(body)).await;
+    assert_eq!(status, 200);
+    counted(0.0).await;
+}
+
+#[tokio::test]
 async fn promtool_is_content_with_the_metrics() {
     let home = Home::new();
     let server = home.serve();

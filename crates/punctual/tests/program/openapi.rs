@@ -42,19 +42,26 @@ impl Description {
         jsonschema::draft202012::new(&root).unwrap()
     }
 
+    /// What a reference leads to.
+    fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
+        let pointer = value["$ref"].as_str().map(|reference| reference.strip_prefix('#').unwrap());
+        pointer.map_or(value, |pointer| self.document.pointer(pointer).unwrap())
+    }
+
     /// Checks an answer against what the operation at `path` says.
     #[track_caller]
     fn check(&mut self, path: &str, method: &str, status: u16, body: &Value) {
         let operation = &self.document["paths"][path][method];
         assert!(operation.is_object(), "{method} {path} is not described");
-        let responses = &operation["responses"];
-        let response = responses.get(status.to_string()).unwrap_or(&responses["default"]);
-        let is_described = responses.get(status.to_string()).is_some();
-        assert!(is_described || status >= 400, "{method} {path}: {status} is not described; {body}");
-        let content = match is_described {
-            true => &response["content"]["application/json"],
-            false => &response["content"]["application/problem+json"],
-        };
+        let response = operation["responses"].get(status.to_string());
+        let response = response.unwrap_or_else(|| panic!("{method} {path}: {status} is not described; {body}"));
+        let response = self.resolved(response);
+        let kind = if body["code"].is_string() { "application/problem+json" } else { "application/json" };
+        let content = &response["content"][kind];
+        if let Some(code) = body["code"].as_str() {
+            let codes = &content["schema"]["allOf"][1]["properties"]["code"]["examples"];
+            assert!(codes.as_array().unwrap().contains(&json!(code)), "{method} {path}: {code} is not among {codes}");
+        }
         if body.is_null() {
             assert!(content.is_null(), "{method} {path}: {status} has no body");
         } else {
@@ -112,7 +119,8 @@ fn shape() -> Value {
                 "license": only(json!(["name", "identifier"]), json!({ "name": text(), "identifier": text() })),
             })),
             "paths": { "type": "object", "patternProperties": { "^/": { "$ref": "#/$defs/path" } }, "additionalProperties": false },
-            "components": only(json!(["schemas", "securitySchemes"]), json!({
+            "components": only(json!(["schemas", "securitySchemes", "responses", "parameters", "headers"]), json!({
+                "responses": map("response"), "parameters": map("parameter"), "headers": map("header"),
                 "schemas": { "type": "object", "propertyNames": { "pattern": "^[a-zA-Z0-9._-]+$" }, "additionalProperties": { "type": "object" } },
                 "securitySchemes": { "type": "object", "additionalProperties": only(json!(["type", "scheme"]), json!({
                     "type": { "const": "http" }, "scheme": { "const": "bearer" }, "description": text(),
@@ -123,16 +131,21 @@ fn shape() -> Value {
             "path": { "type": "object", "minProperties": 1, "propertyNames": { "enum": METHODS }, "additionalProperties": { "$ref": "#/$defs/operation" } },
             "operation": only(json!(["operationId", "summary", "tags", "responses"]), json!({
                 "operationId": text(), "summary": text(), "description": text(), "tags": { "type": "array", "items": text() },
-                "parameters": { "type": "array", "items": { "$ref": "#/$defs/parameter" } },
+                "parameters": { "type": "array", "items": { "anyOf": [{ "$ref": "#/$defs/parameter" }, { "$ref": "#/$defs/reference" }] } },
                 "requestBody": only(json!(["content"]), json!({ "content": content, "required": { "type": "boolean" }, "description": text() })),
-                "responses": { "type": "object", "propertyNames": { "pattern": "^([1-5][0-9][0-9]|default)$" }, "additionalProperties": { "$ref": "#/$defs/response" } },
+                "responses": { "type": "object", "propertyNames": { "pattern": "^([1-5][0-9][0-9]|default)$" }, "additionalProperties": { "anyOf": [{ "$ref": "#/$defs/response" }, { "$ref": "#/$defs/reference" }] } },
                 "security": { "type": "array", "items": { "type": "object", "additionalProperties": { "type": "array", "maxItems": 0 } } },
             })),
             "parameter": only(json!(["name", "in", "schema", "description"]), json!({
-                "name": text(), "in": { "enum": ["path", "query", "header"] }, "description": text(), "required": { "type": "boolean" }, "schema": { "type": "object" },
+                "name": text(), "in": { "enum": ["path", "query", "header"] }, "description": text(), "required": { "type": "boolean" }, "schema": { "type": "object" }, "example": {},
             })),
-            "response": only(json!(["description"]), json!({ "description": text(), "content": map("media") })),
-            "media": only(json!([]), json!({ "schema": { "type": "object" } })),
+            "reference": only(json!(["$ref"]), json!({ "$ref": text() })),
+            "response": only(json!(["description"]), json!({
+                "description": text(), "content": map("media"), "headers": map("reference"), "links": map("link"),
+            })),
+            "header": only(json!(["description", "schema"]), json!({ "description": text(), "schema": { "type": "object" }, "required": { "type": "boolean" } })),
+            "link": only(json!(["operationId", "parameters"]), json!({ "operationId": text(), "parameters": { "type": "object" } })),
+            "media": only(json!([]), json!({ "schema": { "type": "object" }, "example": {} })),
         },
     })
 }
@@ -167,6 +180,7 @@ async fn the_description_is_openapi_3_1() {
         let takes_a_key = path.starts_with("/v1/") && path != "/v1/inbound/{channel}";
         assert_eq!(operation["security"].is_array(), takes_a_key, "{whole}");
         let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let parameters: Vec<&Value> = parameters.iter().map(|parameter| description.resolved(parameter)).collect();
         let named = |place: &str| -> BTreeSet<&str> {
             let there = parameters.iter().filter(|parameter| parameter["in"] == place);
             there.map(|parameter| parameter["name"].as_str().unwrap()).collect()
@@ -176,7 +190,7 @@ async fn the_description_is_openapi_3_1() {
         assert_eq!(named("path"), in_path, "{whole}");
         let is_asked = method == "post" && path != "/v1/inbound/{channel}";
         assert_eq!(named("header").contains("Idempotency-Key"), is_asked, "{whole}");
-        for parameter in parameters {
+        for parameter in &parameters {
             assert!(parameter["description"].is_string() && parameter["schema"].is_object(), "{whole}: {parameter}");
             assert_eq!(
                 parameter["required"].as_bool().unwrap_or(false),
@@ -190,7 +204,33 @@ async fn the_description_is_openapi_3_1() {
         let responses = operation["responses"].as_object().unwrap();
         assert!(responses.values().all(|response| response["description"].is_string()), "{whole}");
         assert!(responses.keys().any(|status| status.starts_with('2')), "{whole} never works");
-        assert!(responses["default"]["content"]["application/problem+json"].is_object(), "{whole} never fails");
+        assert!(!responses.contains_key("default"), "{whole}: every answer is named");
+        for (status, response) in responses {
+            let response = description.resolved(response);
+            assert!(response["headers"]["X-Request-Id"].is_object(), "{whole}: {status} has an id");
+            let is_problem = response["content"]["application/problem+json"].is_object();
+            // Two say more than a problem: what is not ready, and a platform that is not one.
+            let is_own = ["ready", "greet_platform", "receive"].iter().any(|id| operation["operationId"] == *id);
+            assert_eq!(is_problem, status.as_str() >= "400" && !is_own || is_problem, "{whole}: {status}");
+            for link in response["links"].as_object().into_iter().flatten().map(|(_, link)| link) {
+                let targets =
+                    description.operations().filter(|(.., other)| other["operationId"] == link["operationId"]);
+                assert_eq!(targets.count(), 1, "{whole}: {link} leads nowhere");
+            }
+        }
+        let is_static = ["/healthz", "/readyz", "/openapi.json", "/docs"].contains(&path);
+        assert!(
+            responses.contains_key("400")
+                && responses.contains_key("500")
+                && (is_static || responses.contains_key("503")),
+            "{whole}"
+        );
+        assert!(
+            !takes_a_key || ["401", "403", "422", "429"].iter().all(|status| responses.contains_key(*status)),
+            "{whole}"
+        );
+        assert!(body.is_null() || ["408", "413"].iter().all(|status| responses.contains_key(*status)), "{whole}");
+        assert_eq!(named("header").contains("If-Match"), responses.contains_key("412"), "{whole}");
     }
 }
 
@@ -382,6 +422,7 @@ async fn answers_are_what_the_description_says() {
     );
     assert_eq!(call!(PUT "/v1/users/{id}/calendars/{name}", id = "alice", name = "work"; "", Some(calendar)).0, 200);
     call!(GET "/v1/users/{id}/calendars", id = "alice"; "", None);
+    call!(GET "/v1/users/{id}/calendars/{name}", id = "alice", name = "work"; "", None);
     call!(POST "/v1/users/{id}/calendars/{name}/read", id = "alice", name = "work"; "", None);
     call!(DELETE "/v1/users/{id}/calendars/{name}", id = "alice", name = "work"; "", None);
     let ical = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nSUMMARY:Tea\nDTSTART:20400101T100000Z\nEND:VEVENT\nEND:VCALENDAR";
@@ -404,6 +445,7 @@ async fn answers_are_what_the_description_says() {
     let (status, made) = call!(POST "/v1/silences"; "", Some(silence));
     assert_eq!(status, 201, "{made}");
     call!(GET "/v1/silences"; "?limit=1", None);
+    call!(GET "/v1/silences/{id}", id = text(&made["id"]); "", None);
     call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
     call!(DELETE "/v1/silences/{id}", id = text(&made["id"]); "", None);
     call!(POST "/v1/resend"; "", Some(json!({ "since": "2h", "count_only": true })));
@@ -567,6 +609,7 @@ async fn answers_are_what_the_description_says() {
     // They answer no JSON; or, the last one, nothing here that a node still defines: `watches.rs` sees its answer.
     let others = [
         "get /calendar/{file}",
+        "get /docs",
         "get /metrics",
         "get /v1/inbound/{channel}",
         "post /v1/inbound/{channel}",
@@ -574,4 +617,59 @@ async fn answers_are_what_the_description_says() {
         "delete /v1/watches/{name}",
     ];
     assert_eq!(unseen, others, "the answer of every other was checked");
+}
+
+/// The path of an operation with the examples of its parameters; `id` stands for that of a reminder.
+fn example_path(path: &str, operation: &Value, id: &str) -> String {
+    let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let named = parameters.iter().filter(|parameter| parameter["in"] == "path");
+    named.fold(path.to_owned(), |path, parameter| {
+        let name = parameter["name"].as_str().unwrap();
+        path.replace(&format!("{{{name}}}"), parameter["example"].as_str().unwrap_or(id))
+    })
+}
+
+#[tokio::test]
+async fn every_example_is_taken_by_a_real_server() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut description = Description::of(&server).await;
+    let operations: Vec<(String, String, Value)> = description
+        .operations()
+        .map(|(path, method, operation)| (path.to_owned(), method.to_owned(), operation.clone()))
+        .collect();
+    let id = server.create(json!({ "text": "tea in an hour" })).await["id"].as_str().unwrap().to_owned();
+    // What others need is made first, and what takes it away comes last.
+    let rank = |id: &str| match id {
+        "put_user" => 0,
+        "put_group" | "put_scope" | "put_event" => 1,
+        "erase_user" => 9,
+        _ => 5,
+    };
+    let mut with_body: Vec<&(String, String, Value)> =
+        operations.iter().filter(|(.., operation)| operation["requestBody"].is_object()).collect();
+    with_body.sort_by_key(|(.., operation)| rank(operation["operationId"].as_str().unwrap()));
+    assert!(with_body.len() > 20);
+    for (path, method, operation) in with_body {
+        // A platform's own requests are signed.
+        if operation["operationId"] == "receive" {
+            continue;
+        }
+        let example = &operation["requestBody"]["content"]["application/json"]["example"];
+        assert!(example.is_object(), "{method} {path} has no example");
+        let filled = example_path(path, operation, &id);
+        let (status, body) = server.call(method.to_uppercase().parse().unwrap(), &filled, Some(example.clone())).await;
+        // An address must be dead before it can live again.
+        let is_right = status.is_success() || operation["operationId"] == "revive_address" && status == 404;
+        assert!(is_right, "{method} {filled}: {status} {body}");
+        description.check(path, method, status.as_u16(), &body);
+    }
+    let reads = operations.iter().filter(|(path, method, _)| method == "get" && path.starts_with("/v1/"));
+    for (path, method, operation) in
+        reads.filter(|(_, _, operation)| operation["parameters"].to_string().contains("example"))
+    {
+        let filled = example_path(path, operation, &id);
+        let (status, body) = server.call(Method::GET, &filled, None).await;
+        description.check(path, method, status.as_u16(), &body);
+    }
 }

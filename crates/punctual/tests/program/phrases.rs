@@ -29,6 +29,9 @@ fn every_kind_of_time_has_its_answer() {
     let expect = json!({
         "kind": "instant", "at": "2026-03-02T08:15:00+01:00", "grain": "minute", "rest": "call mom",
         "summary": instant["summary"], "lang": "en",
+        "alternatives": [
+            { "at": "2026-03-02T20:15:00+01:00", "summary": "Mon 2 Mar 2026 at 20:15, Europe/Berlin" },
+        ],
     });
     assert_eq!(instant, expect);
     assert!(instant["summary"].as_str().unwrap().contains("08:15, Europe/Berlin"), "{instant}");
@@ -64,15 +67,33 @@ fn every_kind_of_time_has_its_answer() {
 fn people_read_what_was_understood_and_when_that_is() {
     let home = Home::new();
     let shown = home.run(&[&["parse", "call mom tomorrow at 8"], &SUNDAY[..]].concat()).ok();
-    assert!(shown.contains("2026-03-02T08:00:00+01:00  in 22 h\nrest: call mom\nlanguage: en\n"), "{shown}");
+    assert!(
+        shown.contains("2026-03-02T08:00:00+01:00  in 22 h\nor: Mon 2 Mar 2026 at 20:00, Europe/Berlin\nrest: call mom\nlanguage: en\n"),
+        "{shown}"
+    );
     home.run(&["parse", "put the cake in the oven"]).fails(1, &["no time was found"]);
-    home.run(&["parse", "tomorrow", "--lang", "fr"]).fails(2, &["--lang", "`fr`", "sr-Cyrl"]);
+    home.run(&["parse", "tomorrow", "--lang", "it"]).fails(2, &["--lang", "`it`", "sr-Cyrl"]);
     home.run(&["parse", "tomorrow", "--tz", "Europe/Berln"]).fails(2, &["--tz", "Europe/Berlin"]);
     home.run(&["parse", "tomorrow", "--now", "25:00"]).fails(2, &["--now", "08:00"]);
     for args in [&["parse"][..], &["parse", "tomorrow", "--batch", "-"]] {
         assert_eq!(home.run(args).code, Some(2), "{args:?}");
     }
     home.run(&["parse", "--batch", "/nowhere"]).fails(1, &["cannot read /nowhere"]);
+}
+
+#[test]
+fn what_was_not_read_is_refused_with_what_was_likely_meant() {
+    let home = Home::new();
+    let refused = parsed(&home, "call mom tomorrow at 9 or 10", &["--lang", "en"]);
+    let expect = json!({
+        "kind": "none", "reason": "`or 10` was not understood",
+        "suggestion": { "at": "2026-03-02T09:00:00+01:00", "summary": "Mon 2 Mar 2026 at 09:00, Europe/Berlin" },
+    });
+    assert_eq!(refused, expect);
+    let shown = home.run(&[&["parse", "morgen um 9 oder 10", "--lang", "de"], &SUNDAY[..]].concat());
+    shown.fails(1, &["„oder 10“ wurde nicht verstanden", "meintest du Mo 2. März 2026 um 09:00 Uhr"]);
+    let french = parsed(&home, "demain à 8h", &["--lang", "fr"]);
+    assert_eq!((french["at"].as_str(), french["lang"].as_str()), (Some("2026-03-02T08:00:00+01:00"), Some("fr")));
 }
 
 #[test]
@@ -133,7 +154,7 @@ fn an_answer_is_recognised_and_ordinary_talk_is_left_alone() {
     let shown = answer("5 more minutes", &SUNDAY).ok();
     assert_eq!(shown, "snooze until 2026-03-01T10:05:00+01:00  in 5 min\n");
     answer("the weather is nice today", &[]).fails(1, &["no answer"]);
-    answer("done", &["--lang", "fr"]).fails(2, &["--lang", "`fr`"]);
+    answer("done", &["--lang", "it"]).fails(2, &["--lang", "`it`"]);
 
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let lines =
@@ -162,6 +183,23 @@ async fn the_api_knows_the_language_and_the_zone_of_the_user() {
     assert_eq!(answer["at"], "2026-03-02T08:00:00-02:00");
     let (status, answer) = parse(json!({ "text": "put the cake in the oven", "lang": "en" })).await;
     assert_eq!((status.as_u16(), answer["kind"].as_str()), (200, Some("none")), "no time is an answer");
+    let bob = json!({ "habits": { "date_order": "month_first", "evening": "18:00", "day": "10:00" } });
+    let (status, kept) = server.call(Method::PUT, "/v1/users/bob", Some(bob.clone())).await;
+    assert_eq!((status.as_u16(), &kept["habits"]), (200, &bob["habits"]), "{kept}");
+    for (text, at) in [
+        ("5/4 at 09:00", "2026-05-04T09:00:00+01:00"),
+        ("tomorrow evening", "2026-03-02T18:00:00+01:00"),
+        ("tomorrow", "2026-03-02T10:00:00+01:00"),
+    ] {
+        let body = json!({ "text": text, "now": now, "user": "bob", "lang": "en", "tz": "+01:00" });
+        assert_eq!(parse(body).await.1["at"], at, "{text}");
+    }
+    let body = json!({ "text": "tomorrow evening water the plants", "user": "bob", "lang": "en" });
+    let (_, made) = server.call(Method::POST, "/v1/reminders", Some(body)).await;
+    assert!(made["understood"]["at"].as_str().unwrap().contains("T18:00:00"), "{made}");
+    let wrong = json!({ "habits": { "morning": "early" } });
+    let (status, problem) = server.call(Method::PUT, "/v1/users/bob", Some(wrong)).await;
+    assert_eq!((status.as_u16(), problem["field"].as_str()), (422, Some("habits.morning")), "{problem}");
     let long = format!("{} tomorrow at 8", "so ".repeat(2_000));
     assert_eq!(parse(json!({ "text": long, "lang": "en", "now": now })).await.1["at"], "2026-03-02T08:00:00+00:00");
 
@@ -181,7 +219,7 @@ async fn the_api_knows_the_language_and_the_zone_of_the_user() {
         (json!({}), "text", "is missing"),
         (json!({ "text": 8 }), "text", "must be text"),
         (json!({ "text": "x".repeat(70_000) }), "text", "70000 bytes"),
-        (json!({ "text": "tomorrow", "lang": "fr" }), "lang", "sr-Cyrl"),
+        (json!({ "text": "tomorrow", "lang": "it" }), "lang", "sr-Cyrl"),
         (json!({ "text": "tomorrow", "tz": "Europe/Berln" }), "tz", "Europe/Berlin"),
         (json!({ "text": "tomorrow", "now": "25:00" }), "now", "is not a time of day"),
         (json!({ "text": "tomorrow", "timezone": "UTC" }), "timezone", "is not a known field"),

@@ -282,6 +282,14 @@ async fn a_database_that_is_gone_is_tried_again_and_then_the_run_is_given_up() {
     assert!(given_up["error"].as_str().unwrap().contains("No such file"), "{given_up}");
     assert!(given_up["seconds"].as_f64().unwrap() >= 7.0, "1, 2 and 4 seconds: {given_up}");
     assert!(server.get("/v1/watches").await["watches"][0]["problem"].is_string());
+    let file = home.path().join("config.toml");
+    server.stop();
+    let server = serve(&home, &Kept::everywhere()[0], file.to_str().unwrap());
+    let problem = server.get("/v1/watches").await["watches"][0]["problem"].clone();
+    assert!(
+        problem.as_str().is_some_and(|problem| problem.contains("No such file")),
+        "also after a restart: {problem}"
+    );
     std::fs::rename(dir.path().join("away.db"), dir.path().join("app.db")).unwrap();
     assert_eq!(counts(&run(&server).await)[..2], [2, 2], "the next one goes on");
     assert!(server.get("/v1/watches").await["watches"][0]["problem"].is_null());

@@ -14,7 +14,6 @@ use punctual_core::decide::family::Family;
 use punctual_core::event::{Event, Slot};
 use punctual_core::group::Group;
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
 use punctual_core::journal::Who;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::shard::Shards;
@@ -34,7 +33,7 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, impossible, micros, optional_instant, uuid};
 use super::tell::CHANNEL;
-use super::write::{self as writing, commit, put, update, upsert};
+use super::write::{self as writing, commit, insert, put, update, upsert};
 use super::{PostgresStore, change};
 use crate::columns::{EVENT, LINK, SCOPE, SLOT, STANDS};
 use crate::rows::{self, Reader};
@@ -136,12 +135,12 @@ async fn put_instance(db: &Connection<'_>, own: Shards, key: &str, put: PutInsta
 }
 
 /// Plans what is to be planned, if that is not too much at once, and writes it all.
-async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Invalid>, by: &ByPlanner) -> Decided<Put> {
+async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Refused>, by: &ByPlanner) -> Decided<Put> {
     let Done { done, to_plan, mut writes } = match decided {
         Ok(done) => done,
-        Err(invalid) => {
+        Err(refused) => {
             db.rollback().await?;
-            return Ok(Err(Refused::Invalid(invalid).into()));
+            return Ok(Err(refused.into()));
         }
     };
     let mut planned = Planned::default();
@@ -151,6 +150,9 @@ async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Invalid>
         (planned, also) = decide::planned(to_plan, around, REMINDERS_AT_ONCE, by);
         writes.add(also);
     } else {
+        planned.is_unfinished = true;
+    }
+    if planned.is_unfinished {
         say(db).await?;
     }
     commit(db, own, &writes).await?;
@@ -346,6 +348,7 @@ async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId,
     Ok(held)
 }
 
+static INSERT_EVENT: LazyLock<String> = LazyLock::new(|| insert(&EVENT));
 static UPSERT_EVENT: LazyLock<String> = LazyLock::new(|| upsert(&EVENT));
 static UPDATE_STANDS: LazyLock<String> = LazyLock::new(|| update(&STANDS));
 static UPSERT_LINK: LazyLock<String> = LazyLock::new(|| upsert(&LINK));
@@ -354,10 +357,12 @@ static UPSERT_SCOPE: LazyLock<String> = LazyLock::new(|| upsert(&SCOPE));
 
 /// Adds what is written of events and scopes to a pipeline.
 pub(super) fn write<'a>(pipeline: &mut Vec<Statement<'a>>, db: &'a Connection<'_>, writes: &'a EventWrites) {
-    let EventWrites { put: events, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
-    let mut events: Vec<&Event> = events.iter().collect();
-    events.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-    put(pipeline, db, &UPSERT_EVENT, &EVENT, events);
+    let EventWrites { new, put: changed, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+    for (sql, events) in [(&INSERT_EVENT, new), (&UPSERT_EVENT, changed)] {
+        let mut events: Vec<&Event> = events.iter().collect();
+        events.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        put(pipeline, db, sql, &EVENT, events);
+    }
     put(pipeline, db, &UPDATE_STANDS, &STANDS, stands.iter().collect());
     if !gone.is_empty() {
         pipeline.push(Box::pin(forget(db, gone)));
@@ -389,6 +394,7 @@ const MARK: &str = "update punctual.event set planned = false, plan_at = $1, \
 
 async fn put_scope(db: &Connection<'_>, own: Shards, scope: &Scope, who: Who) -> Result<PutScope, Fault> {
     let before = begin_scope(db, &scope.path).await?;
+    who.expects.check(|| before.as_ref().map(Scope::version))?;
     let n_events = mark_scope(db, &scope.path, scope.updated_at).await?;
     commit(db, own, &decide::put_scope(scope, false, n_events, who, scope.updated_at)).await?;
     Ok(PutScope { is_new: before.is_none(), n_events })
@@ -405,6 +411,7 @@ async fn remove_scope(
         db.rollback().await?;
         return Ok(None);
     };
+    who.expects.check(|| Some(before.version()))?;
     let n_events = mark_scope(db, path, now).await?;
     commit(db, own, &decide::put_scope(&before, true, n_events, who, now)).await?;
     Ok(Some(n_events))

@@ -66,6 +66,10 @@ impl From<Error> for Fault {
         if [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code) {
             return Self::RolledBack(text);
         }
+        // Two who write the same new event at once: who comes second finds it when it looks again.
+        if *code == SqlState::UNIQUE_VIOLATION && said.constraint() == Some("event_pkey") {
+            return Self::RolledBack(text);
+        }
         // Two who make the same table at once: `if not exists` does not see the other's.
         let is_catalog = *code == SqlState::UNIQUE_VIOLATION && said.schema() == Some("pg_catalog");
         if is_catalog || [SqlState::DUPLICATE_SCHEMA, SqlState::DUPLICATE_TABLE].contains(code) {

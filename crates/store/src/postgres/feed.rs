@@ -8,12 +8,14 @@ use punctual_core::group::Shift;
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
 use punctual_core::store::{FeedEnd, Feeds, StoreError, TakenFeed};
+use punctual_core::version::Expects;
 use tokio_postgres::types::Type;
 
 use super::PostgresStore;
 use super::batch::BEGIN;
 use super::event;
 use super::fault::Fault;
+use super::keep;
 use super::pipeline;
 use super::pool::Connection;
 use super::read::each;
@@ -84,7 +86,14 @@ fn generation(row: &tokio_postgres::Row) -> Result<u64, Fault> {
 
 async fn put_by(db: &Connection<'_>, feed: &Feed, who: &Who, now: Timestamp) -> Result<(), Fault> {
     db.begin(BEGIN).await?;
+    expected(db, &feed.key, who).await?;
     put(db, feed).await?;
+    let key = [
+        (&feed.key.kind.as_str() as &(dyn tokio_postgres::types::ToSql + Sync), Type::TEXT),
+        (&clean(&feed.key.owner), Type::TEXT),
+        (&clean(&feed.key.name), Type::TEXT),
+    ];
+    keep::must_be_new(db, who, "punctual.feed where kind = $1 and owner = $2 and name = $3", &key).await?;
     let writes = feed_changed(&feed.key, false, who.clone(), now);
     pipeline::both(write(db, Shards::ALL, &writes), db.commit()).await?;
     Ok(())
@@ -92,12 +101,31 @@ async fn put_by(db: &Connection<'_>, feed: &Feed, who: &Who, now: Timestamp) -> 
 
 async fn remove_by(db: &Connection<'_>, key: &FeedKey, who: &Who, now: Timestamp) -> Result<bool, Fault> {
     db.begin(BEGIN).await?;
+    expected(db, key, who).await?;
     let was_there = remove(db, key).await?;
     if was_there {
         write(db, Shards::ALL, &feed_changed(key, true, who.clone(), now)).await?;
     }
     db.commit().await?;
     Ok(was_there)
+}
+
+/// Refuses a change where another feed is there than the caller has seen.
+async fn expected(db: &Connection<'_>, key: &FeedKey, who: &Who) -> Result<(), Fault> {
+    if who.expects == Expects::Anything {
+        return Ok(());
+    }
+    let sql = format!(
+        "select {} from punctual.feed f where f.kind = $1 and f.owner = $2 and f.name = $3 for update",
+        rows::FEED
+    );
+    let params = [
+        (&key.kind.as_str() as &(dyn tokio_postgres::types::ToSql + Sync), Type::TEXT),
+        (&clean(&key.owner), Type::TEXT),
+        (&clean(&key.name), Type::TEXT),
+    ];
+    let found = each(&db.rows(&sql, &params).await?, rows::feed)?.pop();
+    Ok(who.expects.check(|| found.as_ref().map(Feed::version))?)
 }
 
 async fn feeds(
@@ -169,7 +197,7 @@ async fn finish(db: &Connection<'_>, node: &str, end: &FeedEnd) -> Result<bool, 
 }
 
 /// Writes a feed as it is, taken by nobody.
-async fn put(db: &Connection<'_>, feed: &Feed) -> Result<(), Fault> {
+pub(super) async fn put(db: &Connection<'_>, feed: &Feed) -> Result<(), Fault> {
     let problems = (!feed.problems.is_empty()).then(|| serde_json::to_string(&feed.problems)).transpose();
     let every = i64::try_from(feed.every.as_secs()).unwrap_or(i64::MAX);
     db.execute(

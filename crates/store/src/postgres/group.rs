@@ -21,6 +21,7 @@ use crate::rows;
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
 pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Who) -> Result<Vec<Timestamp>, Fault> {
     let ((), before) = both(db.begin(BEGIN_BY_KEY), for_update(db, &group.name)).await?;
+    who.expects.check(|| before.as_ref().map(Group::version))?;
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.execute(
         "insert into punctual.user_group (name, mode, users, created_at, updated_at, rota) values ($1, $2, $3, $4, $5, $6) \
@@ -36,6 +37,7 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Wh
         ],
     )
     .await?;
+    keep::must_be_new(db, &who, "punctual.user_group where name = $1", &[(&group.name, Type::TEXT)]).await?;
     feed::follow_group(db, &group.name, group.rota.as_deref(), group.updated_at).await?;
     write(db, own, &group_changed(&group.name, Some(group), who, group.updated_at)).await?;
     let before = before.map(|before| before.users).unwrap_or_default();
@@ -57,6 +59,7 @@ pub(super) async fn delete(
         db.rollback().await?;
         return Ok(None);
     };
+    who.expects.check(|| Some(before.version()))?;
     keep::delete(db, "delete from punctual.user_group where name = $1", name).await?;
     feed::follow_group(db, name, None, now).await?;
     write(db, own, &group_changed(name, None, who, now)).await?;

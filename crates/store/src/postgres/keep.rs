@@ -1,31 +1,50 @@
 //! Users and keys.
 
 use jiff::Timestamp;
+use punctual_core::journal::Who;
 use punctual_core::key::{ADMIN_ID, ApiKey, Scope};
 use punctual_core::step;
 use punctual_core::store::StoreError;
 use punctual_core::user::User;
+use punctual_core::version::Expects;
 use punctual_core::zone::Zone;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::fault::Fault;
-use super::pool::Connection;
+use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, impossible, micros};
 use super::share::ADMIN_KEY_KEPT_FOR;
 use crate::rows;
 
+/// Refuses a write by a caller who expects that nothing is there, if another made it meanwhile: a row that does not exist cannot be locked, but
+/// a row that was inserted by this transaction and not changed by it has no `xmax`. `which` names the row, as a table and a condition.
+pub(super) async fn must_be_new(
+    db: &Connection<'_>,
+    who: &Who,
+    which: &str,
+    params: &[Param<'_>],
+) -> Result<(), Fault> {
+    if who.expects != Expects::Nothing {
+        return Ok(());
+    }
+    match db.rows(&format!("select from {which} and xmax::text <> '0'"), params).await?.is_empty() {
+        true => Ok(()),
+        false => Err(StoreError::Unexpected.into()),
+    }
+}
+
 pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fault> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
     db.execute(
         "insert into punctual.app_user (id, timezone, language, addresses, quiet_from, quiet_to, quiet_except, \
-         quiet_digest, paused_until, escalate, admin, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (id) do update set \
+         quiet_digest, paused_until, escalate, habits, admin, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (id) do update set \
          timezone = excluded.timezone, language = excluded.language, addresses = excluded.addresses, \
          quiet_from = excluded.quiet_from, quiet_to = excluded.quiet_to, quiet_except = excluded.quiet_except, \
          quiet_digest = excluded.quiet_digest, paused_until = excluded.paused_until, escalate = excluded.escalate, \
-         admin = excluded.admin, updated_at = excluded.updated_at",
+         habits = excluded.habits, admin = excluded.admin, updated_at = excluded.updated_at",
         &[
             (&user.id, Type::TEXT),
             (&user.timezone.as_ref().map(Zone::name), Type::TEXT),
@@ -37,6 +56,7 @@ pub(super) async fn put_user(db: &Connection<'_>, user: &User) -> Result<(), Fau
             (&user.quiet_hours.is_some_and(|quiet| quiet.digest), Type::BOOL),
             (&user.paused_until.map(micros), Type::TIMESTAMPTZ),
             (&step::to_stored(&user.escalate), Type::TEXT),
+            (&user.habits.to_stored(), Type::TEXT),
             (&user.admin, Type::BOOL),
             (&micros(user.created_at), Type::TIMESTAMPTZ),
             (&micros(user.updated_at), Type::TIMESTAMPTZ),

@@ -53,7 +53,9 @@ impl OpenError {
     pub(super) fn of(url: &Url, fault: Fault) -> Self {
         let why = match StoreError::from(fault) {
             StoreError::Unavailable(why) | StoreError::Broken(why) | StoreError::Missing(why) => why,
-            StoreError::KeyUsed | StoreError::Seen | StoreError::LeaseLost => "it answers nonsense".into(),
+            StoreError::KeyUsed | StoreError::Seen | StoreError::LeaseLost | StoreError::Unexpected => {
+                "it answers nonsense".into()
+            }
         };
         Self::Refused { url: url.to_string(), why }
     }

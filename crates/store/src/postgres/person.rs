@@ -36,14 +36,10 @@ pub(super) async fn put_user(
 ) -> Result<Vec<Timestamp>, Fault> {
     // The row stays ours from here on.
     db.begin(BEGIN_BY_KEY).await?;
-    let before = match keep::user_for_update(db, &user.id).await {
-        Ok(None) => Before::Unknown,
-        Ok(Some(before)) => Before::Known(Box::new(before)),
-        // A user who cannot be read is mended by being written anew.
-        Err(Fault::Store(StoreError::Broken(_))) => Before::Unreadable,
-        Err(fault) => return Err(fault),
-    };
+    let before = locked(db, &user.id).await?;
+    who.expects.check(|| before.version())?;
     keep::put_user(db, user).await?;
+    keep::must_be_new(db, who, "punctual.app_user where id = $1", &[(&clean(&user.id), Type::TEXT)]).await?;
     let now = user.updated_at;
     let entry = entry(&user.id, &before, Some(user), who.clone(), now);
     changed(db, own, &user.id, Difference::between(&before, user), entry, now).await
@@ -57,14 +53,28 @@ pub(super) async fn delete_user(
     who: &Who,
     now: Timestamp,
 ) -> Result<Option<Vec<Timestamp>>, Fault> {
-    let delete = keep::delete(db, "delete from punctual.app_user where id = $1", id);
-    if !both(db.begin(BEGIN_BY_KEY), delete).await?.1 {
+    let ((), before) = both(db.begin(BEGIN_BY_KEY), locked(db, id)).await?;
+    if before != Before::Unknown {
+        who.expects.check(|| before.version())?;
+    }
+    if !keep::delete(db, "delete from punctual.app_user where id = $1", id).await? {
         db.rollback().await?;
         return Ok(None);
     }
     keep::delete(db, "delete from punctual.user_address where user_id = $1", id).await?;
     let entry = entry(id, &Before::Unreadable, None, who.clone(), now);
     changed(db, own, id, Difference::REMOVED, entry, now).await.map(Some)
+}
+
+/// A person as they are; their row stays ours until the transaction ends.
+async fn locked(db: &Connection<'_>, id: &str) -> Result<Before, Fault> {
+    match keep::user_for_update(db, id).await {
+        Ok(None) => Ok(Before::Unknown),
+        Ok(Some(before)) => Ok(Before::Known(Box::new(before))),
+        // A user who cannot be read is mended by being written anew.
+        Err(Fault::Store(StoreError::Broken(_))) => Ok(Before::Unreadable),
+        Err(fault) => Err(fault),
+    }
 }
 
 async fn changed(

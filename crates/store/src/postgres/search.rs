@@ -126,10 +126,11 @@ async fn write_texts(db: &Connection<'_>, texts: &[IndexText]) -> Result<(), Fau
     let users: Vec<_> = texts.iter().map(|text| clean(&text.user)).collect();
     let words: Vec<_> = texts.iter().map(|text| clean(&text.text)).collect();
     let params: [Param<'_>; 3] = [(&ids, Type::UUID_ARRAY), (&users, Type::TEXT_ARRAY), (&words, Type::TEXT_ARRAY)];
+    // Whoever is removing one of them comes before or after this: nothing of it is left in the index.
     db.execute(
         "insert into punctual.search (reminder_id, user_id, text) \
          select v.id, v.user_id, v.text from unnest($1, $2, $3) with ordinality as v (id, user_id, text, n) \
-         where exists (select from punctual.reminder r where r.id = v.id) order by v.n \
+         join (select r.id from punctual.reminder r where r.id = any ($1) order by r.id for key share) as r on r.id = v.id order by v.n \
          on conflict (reminder_id) do update set text = excluded.text where punctual.search.text <> excluded.text",
         &params,
     )

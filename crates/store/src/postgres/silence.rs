@@ -131,6 +131,9 @@ pub(super) async fn end(
         db.rollback().await?;
         return Ok(None);
     };
+    if after.is_none() {
+        who.expects.check(|| Some(ended.silence.version()))?;
+    }
     // Of one user by their reminders, else by all that is silent.
     let whose = if ended.silence.user.is_some() { "r.user_id = $1" } else { "$1 is null" };
     let sql = format!(

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::decide::adopt::{There, Wanted, adopted};
 use punctual_core::decide::claim::Due;
+use punctual_core::feed::FeedKey;
 use punctual_core::id::{ReminderId, SilenceId};
 use punctual_core::journal::Placed;
 use punctual_core::shard::Shards;
@@ -19,11 +20,11 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN, BEGIN_READ_IN_ORDER, Ids};
 use super::fault::Fault;
-use super::pipeline::{all3, all5, both};
+use super::pipeline::{all4, all5, both};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, int, micros, uuid};
-use super::{PostgresStore, erase, keep, write};
+use super::{PostgresStore, erase, feed, keep, write};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 use crate::watch::ledger;
@@ -213,6 +214,12 @@ async fn adopt(
         keep::put_user(db, user).await?;
     }
     write::adopt(db, own, &adoption).await?;
+    for group in &adoption.groups {
+        feed::follow_group(db, &group.name, group.rota.as_deref(), now).await?;
+    }
+    for one in &adoption.feeds {
+        feed::put(db, one).await?;
+    }
     db.commit().await?;
     Ok(adopted)
 }
@@ -247,7 +254,10 @@ async fn there(db: &Connection<'_>, wanted: &Wanted<'_>) -> Result<There, Fault>
     let of_scopes: [Param<'_>; 1] = [(&scopes, Type::TEXT_ARRAY)];
     let of_events: [Param<'_>; 1] = [(&events, Type::TEXT_ARRAY)];
     let of_ledger: [Param<'_>; 2] = [(&watches, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
-    let (scopes, events, ledger) = all3(
+    let (owners, names): (Vec<_>, Vec<_>) =
+        wanted.feeds.iter().map(|key| (clean(&key.owner), clean(&key.name))).unzip();
+    let of_feeds: [Param<'_>; 2] = [(&owners, Type::TEXT_ARRAY), (&names, Type::TEXT_ARRAY)];
+    let (scopes, events, ledger, feeds) = all4(
         db.rows("select path from punctual.scope where path = any ($1)", &of_scopes),
         db.rows("select key from punctual.event where key = any ($1)", &of_events),
         db.rows(
@@ -255,11 +265,19 @@ async fn there(db: &Connection<'_>, wanted: &Wanted<'_>) -> Result<There, Fault>
              on l.watch = v.watch and l.key = v.key",
             &of_ledger,
         ),
+        db.rows(
+            "select f.owner, f.name from unnest($1, $2) as v (owner, name) join punctual.feed f \
+             on f.kind = 'user' and f.owner = v.owner and f.name = v.name",
+            &of_feeds,
+        ),
     )
     .await?;
     Ok(There {
         scopes: each(&scopes, |row| get(row, 0))?.into_iter().collect(),
         events: each(&events, |row| get(row, 0))?.into_iter().collect(),
+        feeds: each(&feeds, |row| Ok(FeedKey::of_user(&get::<String>(row, 0)?, &get::<String>(row, 1)?)))?
+            .into_iter()
+            .collect(),
         ledger: each(&ledger, |row| Ok((get(row, 0)?, get(row, 1)?)))?.into_iter().collect(),
         reminders: each(&reminders, |row| Reader::new(row, 0).id())?.into_iter().collect(),
         runs: each(&runs, |row| Reader::new(row, 0).occurrence_id())?.into_iter().collect(),

@@ -110,7 +110,8 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
 
 /// Writes what an import adopts, all but its people.
 pub(super) async fn adopt(db: &Connection<'_>, own: Shards, adoption: &Adoption) -> Result<(), Fault> {
-    let Adoption { users: _, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+    // A user is put with their addresses, and a calendar with a statement of its own.
+    let Adoption { users: _, feeds: _, groups, silences, reminders, runs, ledger, history, writes } = adoption;
     let ledger: Vec<KeptLedger> = ledger.iter().map(KeptLedger::of).collect();
     let mut pipeline: Vec<Statement<'_>> = Vec::new();
     put(&mut pipeline, db, &INSERT_GROUP, &GROUP, groups.iter().collect());

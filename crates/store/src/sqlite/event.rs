@@ -9,7 +9,6 @@ use punctual_core::decide::event::{self as decide, Around, Done, Held, Loaded};
 use punctual_core::decide::family::Family;
 use punctual_core::event::{Event, Slot};
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
 use punctual_core::journal::Who;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::store::{
@@ -24,7 +23,7 @@ use super::read::collect;
 use super::row::{broken, impossible, instant, micros};
 use super::values::for_rows;
 use super::worker::Urgency;
-use super::write::{self as writing, update, upsert};
+use super::write::{self as writing, insert, update, upsert};
 use super::{SqliteStore, change, group};
 use crate::columns::{EVENT, LINK, SCOPE, SLOT, STANDS};
 use crate::rows::{self, Fields, Reader};
@@ -61,7 +60,9 @@ impl Events for SqliteStore {
 
     async fn put_scope(&self, scope: Scope, who: Who) -> Result<PutScope, StoreError> {
         self.write(Urgency::Normal, move |db| {
-            let is_new = self::scope(db, &scope.path)?.is_none();
+            let before = self::scope(db, &scope.path)?;
+            who.expects.check(|| before.as_ref().map(Scope::version))?;
+            let is_new = before.is_none();
             let n_events = mark_scope(db, &scope.path, scope.updated_at)?;
             writing::write(db, &decide::put_scope(&scope, false, n_events, who, scope.updated_at))?;
             Ok(PutScope { is_new, n_events })
@@ -73,6 +74,7 @@ impl Events for SqliteStore {
         let path = path.clone();
         self.write(Urgency::Normal, move |db| {
             let Some(scope) = self::scope(db, &path)? else { return Ok(None) };
+            who.expects.check(|| Some(scope.version()))?;
             let n_events = mark_scope(db, &path, now)?;
             writing::write(db, &decide::put_scope(&scope, true, n_events, who, now))?;
             Ok(Some(n_events))
@@ -124,10 +126,10 @@ fn put_instance(db: &Connection, key: String, change: PutInstance, by: &ByPlanne
 }
 
 /// Plans what is to be planned, if that is not too much at once, and writes it all.
-fn finish(db: &Connection, decided: Result<Done, Invalid>, by: &ByPlanner) -> Decided<Put> {
+fn finish(db: &Connection, decided: Result<Done, Refused>, by: &ByPlanner) -> Decided<Put> {
     let Done { done, to_plan, mut writes } = match decided {
         Ok(done) => done,
-        Err(invalid) => return Ok(Err(Refused::Invalid(invalid).into())),
+        Err(refused) => return Ok(Err(refused.into())),
     };
     let mut planned = Planned::default();
     if to_plan.len() <= PLANNED_AT_ONCE {
@@ -135,6 +137,8 @@ fn finish(db: &Connection, decided: Result<Done, Invalid>, by: &ByPlanner) -> De
         let also;
         (planned, also) = decide::planned(to_plan, around, REMINDERS_AT_ONCE, by);
         writes.add(also);
+    } else {
+        planned.is_unfinished = true;
     }
     writing::write(db, &writes)?;
     Ok(Ok(Put { done, planned }))
@@ -290,6 +294,7 @@ fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Held>
 
 /// Writes what is said of events and scopes.
 pub(super) fn write(db: &Connection, writes: &EventWrites) -> Result<(), StoreError> {
+    insert(db, &EVENT, &writes.new, |event| event)?;
     upsert(db, &EVENT, &writes.put)?;
     update(db, &STANDS, &writes.stands)?;
     let by_key = |table: &str, key: &str| format!("DELETE FROM {table} WHERE {key} IN (VALUES {{values}})");

@@ -7,6 +7,7 @@ use punctual_core::feed::{EVERY, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::group::Shift;
 use punctual_core::journal::Who;
 use punctual_core::store::{FeedEnd, Feeds, StoreError, TakenFeed};
+use punctual_core::version::Expects;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteStore;
@@ -49,6 +50,7 @@ impl Feeds for SqliteStore {
 
     async fn put_feed(&self, feed: Feed, who: Who, now: Timestamp) -> Result<(), StoreError> {
         self.write(Urgency::Normal, move |db| {
+            expected(db, &feed.key, &who)?;
             put(db, &feed)?;
             write(db, &feed_changed(&feed.key, false, who, now)).map(drop)
         })
@@ -58,6 +60,7 @@ impl Feeds for SqliteStore {
     async fn remove_feed(&self, key: &FeedKey, who: Who, now: Timestamp) -> Result<bool, StoreError> {
         let key = key.clone();
         self.write(Urgency::Normal, move |db| {
+            expected(db, &key, &who)?;
             let was_there = remove(db, &key)?;
             if was_there {
                 write(db, &feed_changed(&key, true, who, now))?;
@@ -131,6 +134,16 @@ impl Feeds for SqliteStore {
     }
 }
 
+/// Refuses a change where another feed is there than the caller has seen.
+fn expected(db: &Connection, key: &FeedKey, who: &Who) -> Result<(), StoreError> {
+    if who.expects == Expects::Anything {
+        return Ok(());
+    }
+    let sql = format!("SELECT {} FROM feed f WHERE f.kind = ? AND f.owner = ? AND f.name = ?", rows::FEED);
+    let found = collect(db, &sql, params![key.kind.as_str(), key.owner, key.name], |found| rows::feed(found))?.pop();
+    who.expects.check(|| found.as_ref().map(Feed::version))
+}
+
 /// When the next feed is to be looked at.
 fn next(db: &Connection) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT min(max(next_at, coalesce(until_at, next_at))) FROM feed WHERE next_at IS NOT NULL";
@@ -139,7 +152,7 @@ fn next(db: &Connection) -> Result<Option<Timestamp>, StoreError> {
 }
 
 /// Writes a feed as it is, taken by nobody.
-fn put(db: &Connection, feed: &Feed) -> Result<(), StoreError> {
+pub(super) fn put(db: &Connection, feed: &Feed) -> Result<(), StoreError> {
     let problems = (!feed.problems.is_empty()).then(|| serde_json::to_string(&feed.problems)).transpose();
     db.prepare_cached(
         "INSERT OR REPLACE INTO feed (kind, owner, name, source, settings, every, next_at, etag, modified, read_at, changed_at, failures, \

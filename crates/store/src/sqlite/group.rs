@@ -19,6 +19,7 @@ use crate::rows;
 /// Writes or replaces a group; returns when runs of users who have left it must be looked at again.
 pub(super) fn put(db: &Connection, group: &Group, who: Who) -> Result<Vec<Timestamp>, StoreError> {
     let before = of_names(db, std::slice::from_ref(&group.name))?.pop();
+    who.expects.check(|| before.as_ref().map(Group::version))?;
     let users = serde_json::to_string(&group.users).map_err(impossible)?;
     db.prepare_cached(
         "INSERT INTO user_group (name, mode, users, rota, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) \
@@ -51,6 +52,7 @@ pub(super) fn delete(
     now: Timestamp,
 ) -> Result<Option<Vec<Timestamp>>, StoreError> {
     let Some(before) = of_names(db, &[name.to_owned()])?.pop() else { return Ok(None) };
+    who.expects.check(|| Some(before.version()))?;
     keep::delete(db, "DELETE FROM user_group WHERE name = ?1", name)?;
     feed::follow_group(db, name, None, now)?;
     write(db, &group_changed(name, None, who, now))?;

@@ -15,11 +15,13 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
     let addresses = serde_json::to_string(&user.addresses).map_err(impossible)?;
     db.prepare_cached(
         "INSERT INTO user (id, timezone, language, addresses, quiet_from, quiet_to, quiet_except, quiet_digest, \
-         paused_until, escalate, admin, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         paused_until, escalate, habits, admin, created_at, updated_at) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (id) DO UPDATE SET timezone = excluded.timezone, language = excluded.language, \
          addresses = excluded.addresses, quiet_from = excluded.quiet_from, quiet_to = excluded.quiet_to, \
          quiet_except = excluded.quiet_except, quiet_digest = excluded.quiet_digest, \
-         paused_until = excluded.paused_until, escalate = excluded.escalate, admin = excluded.admin, updated_at = excluded.updated_at",
+         paused_until = excluded.paused_until, escalate = excluded.escalate, habits = excluded.habits, \
+         admin = excluded.admin, updated_at = excluded.updated_at",
     )
     .map_err(broken)?
     .execute(params![
@@ -33,6 +35,7 @@ pub(super) fn put_user(db: &Connection, user: &User) -> Result<(), StoreError> {
         user.quiet_hours.is_some_and(|quiet| quiet.digest),
         user.paused_until.map(micros),
         step::to_stored(&user.escalate),
+        user.habits.to_stored(),
         user.admin,
         micros(user.created_at),
         micros(user.updated_at),

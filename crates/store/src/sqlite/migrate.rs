@@ -22,6 +22,7 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/10.sql"),
     include_str!("migrations/11.sql"),
     include_str!("migrations/12.sql"),
+    include_str!("migrations/13.sql"),
 ];
 /// "pnct" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x706e_6374;

@@ -14,13 +14,8 @@ use crate::rows::{self, Reader};
 
 /// Writes or replaces a user; returns when what waits for them must be looked at again.
 pub(super) fn put_user(db: &Connection, user: &User, who: Who) -> Result<Vec<Timestamp>, StoreError> {
-    let before = match read::user(db, &user.id) {
-        Ok(None) => Before::Unknown,
-        Ok(Some(before)) => Before::Known(Box::new(before)),
-        // A person who cannot be read is mended by being written anew.
-        Err(StoreError::Broken(_)) => Before::Unreadable,
-        Err(error) => return Err(error),
-    };
+    let before = before(db, &user.id)?;
+    who.expects.check(|| before.version())?;
     keep::put_user(db, user)?;
     let now = user.updated_at;
     let entry = entry(&user.id, &before, Some(user), who, now);
@@ -34,11 +29,26 @@ pub(super) fn delete_user(
     who: Who,
     now: Timestamp,
 ) -> Result<Option<Vec<Timestamp>>, StoreError> {
+    let before = before(db, id)?;
+    if before != Before::Unknown {
+        who.expects.check(|| before.version())?;
+    }
     if !keep::delete(db, "DELETE FROM user WHERE id = ?1", id)? {
         return Ok(None);
     }
     keep::delete(db, "DELETE FROM user_address WHERE user_id = ?1", id)?;
     follow(db, id, Difference::REMOVED, entry(id, &Before::Unreadable, None, who, now), now).map(Some)
+}
+
+/// A person as they are.
+fn before(db: &Connection, id: &str) -> Result<Before, StoreError> {
+    match read::user(db, id) {
+        Ok(None) => Ok(Before::Unknown),
+        Ok(Some(before)) => Ok(Before::Known(Box::new(before))),
+        // A person who cannot be read is mended by being written anew.
+        Err(StoreError::Broken(_)) => Ok(Before::Unreadable),
+        Err(error) => Err(error),
+    }
 }
 
 /// Lets a person's open runs follow what is different about them.

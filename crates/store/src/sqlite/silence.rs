@@ -85,6 +85,9 @@ pub(super) fn end(
         rows::SILENCE
     );
     let Some(ended) = collect(db, &sql, [id.as_bytes()], |found| rows::silent(found))?.pop() else { return Ok(None) };
+    if after.is_none() {
+        who.expects.check(|| Some(ended.silence.version()))?;
+    }
     // Of one user by their reminders, else by all that is silent.
     let from = match ended.silence.user {
         Some(_) => "reminder r CROSS JOIN occurrence o ON o.reminder_id = r.id",

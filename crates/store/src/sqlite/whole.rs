@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::decide::adopt::{There, Wanted, adopted};
 use punctual_core::decide::claim::Due;
+use punctual_core::feed::FeedKey;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Placed;
 use punctual_core::store::{Record, Redacted, Removed, StoreError, Which, WholeQuery, Wholes, Wholly};
@@ -276,6 +277,20 @@ fn there(db: &Connection, wanted: &Wanted<'_>) -> Result<There, StoreError> {
         },
         |row| {
             there.ledger.insert((get(row, 0)?, get(row, 1)?));
+            Ok(())
+        },
+    )?;
+    for_rows(
+        db,
+        "SELECT owner, name FROM feed WHERE kind = 'user' AND (owner, name) IN (VALUES {values})",
+        2,
+        &wanted.feeds,
+        |key, values| {
+            values.push(key.owner.as_str());
+            values.push(key.name.as_str());
+        },
+        |row| {
+            there.feeds.insert(FeedKey::of_user(&get::<String>(row, 0)?, &get::<String>(row, 1)?));
             Ok(())
         },
     )?;

@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 use super::row::{broken, micros};
 use super::settle::n_open;
 use super::values::for_rows;
-use super::{answered, event, group, inbound, journal, keep, read};
+use super::{answered, event, feed, group, inbound, journal, keep, read};
 use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, MOVED, NEW_REMINDER, OCCURRENCE, PLACED, PLANNED,
     REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
@@ -91,11 +91,17 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
 
 /// Writes what an import adopts.
 pub(super) fn adopt(db: &Connection, adoption: &Adoption) -> Result<(), StoreError> {
-    let Adoption { users, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+    let Adoption { users, groups, silences, reminders, runs, ledger, feeds, history, writes } = adoption;
     for user in users {
         keep::put_user(db, user)?;
     }
     insert(db, &GROUP, groups, |group| group)?;
+    for group in groups {
+        feed::follow_group(db, &group.name, group.rota.as_deref(), writes.now)?;
+    }
+    for one in feeds {
+        feed::put(db, one)?;
+    }
     insert(db, &SILENCE, silences, |silence| silence)?;
     insert(db, &KEPT_REMINDER, reminders, |reminder| reminder)?;
     insert(db, &KEPT_RUN, runs, |run| run)?;

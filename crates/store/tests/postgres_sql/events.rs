@@ -16,6 +16,7 @@ use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 use punctual_store::postgres::PostgresStore;
 use punctual_testkit::servers::Postgres;
+use punctual_testkit::wait::until;
 
 use crate::client::{Listener, database};
 
@@ -248,6 +249,7 @@ async fn one_of_each(desk: &Desk) {
         quiet_hours: None,
         paused_until: Some(desk.due_at(-600)),
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: desk.due_at(600),
         updated_at: desk.due_at(600),
@@ -570,4 +572,61 @@ async fn an_instance_of_a_series_is_moved_cancelled_and_as_its_series_says_again
     assert_eq!(desk.call("put_instance('standup', (current_date + 3)::timestamp)").await, "t");
     assert_eq!(desk.sql(due), "00:00:00, 1 day, 2 days");
     assert_eq!(desk.call("put_instance('none', now()::timestamp, cancelled => true)").await, "f");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_series_that_is_moved_keeps_what_is_different_about_its_days() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = |hour: i64, rule: &str| {
+        format!(
+            "put_event('standup', (current_date + 1) at time zone 'UTC' + interval '{hour} hours', '{{0}}', message => 'x', \
+             users => '{{ann}}', timezone => 'UTC', rrule => '{rule}')"
+        )
+    };
+    let due = "select string_agg((due_at - (current_date + 1) at time zone 'UTC')::text, ', ' order by instance) from punctual.event_reminder";
+    let dropped = "select string_agg(data::json ->> 'dropped', ' ') from punctual.journal where data::json ->> 'dropped' is not null";
+    desk.call(&put(9, "FREQ=DAILY;COUNT=3")).await;
+    desk.call("put_instance('standup', current_date + 2 + time '9:00', cancelled => true)").await;
+    assert_eq!(desk.sql(due), "09:00:00, 2 days 09:00:00");
+    // The day stays off, at whatever time the others are.
+    desk.call(&put(11, "FREQ=DAILY;COUNT=3")).await;
+    assert_eq!(desk.sql(due), "11:00:00, 2 days 11:00:00");
+    let event = "select repeats from punctual.event where key = 'standup'";
+    assert!(!desk.sql(event).contains("unchecked") && desk.sql(event).contains("T110000"), "{}", desk.sql(event));
+    let entries = "select count(*) from punctual.journal where kind = 'event.changed'";
+    let before = desk.sql(entries);
+    desk.call(&put(11, "FREQ=DAILY;COUNT=3")).await;
+    assert_eq!(desk.sql(entries), before, "the same again changes nothing");
+    assert_eq!(desk.sql(dropped), "");
+    // A day that the series does not have is named in the journal, and nothing else changes.
+    desk.call("put_instance('standup', current_date + 9 + time '9:00', cancelled => true)").await;
+    assert_eq!(desk.sql(due), "11:00:00, 2 days 11:00:00");
+    assert!(desk.sql(dropped).contains("T090000"), "{}", desk.sql(dropped));
+    // One that is removed and written again is new.
+    assert_eq!(desk.sql("select punctual.remove_event('standup')"), "t");
+    assert_eq!(desk.call(&put(11, "FREQ=DAILY;COUNT=3")).await, "t");
+    assert_eq!(desk.sql(due), "11:00:00, 1 day 11:00:00, 2 days 11:00:00");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_who_write_the_same_new_event_at_once_write_one() {
+    let Some(desk) = Desk::open().await else { return };
+    let url = desk.server.url(&desk.name);
+    let (one, other) = (Listener::connect(&url).await.client, Listener::connect(&url).await.client);
+    let put = |hour: i64| {
+        format!(
+            "select punctual.put_event('game', '2099-06-01 18:00+00'::timestamptz + interval '{hour} hours', '{{60}}', message => 'x', users => '{{ann}}')"
+        )
+    };
+    one.batch_execute(&format!("begin; {}", put(0))).await.unwrap();
+    let second = put(1);
+    let writing = tokio::spawn(async move { other.query_one(&second, &[]).await });
+    let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+    until("the second one waits", async || desk.sql(waits) == "1").await;
+    one.batch_execute("commit").await.unwrap();
+    let is_new: bool = writing.await.unwrap().expect("it is no error").get(0);
+    assert!(!is_new, "it was there by then");
+    desk.plan().await;
+    assert_eq!(desk.sql("select count(*) from punctual.reminder"), "1");
+    assert_eq!(desk.sql("select starts_at = '2099-06-01 19:00+00' from punctual.event"), "t");
 }

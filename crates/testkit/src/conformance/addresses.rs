@@ -158,6 +158,7 @@ async fn another_address_of_the_person_has_refused_nothing(desk: Desk) {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

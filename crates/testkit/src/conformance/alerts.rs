@@ -36,6 +36,7 @@ fn admin(id: &str, language: &str) -> User {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: true,
         created_at: at(0),
         updated_at: at(0),

@@ -19,6 +19,7 @@ fn user(id: &str) -> User {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -28,7 +28,7 @@ async fn the_address_of_a_calendar_changes_when_asked_and_for_its_user_alone(des
     assert_eq!(store.calendar_key("bob").await.expect("the store works"), 0);
 }
 
-fn feed(user: &str, name: &str, now: i64) -> Feed {
+pub(super) fn feed(user: &str, name: &str, now: i64) -> Feed {
     let settings = FeedSettings {
         alarms: Alarms::Both,
         offsets: Some(vec![Offset::minutes_before(60)]),

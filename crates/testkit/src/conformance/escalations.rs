@@ -59,6 +59,7 @@ async fn put_user(desk: &Desk, id: &str) {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: id == "root",
         created_at: at(0),
         updated_at: at(0),

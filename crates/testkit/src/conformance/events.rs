@@ -49,7 +49,7 @@ rules!(
 );
 
 /// A game of ann's that starts at `second`, with offsets of one hour and a quarter of an hour.
-fn game(key: &str, second: i64) -> Event {
+pub(super) fn game(key: &str, second: i64) -> Event {
     Event {
         key: key.into(),
         starts_at: at(second),
@@ -92,7 +92,7 @@ fn path_of(path: &str) -> Path {
 }
 
 fn repeating(event: Event, rule: &str) -> Event {
-    Event { repeats: Some(Repeats { rule: rule.into(), overrides: Vec::new() }), ..event }
+    Event { repeats: Some(Repeats::new(rule, Vec::new())), ..event }
 }
 
 fn by(now: i64) -> ByPlanner {
@@ -152,13 +152,13 @@ async fn kinds(desk: &Desk) -> Vec<String> {
 async fn an_event_is_kept_with_all_its_fields(desk: Desk) {
     let event = Event {
         ends_at: Some(at(10_000)),
-        repeats: Some(Repeats {
-            rule: "RRULE:FREQ=DAILY\nEXDATE:20231116T000000".into(),
-            overrides: [json!({"at": "20231117T000000", "cancelled": true}), json!({"at": "20231118T000000", "message": "x"})]
+        repeats: Some(Repeats::new(
+            "RRULE:FREQ=DAILY\nEXDATE:20231116T000000",
+            [json!({"at": "20231117T000000", "cancelled": true}), json!({"at": "20231118T000000", "message": "x"})]
                 .iter()
                 .map(|value| punctual_core::event::Override::from_value(value).expect("an instance"))
                 .collect(),
-        }),
+        )),
         offsets: read_list("offsets", &json!([60, "90s", -30, {"after": "end", "by": "10m"}])).ok(),
         scope: Some(path_of("guild:1/a%2Fb")),
         users: vec!["ann".into(), "bob \"b\"".into()],
@@ -483,7 +483,7 @@ async fn a_moved_series_keeps_its_exceptions(desk: Desk) {
     // Half an hour later on the same days.
     put(&desk, &Event { starts_at: at(9000), ..daily.clone() }, 20).await;
     assert_eq!(seconds(&desk, "game:1").await, [9000, 9000 + 2 * DAY]);
-    let done = put(&desk, &Event { repeats: Some(Repeats { rule: "FREQ=DAILY;COUNT=1".into(), overrides: vec![] }), ..daily }, 30).await;
+    let done = put(&desk, &Event { repeats: Some(Repeats::new("FREQ=DAILY;COUNT=1", vec![])), ..daily }, 30).await;
     assert_eq!(done.done[0].dropped.len(), 1, "the series has no such day any more");
 }
 

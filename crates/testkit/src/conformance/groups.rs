@@ -6,7 +6,7 @@ use super::desk::{Desk, at};
 
 rules!(groups_are_kept_and_replaced);
 
-fn group(name: &str, users: &[&str]) -> Group {
+pub(super) fn group(name: &str, users: &[&str]) -> Group {
     let users = users.iter().map(|user| (*user).to_owned()).collect();
     Group { name: name.into(), mode: Mode::InOrder, users, rota: None, shifts: vec![], created_at: at(1), updated_at: at(1) }
 }

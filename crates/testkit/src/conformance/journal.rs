@@ -294,6 +294,7 @@ async fn users_keys_and_tests_are_in_it(desk: Desk) {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: at(1),
         updated_at: at(1),

@@ -1,6 +1,7 @@
 //! Users, keys, counts, and old history.
 
-use jiff::civil::time;
+use jiff::civil::{Weekday, time};
+use punctual_core::habits::{DateOrder, Habits};
 use punctual_core::change::Change;
 use punctual_core::channel::Rate;
 use punctual_core::key::{ApiKey, Replaced, Rotation, Scope, Scopes};
@@ -36,6 +37,12 @@ fn user(id: &str) -> User {
         }),
         paused_until: Some(at(77)),
         escalate: Vec::new(),
+        habits: Habits {
+            date_order: Some(DateOrder::MonthFirst),
+            first_day_of_week: Some(Weekday::Sunday),
+            evening: Some(time(18, 0, 0, 0)),
+            ..Habits::default()
+        },
         admin: true,
         created_at: at(0),
         updated_at: at(0),
@@ -57,6 +64,7 @@ async fn users_are_kept_and_replaced(desk: Desk) {
         quiet_hours: None,
         paused_until: None,
         escalate: Vec::new(),
+        habits: Habits::default(),
         admin: false,
         updated_at: at(9),
         ..user("ann")

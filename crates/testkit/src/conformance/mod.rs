@@ -84,6 +84,7 @@ files!(
     resend,
     search,
     keeping,
+    conditions,
     groups,
     calendars,
     silences,

@@ -29,7 +29,7 @@ rules!(
     one_user_leaves_room_for_the_silences_of_others,
 );
 
-fn silence(number: u8, from: i64, until: i64) -> Silence {
+pub(super) fn silence(number: u8, from: i64, until: i64) -> Silence {
     Silence {
         id: SilenceId::new(at(0), [number; 10]),
         user: None,
@@ -258,6 +258,7 @@ async fn of_a_pause_and_a_silence_the_last_end_counts(desk: Desk) {
         quiet_hours: None,
         paused_until: Some(at(paused_until)),
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         admin: false,
         created_at: at(0),
         updated_at: at(0),

@@ -40,6 +40,7 @@ fn user(id: &str) -> User {
         paused_until: None,
         admin: id == "root",
         escalate: Vec::new(),
+        habits: punctual_core::habits::Habits::default(),
         created_at: at(0),
         updated_at: at(0),
     }

@@ -171,7 +171,9 @@ impl Tables {
 
     /// Replaces a person, or removes their entry; returns when their open runs must be looked at again.
     pub(super) fn put_user(&mut self, id: &str, now: Timestamp, user: Option<User>, who: Who) -> Done<Vec<Timestamp>> {
-        let before = self.users.remove(id).map_or(Before::Unknown, |before| Before::Known(Box::new(before)));
+        let before = self.users.get(id).map_or(Before::Unknown, |before| Before::Known(Box::new(before.clone())));
+        who.expects.check(|| before.version())?;
+        self.users.remove(id);
         let difference = user.as_ref().map_or(Difference::REMOVED, |user| Difference::between(&before, user));
         let entry = entry(id, &before, user.as_ref(), who, now);
         self.users.extend(user.map(|user| (user.id.clone(), user)));
@@ -205,6 +207,7 @@ impl Tables {
         group: Option<Group>,
         who: Who,
     ) -> Done<Vec<Timestamp>> {
+        who.expects.check(|| self.groups.get(name).map(Group::version))?;
         self.write(group_changed(name, group.as_ref(), who, now))?;
         let before = self.groups.remove(name);
         let mut group = group;
@@ -232,7 +235,9 @@ impl Tables {
     }
 
     pub(super) fn end_silence(&mut self, id: SilenceId, who: Who, now: Timestamp) -> Done<Option<Released>> {
-        let Some(silence) = self.silences.remove(&id) else { return Ok(None) };
+        let Some(silence) = self.silences.get(&id).cloned() else { return Ok(None) };
+        who.expects.check(|| Some(silence.version()))?;
+        self.silences.remove(&id);
         let waits = |run: &&Run| run.occurrence.state.waits_for() == Some(Why::Silenced);
         let runs = self.runs.values().filter(waits).map(|run| {
             let Reminder { user, tags, ack, .. } = &self.reminders[&run.occurrence.id.reminder].0;

@@ -3,7 +3,6 @@
 use punctual_core::change::Refused;
 use punctual_core::decide::event::{self as decide, Around, Done as Decided, Loaded};
 use punctual_core::event::Event;
-use punctual_core::invalid::Invalid;
 use punctual_core::store::Planned;
 use punctual_core::writes::{EventWrites, Link, Stands};
 
@@ -62,6 +61,7 @@ impl Events for MemoryStore {
 
     async fn put_scope(&self, scope: Scope, who: Who) -> Done<PutScope> {
         let tables = &mut *self.lock();
+        who.expects.check(|| tables.scopes.get(&scope.path).map(Scope::version))?;
         let is_new = !tables.scopes.contains_key(&scope.path);
         let n_events = tables.mark_scope(&scope.path, scope.updated_at);
         tables.write(decide::put_scope(&scope, false, n_events, who, scope.updated_at))?;
@@ -71,6 +71,7 @@ impl Events for MemoryStore {
     async fn remove_scope(&self, path: &Path, who: Who, now: Timestamp) -> Done<Option<u64>> {
         let tables = &mut *self.lock();
         let Some(scope) = tables.scopes.get(path).cloned() else { return Ok(None) };
+        who.expects.check(|| Some(scope.version()))?;
         let n_events = tables.mark_scope(path, now);
         tables.write(decide::put_scope(&scope, true, n_events, who, now))?;
         Ok(Some(n_events))
@@ -156,18 +157,19 @@ impl Tables {
     }
 
     /// Plans what is to be planned, if that is not too much at once, and writes it all.
-    fn finish(&mut self, decided: Result<Decided, Invalid>, by: &ByPlanner) -> Result<Put, ChangeError> {
-        let Decided { done, to_plan, mut writes } = decided.map_err(Refused::Invalid)?;
+    fn finish(&mut self, decided: Result<Decided, Refused>, by: &ByPlanner) -> Result<Put, ChangeError> {
+        let Decided { done, to_plan, mut writes } = decided?;
         let mut planned = Planned::default();
-        let is_planned = to_plan.len() <= PLANNED_AT_ONCE;
-        if is_planned {
+        if to_plan.len() <= PLANNED_AT_ONCE {
             let around = self.around(&to_plan);
             let also;
             (planned, also) = decide::planned(to_plan, around, REMINDERS_AT_ONCE, by);
             writes.add(also);
+        } else {
+            planned.is_unfinished = true;
         }
         self.write(writes)?;
-        if !is_planned {
+        if planned.is_unfinished {
             self.say(&Heard::Events);
         }
         Ok(Put { done, planned })
@@ -192,8 +194,8 @@ impl Tables {
     }
 
     pub(super) fn write_events(&mut self, writes: EventWrites) {
-        let EventWrites { put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
-        for event in put {
+        let EventWrites { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+        for event in new.into_iter().chain(put) {
             let now = event.updated_at;
             let (key, plan_at) = (event.key.clone(), Some(now));
             let before = self.events.get(&key).filter(|before| !before.stands.planned);

@@ -22,6 +22,7 @@ impl Feeds for MemoryStore {
 
     async fn put_feed(&self, feed: Feed, who: Who, now: Timestamp) -> Result<(), StoreError> {
         let tables = &mut *self.lock();
+        who.expects.check(|| tables.feeds.get(&feed.key).map(|(feed, _)| feed.version()))?;
         tables.write(feed_changed(&feed.key, false, who, now))?;
         tables.feeds.insert(feed.key.clone(), (feed, None));
         Ok(())
@@ -29,6 +30,7 @@ impl Feeds for MemoryStore {
 
     async fn remove_feed(&self, key: &FeedKey, who: Who, now: Timestamp) -> Result<bool, StoreError> {
         let tables = &mut *self.lock();
+        who.expects.check(|| tables.feeds.get(key).map(|(feed, _)| feed.version()))?;
         let was_there = tables.feeds.remove(key).is_some();
         if was_there {
             tables.write(feed_changed(key, true, who, now))?;

@@ -175,13 +175,18 @@ impl Tables {
             scopes: self.scopes.keys().map(ToString::to_string).collect(),
             events: self.events.keys().cloned().collect(),
             ledger: self.watch.ledger.keys().cloned().collect(),
+            feeds: self.feeds.keys().cloned().collect(),
             silences: wanted.silences.iter().copied().filter(|id| self.silences.contains_key(id)).collect(),
             entries: self.contents(),
         }
     }
 
     fn keep(&mut self, adoption: Adoption) -> Done<()> {
-        let Adoption { users, groups, silences, reminders, runs, ledger, history, writes } = adoption;
+        let Adoption { users, groups, silences, reminders, runs, ledger, feeds, history, writes } = adoption;
+        for group in &groups {
+            self.follow_group(&group.name, group.rota.clone(), writes.now);
+        }
+        self.feeds.extend(feeds.into_iter().map(|feed| (feed.key.clone(), (feed, None))));
         self.watch.ledger.extend(ledger.into_iter().map(|(watch, row)| ((watch, row.key.clone()), row)));
         self.users.extend(users.into_iter().map(|user| (user.id.clone(), user)));
         self.groups.extend(groups.into_iter().map(|group| (group.name.clone(), group)));

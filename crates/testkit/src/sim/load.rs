@@ -186,6 +186,7 @@ impl Load {
             quiet_hours: quiet,
             paused_until: self.random.one_in(3).then(|| self.soon(500)),
             escalate: Vec::new(),
+            habits: punctual_core::habits::Habits::default(),
             admin: false,
             created_at: now,
             updated_at: now,

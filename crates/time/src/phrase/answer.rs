@@ -201,7 +201,7 @@ impl Vocabulary {
         static DE_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, DE]));
         static SLAVIC_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, SLAVIC]));
         match lang {
-            Lang::En => &EN_,
+            Lang::En | Lang::Es | Lang::Fr => &EN_,
             Lang::De => &DE_,
             Lang::Hr | Lang::Sr | Lang::SrCyrl | Lang::Bs => &SLAVIC_,
         }

@@ -124,6 +124,8 @@ pub(super) struct Clock {
     pub(super) is_weak: bool,
     /// Whether it was written as on a clock of 24 hours: `08:00`, `15:30`.
     pub(super) is_written_24: bool,
+    /// Whether it was written right after a date and a `T`, where an offset can follow: `2026-03-04T10:00-05:00`.
+    pub(super) is_iso: bool,
 }
 
 /// Which half of the day a time is in.
@@ -151,6 +153,8 @@ pub(super) enum DayPart {
     Midnight,
     /// Until the last moment of the day.
     End,
+    /// The evening and the night of a day: `tonight at 5` is before midnight.
+    Tonight,
 }
 
 impl DayPart {
@@ -164,6 +168,7 @@ impl DayPart {
             5 => Self::Night,
             6 => Self::Midnight,
             7 => Self::End,
+            8 => Self::Tonight,
             _ => return None,
         })
     }
@@ -246,6 +251,10 @@ pub(super) enum Mark {
     And,
     /// `before`, which leaves open how long before
     Before,
+    /// `auf`, which leads from a date to another and is much else besides
+    Onto,
+    /// `or`, which joins days that come again
+    Or,
 }
 
 impl Mark {
@@ -259,6 +268,8 @@ impl Mark {
             6 => Self::Except,
             7 => Self::And,
             8 => Self::Before,
+            9 => Self::Onto,
+            10 => Self::Or,
             _ => return None,
         })
     }
@@ -279,6 +290,16 @@ pub(super) enum Atom {
     Weekday { days: u8, which: Which },
     /// A part of days of the week.
     WeekdayPart { days: u8, which: Which, part: DayPart },
+    /// From a day of a month to a later one: `6 - 7 March`. The month may be left out.
+    DayRange(Cal, Cal),
+    /// From one time to another, as programs of trains have it: `1845-1955`.
+    ClockRange(Clock, Clock),
+    /// The n-th such day of the week after what follows, or before it; zero is the nearest: `the sunday before June 12`.
+    Near { n: i32, days: u8 },
+    /// The next or the last so many of a unit: `the last 2 days`.
+    Window { n: i32, unit: Unit },
+    /// A week by its number in the year.
+    WeekNumber(u8),
     /// Parts of a date. A weak part is a date only beside something that is one for sure: `may`, `2015`.
     Cal { cal: Cal, is_weak: bool },
     /// A date in digits whose month and day may be the other way round: `3/4`.
@@ -299,8 +320,10 @@ pub(super) enum Atom {
     RelPart { rel: i32, part: DayPart },
     /// The n-th such day of the week from now: `3 fridays from now`.
     Ahead { n: i32, days: u8 },
-    /// Minutes east of Greenwich.
+    /// Minutes east of Greenwich, or the number of a zone in [`super::resolve::zone_of`].
     Zone(i32),
+    /// The same written with a minus right after a time, where it may as well be the end of a stretch: `10:00-05:00`.
+    GluedZone(i32),
     /// A feast, by its number in [`super::feast`].
     Feast(i32),
     /// So long after (or before) what follows.

@@ -4,7 +4,7 @@
 //! is bounded by the length of the text.
 
 use super::action::Value;
-use super::atom::{Atom, Cal, Mark, Unit};
+use super::atom::{Atom, Cal, Clock, Mark, Unit};
 use super::grammar::Grammar;
 use super::plan::Plan;
 use super::table::{Class, Symbol};
@@ -33,6 +33,10 @@ pub(super) struct Phrase {
     pub(super) plan: Plan,
     /// Whether it belongs to what the reminder is about: `about the 2 o'clock meeting`.
     pub(super) is_topic: bool,
+    /// Where the word is that says so, a few words before it: `about the meeting on Friday`.
+    pub(super) topic: Option<usize>,
+    /// Whether it says of what kind something is: the `weekly` of `the weekly report`.
+    pub(super) is_adjective: bool,
 }
 
 /// The symbols of the grammar that phrases are made of.
@@ -48,6 +52,10 @@ pub(super) struct Symbols {
     pub(super) unit: Class,
     /// The class of words that say what a reminder is about.
     pub(super) topic: Option<Class>,
+    /// How often in a unit: of `three times a day`, no part is anything by itself.
+    pub(super) often: Option<Symbol>,
+    /// The class of articles, possessives and their like.
+    pub(super) determiner: Option<Class>,
     /// The class of articles: `a day` alone is no length.
     pub(super) article: Class,
 }
@@ -68,7 +76,11 @@ pub(super) fn find(grammar: &mut Grammar<'_>, symbols: Symbols) -> Vec<Phrase> {
                 at = phrase.to;
                 phrases.push(phrase);
             }
-            None => at += 1,
+            None => {
+                let often =
+                    symbols.often.and_then(|often| grammar.find(often, at).map(|index| grammar.get(index).end).max());
+                at = often.unwrap_or(at + 1);
+            }
         }
     }
     grammar.count(STEPS_PER_TRY * (tries - search.tries));
@@ -114,6 +126,10 @@ impl Search {
         }
         for index in grammar.find(self.symbols.joint, at) {
             let joint = grammar.get(index);
+            // The `:20` of `19th May 20:20` is no further piece.
+            if grammar.is_glued_number(joint.end) {
+                continue;
+            }
             self.extend_with(grammar, plan, from, joint.end);
         }
     }
@@ -126,11 +142,19 @@ impl Search {
         if matches.is_empty() {
             return;
         }
+        let is_often = self.symbols.often.is_some_and(|often| !grammar.find(often, at).is_empty());
         for index in matches {
             let found = grammar.get(index);
             let Value::Atom(atom) = found.value else {
                 continue;
             };
+            // `za 4 sata, petak` does not begin with four o'clock: what leads a bare number says how it is meant.
+            if self.atoms.is_empty() && at > from && matches!(atom, Atom::Clock(Clock { is_weak: true, .. })) {
+                continue;
+            }
+            if is_often && matches!(atom, Atom::Count(_) | Atom::Every { .. }) {
+                continue;
+            }
             if self.left == 0 || self.tries == 0 || self.patience == 0 {
                 return;
             }
@@ -148,12 +172,27 @@ impl Search {
             {
                 let is_topic = self.symbols.topic.is_some_and(|topic| from > 0 && grammar.has_class(from - 1, topic));
                 self.patience = PATIENCE;
-                self.best =
-                    Some(Phrase { is_topic, from, to: found.end, atoms: self.atoms.clone(), plan: next.clone() });
+                let (atoms, plan, to) = (self.atoms.clone(), next.clone(), found.end);
+                let is_one = matches!(atoms.as_slice(), [Atom::Every { .. }]) && to <= from + 2;
+                let is_adjective = is_one && to > 1 && grammar.is_word(to) && self.is_determined(grammar, to - 1);
+                let topic = self.topic_before(grammar, from);
+                self.best = Some(Phrase { is_topic, topic, is_adjective, from, to, atoms, plan });
             }
             self.extend(grammar, &next, from, found.end);
             self.atoms.pop();
         }
+    }
+
+    /// Whether an article or its like stands before a token.
+    fn is_determined(&self, grammar: &Grammar<'_>, from: usize) -> bool {
+        self.symbols.determiner.is_some_and(|determiner| grammar.has_class(from - 1, determiner))
+    }
+
+    /// The word a few words before that says what a reminder is about.
+    fn topic_before(&self, grammar: &Grammar<'_>, from: usize) -> Option<usize> {
+        let topic = self.symbols.topic?;
+        let words = (from.saturating_sub(5)..from).rev().take_while(|at| grammar.is_word(*at));
+        words.into_iter().find(|at| grammar.has_class(*at, topic))
     }
 
     /// The longest is the best, and of two that are as long, the one found first.
@@ -164,8 +203,14 @@ impl Search {
         if matches!(self.atoms.last(), Some(Atom::Minutes(_))) && grammar.is_word(end) {
             return false;
         }
+        // `1 hour before the flight` is before the flight, and not before what went before.
+        let is_back = matches!(self.atoms.last(), Some(Atom::Then(dur)) if dur.elapsed_seconds() < 0);
+        if is_back && end > 0 && grammar.is_word(end - 1) && grammar.is_word(end) {
+            return false;
+        }
         let is_length = matches!(self.atoms.as_slice(), [Atom::Length(_)]);
-        if is_length && end - from == 2 && grammar.has_class(from, self.symbols.article) {
+        let is_all = from == 0 && end == grammar.len();
+        if is_length && !is_all && end - from == 2 && grammar.has_class(from, self.symbols.article) {
             return false;
         }
         let is_ordinal =
@@ -182,8 +227,20 @@ impl Search {
         let Some(best) = &self.best else {
             return true;
         };
-        // `6 jan - 6:37` is no stretch, but `from 3 to 4` is.
-        let is_right = |plan: &Plan| plan.to.is_some() == (plan.mark == Some(Mark::From));
-        end > best.to || (end == best.to && !is_right(&best.plan) && is_right(plan))
+        end > best.to || (end == best.to && likeness(plan) > likeness(&best.plan))
+    }
+}
+
+/// How likely a plan is meant, of two that are as long. `6 jan - 6:37` is no stretch, but `from 3 to 4` is, and several days that come
+/// once are nothing at all.
+fn likeness(plan: &Plan) -> u8 {
+    let is_stretch = plan.to.is_some();
+    let is_asked = plan.mark == Some(Mark::From) || plan.is_day_range();
+    match plan {
+        _ if plan.when.is_several && !plan.is_recurring() => 0,
+        // Today 10.05 is a time, unless nothing else makes sense.
+        _ if plan.when.rel.is_some() && plan.when.is_cal_weak => 1,
+        _ if is_stretch != is_asked => 1,
+        _ => 2,
     }
 }

@@ -6,7 +6,7 @@
 use super::action::Value;
 use super::atom::Atom;
 use super::table::{Accept, Argument, Class, ClassSet, DIGITS, Item, Lexeme, Node, Symbol, Table};
-use super::token::{Kind, Tokens};
+use super::token::{Kind, Token, Tokens};
 
 /// How many ways one symbol may match at one place; beyond that a text is noise.
 const MATCHES_MAX: usize = 24;
@@ -43,14 +43,24 @@ pub(super) struct Grammar<'a> {
 struct Seen<'a> {
     classes: ClassSet,
     meanings: &'a [Lexeme],
+    /// The word that was meant, where one letter is amiss.
+    slipped: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Grammar<'a> {
     pub(super) fn new(table: &'a Table, tokens: &'a Tokens) -> Self {
         let seen = tokens.list.iter().map(|token| {
             let mut classes = ClassSet::default();
-            let meanings = match token.kind {
-                Kind::Word { .. } => table.meanings(tokens.word_of(token)),
+            let mut slipped = None;
+            let meanings: &[Lexeme] = match token.kind {
+                _ if token.is_masked => &[],
+                Kind::Word { .. } => match table.meanings(tokens.word_of(token)) {
+                    [] => {
+                        slipped = table.slip(tokens.word_of(token), token.has_umlaut);
+                        slipped.map_or(&[][..], |(word, _)| table.meanings(word))
+                    }
+                    meanings => meanings,
+                },
                 Kind::Number { .. } => {
                     classes.insert(DIGITS);
                     &[]
@@ -63,7 +73,7 @@ impl<'a> Grammar<'a> {
                 }
             };
             meanings.iter().for_each(|meaning| classes.insert(meaning.class));
-            Seen { classes, meanings }
+            Seen { classes, meanings, slipped }
         });
         let seen: Vec<_> = seen.collect();
         let memo = vec![(0, 0); (seen.len() + 1) * table.trees.len()];
@@ -96,9 +106,29 @@ impl<'a> Grammar<'a> {
         self.steps_left == 0
     }
 
+    /// Whether a token is never a time.
+    pub(super) fn is_masked(&self, at: usize) -> bool {
+        self.tokens.list.get(at).is_some_and(|token| token.is_masked)
+    }
+
+    /// The word that a token was read as, where one letter of it is amiss.
+    pub(super) fn slipped(&self, at: usize) -> Option<&'a str> {
+        self.seen.get(at).and_then(|seen| seen.slipped).map(|(_, written)| written)
+    }
+
     /// Whether a token is a word.
     pub(super) fn is_word(&self, at: usize) -> bool {
         self.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Word { .. }))
+    }
+
+    /// Whether a token is a number right after a sign that joins numbers.
+    pub(super) fn is_glued_number(&self, at: usize) -> bool {
+        let is_sign = |at: usize| self.tokens.list.get(at).is_some_and(|token| token.kind.joins_numbers());
+        let is_number = |token: &Token| token.is_glued && matches!(token.kind, Kind::Number { .. });
+        let is_short = |at: usize| {
+            self.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { digits: 1..=2, .. }))
+        };
+        at > 1 && is_short(at - 2) && is_sign(at - 1) && self.tokens.list.get(at).is_some_and(is_number)
     }
 
     /// Whether a token may be of a class.
@@ -132,7 +162,7 @@ impl<'a> Grammar<'a> {
 
     /// How many tokens are words that the table knows.
     pub(super) fn known_words(&self) -> usize {
-        self.seen.iter().filter(|seen| !seen.meanings.is_empty()).count()
+        self.seen.iter().filter(|seen| !seen.meanings.is_empty() && seen.slipped.is_none()).count()
     }
 
     /// All ways in which `symbol` matches at token `at`, as a range for [`Self::get`].
@@ -179,6 +209,9 @@ impl<'a> Grammar<'a> {
     /// Goes on with the items that take the token at `at`.
     fn walk_token(&mut self, walk: &mut Walk, here: &Node, at: usize, depth: usize) {
         let (token, meanings, table) = (self.tokens.list[at], self.seen[at].meanings, self.table);
+        if token.is_masked {
+            return;
+        }
         let mut take = |class: Class, value: Value| {
             for (item, next) in here.items_for(class) {
                 let Item::Token { spacing, dotted, .. } = *item else {
@@ -192,7 +225,9 @@ impl<'a> Grammar<'a> {
         };
         match token.kind {
             Kind::Word { .. } => {
-                meanings.iter().for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
+                let is_meant = |class: Class| token.is_plain || Some(class) != table.zone();
+                let meant = meanings.iter().filter(|meaning| is_meant(meaning.class));
+                meant.for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
             }
             Kind::Number { value: None, .. } => {}
             Kind::Number { value: Some(value), digits } => {

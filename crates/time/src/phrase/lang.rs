@@ -18,10 +18,18 @@ pub enum Lang {
     SrCyrl,
     /// Bosnian.
     Bs,
+    /// Spanish: read and said back, where somebody says that it is Spanish.
+    Es,
+    /// French, likewise.
+    Fr,
 }
 
 impl Lang {
-    /// All of them, in the order in which they are offered.
+    /// Those in which time is read, in the order in which they are offered. The last two are never worked out from the words: their short
+    /// words are words of the others as well.
+    pub const READ: [Self; 8] = [Self::En, Self::De, Self::Hr, Self::Sr, Self::SrCyrl, Self::Bs, Self::Es, Self::Fr];
+
+    /// Those in which messages are written, in the order in which they are offered.
     pub const ALL: [Self; 6] = [Self::En, Self::De, Self::Hr, Self::Sr, Self::SrCyrl, Self::Bs];
 
     /// The tag it is known by, such as `sr-Cyrl`.
@@ -33,6 +41,8 @@ impl Lang {
             Self::Sr => "sr",
             Self::SrCyrl => "sr-Cyrl",
             Self::Bs => "bs",
+            Self::Es => "es",
+            Self::Fr => "fr",
         }
     }
 }
@@ -58,7 +68,11 @@ impl FromStr for Lang {
             ("sr", Some("cyrl")) => Ok(Self::SrCyrl),
             ("sr" | "sh", _) => Ok(Self::Sr),
             ("bs", _) => Ok(Self::Bs),
-            _ => Err(format!("`{tag}` is not a language that is understood; use en, de, hr, sr, sr-Cyrl or bs")),
+            ("es", _) => Ok(Self::Es),
+            ("fr", _) => Ok(Self::Fr),
+            _ => {
+                Err(format!("`{tag}` is not a language that is understood; use en, de, hr, sr, sr-Cyrl, bs, es or fr"))
+            }
         }
     }
 }

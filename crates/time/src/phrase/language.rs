@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use super::find::Symbols;
 use super::grammar::Grammar;
 use super::lang::Lang;
-use super::table::{Symbol, Table};
+use super::table::{Class, Symbol, Table};
 use super::token::Tokens;
+use crate::schedule::in_letters;
 use crate::zone::Zone;
 
 /// A language that is ready to be used.
@@ -22,6 +23,29 @@ pub(super) struct Language {
     pub(super) broken: Option<Symbol>,
     /// Words after which a length needs something more: `5 hours before`.
     pub(super) dangling: Option<Symbol>,
+    /// A length before or after something that is named elsewhere.
+    pub(super) hang: Option<Symbol>,
+    /// What is a time wherever it stands.
+    pub(super) left: Option<Symbol>,
+    /// What belongs to a time right after or right before it.
+    pub(super) before: Option<Symbol>,
+    pub(super) after: Option<Symbol>,
+    /// Words that only close a time: the `on` of `from June 3rd on`.
+    pub(super) tail: Option<Symbol>,
+    /// A date that there is not.
+    pub(super) bad_date: Option<Symbol>,
+    /// Words after a day that say when on it, in a way that nobody can tell: `before dinner`.
+    pub(super) open: Option<Symbol>,
+    /// Words that ask to be woken.
+    pub(super) wake: Option<Symbol>,
+    /// The class of words that say what something is for.
+    pub(super) purpose: Option<Class>,
+    /// The class of prepositions.
+    pub(super) preposition: Option<Class>,
+    /// Whether nouns have a capital letter.
+    pub(super) has_capital_nouns: bool,
+    /// What is said about words that were not understood; `{}` stands for them.
+    pub(super) not_understood: String,
     /// Whether the next Wednesday is the coming one.
     pub(super) is_next_coming: bool,
 }
@@ -32,6 +56,8 @@ const DE: (&str, &str) = ("de", include_str!("tables/de.table"));
 const SLAVIC: (&str, &str) = ("slavic", include_str!("tables/slavic.table"));
 const HR: (&str, &str) = ("hr", include_str!("tables/hr.table"));
 const SR: (&str, &str) = ("sr", include_str!("tables/sr.table"));
+const ES: (&str, &str) = ("es", include_str!("tables/es.table"));
+const FR: (&str, &str) = ("fr", include_str!("tables/fr.table"));
 const BS: (&str, &str) = ("bs", include_str!("tables/bs.table"));
 
 impl Language {
@@ -43,7 +69,11 @@ impl Language {
         static SR_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Sr, &[COMMON, SLAVIC, SR]));
         static CYRILLIC: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::SrCyrl, &[COMMON, SLAVIC, SR]));
         static BS_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Bs, &[COMMON, SLAVIC, BS]));
+        static ES_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Es, &[COMMON, ES]));
+        static FR_: LazyLock<Language> = LazyLock::new(|| Language::read(Lang::Fr, &[COMMON, FR]));
         match lang {
+            Lang::Es => &ES_,
+            Lang::Fr => &FR_,
             Lang::En => &EN_,
             Lang::De => &DE_,
             Lang::Hr => &HR_,
@@ -65,15 +95,52 @@ impl Language {
             not: table.find_symbol("not"),
             unit: class("UNIT"),
             topic: table.find_class("TOPIC"),
+            often: table.find_symbol("often"),
+            determiner: table.find_class("DET"),
             article: class("A"),
         };
         let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
         let broken = table.find_symbol("broken");
         let dangling = table.find_symbol("dangling");
-        Self { lang, symbols, ask, link, broken, dangling, is_next_coming, table }
+        let not_understood = in_letters(lang, table.setting("not understood", "`{}` was not understood"));
+        Self {
+            lang,
+            symbols,
+            ask,
+            link,
+            broken,
+            dangling,
+            hang: table.find_symbol("hang"),
+            left: table.find_symbol("left"),
+            before: table.find_symbol("before"),
+            after: table.find_symbol("after"),
+            tail: table.find_symbol("closing"),
+            bad_date: table.find_symbol("baddate"),
+            open: table.find_symbol("open"),
+            wake: table.find_symbol("wake"),
+            purpose: table.find_class("PURPOSE"),
+            preposition: table.find_class("PREP"),
+            has_capital_nouns: table.setting("nouns", "small") == "capital",
+            not_understood,
+            is_next_coming,
+            table,
+        }
     }
 }
+
+impl Language {
+    /// A reason in the words of the language, where the table has them: `says <English> = <words>`.
+    pub(super) fn says(&self, reason: String) -> String {
+        match self.table.setting(&format!("says {reason}"), "") {
+            "" => reason,
+            words => in_letters(self.lang, words),
+        }
+    }
+}
+
+/// The longest text, in tokens, that is tried in every language.
+const TRIED_TOKENS_MAX: usize = 400;
 
 /// The language asked for, or the one that knows most of the words and makes most of them; and how many steps the others took.
 pub(super) fn choose<'a>(
@@ -106,6 +173,11 @@ pub(super) fn choose<'a>(
     let mut all: Vec<_> = all.map(|(language, grammar)| (grammar.known_words(), language, grammar)).collect();
     let most = all.iter().map(|(known, ..)| *known).max().unwrap_or(0);
     all.retain(|(known, ..)| *known + 1 >= most);
+    // In a long text the words tell; to try what each language makes of it would take too long.
+    if tokens.list.len() > TRIED_TOKENS_MAX {
+        all.retain(|(known, ..)| *known == most);
+        all.truncate(1);
+    }
     let mut best: Option<((usize, usize), &'static Language, Grammar<'a>)> = None;
     let mut taken = 0;
     for (known, language, mut grammar) in all {
@@ -131,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_table_can_be_read() {
-        for lang in Lang::ALL {
+        for lang in Lang::READ {
             let language = Language::of(lang);
             assert!(language.ask.is_some() && language.link.is_some(), "{lang}");
         }

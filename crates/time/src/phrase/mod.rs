@@ -17,7 +17,9 @@ mod find;
 mod grammar;
 mod lang;
 mod language;
+mod left;
 mod list;
+mod mask;
 mod plan;
 mod recur;
 mod resolve;
@@ -35,9 +37,11 @@ pub use command::{COMMAND_MAX, Command, Mention, command, mention};
 pub use lang::Lang;
 pub(crate) use token::fold as fold_letter;
 
+use self::left::Left;
 use self::resolve::Here;
 use self::token::Tokens;
-use self::understand::Understanding;
+use self::understand::{Understanding, Understood};
+use crate::habits::Habits;
 use crate::schedule::Schedule;
 use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
@@ -51,6 +55,12 @@ pub struct Parsed {
     pub rest: String,
     /// The language it was understood in.
     pub lang: Lang,
+    /// What else the same words can mean, the likelier first: `at 2` is at night as well.
+    pub alternatives: Vec<Meaning>,
+    /// Of a text that was not understood, what it most likely means.
+    pub suggestion: Option<Box<Meaning>>,
+    /// Words with a letter amiss, and what they were read as.
+    pub slips: Vec<(String, String)>,
 }
 
 /// What was understood.
@@ -139,7 +149,20 @@ pub fn parse(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Par
 
 /// The same as a part of a request that has so many steps left. A text that takes more says nothing.
 pub fn parse_within(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, steps: &Steps) -> Parsed {
-    read(text, lang, zone, now, false, steps)
+    parse_for(text, lang, zone, now, Habits::default(), steps)
+}
+
+/// The same for somebody with these habits.
+pub fn parse_for(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, habits: Habits, steps: &Steps) -> Parsed {
+    read(text, lang, zone, &Said { now, habits, is_series: false }, steps)
+}
+
+/// How a text is said.
+struct Said {
+    now: Timestamp,
+    habits: Habits,
+    /// Whether something is wanted that comes again and again.
+    is_series: bool,
 }
 
 /// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. What names days without saying `every`
@@ -156,7 +179,8 @@ pub(crate) fn series_within(
     now: Timestamp,
     steps: &Steps,
 ) -> Result<Schedule, String> {
-    let Parsed { meaning, rest, .. } = read(text, lang, zone, now, true, steps);
+    let Parsed { meaning, rest, .. } =
+        read(text, lang, zone, &Said { now, habits: Habits::default(), is_series: true }, steps);
     match meaning {
         // A zone at the end is that of the summary it was copied from.
         Meaning::Recurring(schedule) if rest.is_empty() || rest == zone.name() => Ok(*schedule),
@@ -168,11 +192,15 @@ pub(crate) fn series_within(
     }
 }
 
-fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: bool, steps: &Steps) -> Parsed {
+fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps) -> Parsed {
+    let Said { now, habits, is_series } = *said;
     let nothing = |reason: String| Parsed {
         meaning: Meaning::None { reason },
         rest: text.to_owned(),
         lang: lang.unwrap_or(Lang::En),
+        alternatives: Vec::new(),
+        suggestion: None,
+        slips: Vec::new(),
     };
     if text.len() > TEXT_MAX {
         return nothing(format!("the text is longer than {TEXT_MAX} bytes"));
@@ -182,20 +210,80 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp, is_series: 
     }
     let tokens = Tokens::of(text);
     let (language, mut grammar, tried) = language::choose(lang, &tokens, zone);
-    let phrases = find::find(&mut grammar, language.symbols);
-    let here = Here::new(now, zone.rules(), language.is_next_coming);
+    let mut phrases = find::find(&mut grammar, language.symbols);
+    // What somebody quotes is a time only if nothing else is.
+    let is_quoted = |phrase: &find::Phrase| left::is_quoted(&grammar, phrase.from, phrase.to);
+    if !phrases.iter().all(is_quoted) {
+        phrases.retain(|phrase| !is_quoted(phrase));
+    }
+    let hangs = left::hangs(&mut grammar, language, &phrases);
+    phrases.retain(|phrase| {
+        !hangs.iter().any(|hang| left::is_length(phrase) && (hang.from..hang.to).contains(&phrase.from))
+    });
+    let here = Here::new(now, zone.rules(), language.is_next_coming, habits);
     let asked = rest::asked(&mut grammar, language);
-    let understanding =
-        Understanding { text, tokens: &tokens, phrases: &phrases, here: &here, zone, asked, is_series, steps };
-    let (meaning, used) = understanding.meaning();
+    let is_alarm = is_alarm(&mut grammar, language);
+    let understanding = Understanding {
+        text,
+        tokens: &tokens,
+        phrases: &phrases,
+        here: &here,
+        zone,
+        asked,
+        is_series,
+        is_alarm,
+        hangs: &hangs,
+        steps,
+    };
+    let Understood { meaning, alternatives, used, is_complete, has_day, is_misfit } = understanding.meaning();
     // One text takes only so many steps, so they are counted when they have been taken.
     if steps.take((tried + grammar.taken()) as u64 / GRAMMAR_STEPS_PER_STEP).is_none() {
         return nothing(TOO_MUCH.to_owned());
     }
-    let (meaning, rest) = match understand::doubt(&mut grammar, language, &meaning, &used) {
-        Some(reason) => (Meaning::None { reason: reason.into() }, None),
-        None if matches!(meaning, Meaning::None { .. }) => (meaning, None),
-        None => (meaning, Some(rest::rest(text, &mut grammar, language, &used))),
+    let used = rest::with_tails(&mut grammar, language, used);
+    let doubt = understand::doubt(&mut grammar, language, &meaning, &used).map(str::to_owned);
+    let refused = |reason: String, suggestion: Option<Meaning>| Parsed {
+        meaning: Meaning::None { reason: language.says(reason) },
+        rest: text.trim().to_owned(),
+        lang: language.lang,
+        alternatives: Vec::new(),
+        suggestion: suggestion.map(Box::new),
+        slips: Vec::new(),
     };
-    Parsed { meaning, rest: rest.unwrap_or_else(|| text.trim().to_owned()), lang: language.lang }
+    match (doubt, meaning) {
+        (Some(reason), _) => refused(reason, None),
+        (None, Meaning::None { reason }) => refused(understand::better_reason(&mut grammar, language, reason), None),
+        (None, meaning) => {
+            let mut left = Left {
+                text,
+                grammar: &mut grammar,
+                language,
+                phrases: &phrases,
+                used: &used,
+                asked,
+                is_complete,
+                has_day,
+            };
+            if let Some((from, to)) = left.unread() {
+                let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
+                return refused(language.not_understood.replace("{}", words), Some(meaning));
+            }
+            if is_misfit && let (Some((from, _)), Some((_, to))) = (used.first(), used.last()) {
+                let words = &text[tokens.list[*from].start..tokens.list[*to - 1].end];
+                return refused(language.not_understood.replace("{}", words), Some(meaning));
+            }
+            let slipped = |at: usize| {
+                let token = &tokens.list[at];
+                grammar.slipped(at).map(|word| (text[token.start..token.end].to_owned(), word.to_owned()))
+            };
+            let slips = used.iter().flat_map(|(from, to)| (*from..*to).filter_map(slipped)).collect();
+            let rest = rest::rest(text, &mut grammar, language, &used);
+            Parsed { meaning, rest, lang: language.lang, alternatives, suggestion: None, slips }
+        }
+    }
+}
+
+/// Whether somebody asks to be woken: then six is in the morning.
+fn is_alarm(grammar: &mut grammar::Grammar<'_>, language: &language::Language) -> bool {
+    language.wake.is_some_and(|wake| (0..grammar.len()).any(|at| !grammar.find(wake, at).is_empty()))
 }

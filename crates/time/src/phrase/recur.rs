@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::atom::{Cal, Dur, Unit, What, Which};
 use super::plan::Plan;
-use super::resolve::{Here, MORNING, TimeOfDay, Why, time_of, times_of, too_far};
+use super::resolve::{Here, TimeOfDay, Why, time_of, times_of, too_far};
 use super::when::When;
 use super::{Grain, feast};
 use crate::schedule::{
@@ -20,9 +20,17 @@ const ANCHOR_STEPS_MAX: u64 = 20_000;
 /// The schedule that a recurring plan asks for. `text` is kept with it.
 pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps: &Steps) -> Result<Schedule, Why> {
     if let Some(rules) = within_hours(plan)? {
-        let from = here.local;
+        let is_bounded = plan.hours.is_some();
+        let mut bounds = plan.clone();
+        if !is_bounded {
+            (bounds.start, bounds.until) = (None, None);
+        }
+        let starts_at = bounds.start.as_ref().map(|when| here.point(when)?.begin(here)).transpose()?;
+        let from = here.zone.to_datetime(starts_at.unwrap_or(here.now));
         let rule = Rule::Smart(Smart::new(text, rules.clone(), anchor(&rules, from, steps)));
-        let schedule = Schedule { except: exceptions(plan, here)?, ..Schedule::new(rule) };
+        let ends_at = ends_at(&bounds, here, starts_at)?;
+        let count = plan.count.map(|count| u32::try_from(count).unwrap_or(1));
+        let schedule = Schedule { rule, starts_at, ends_at, count, except: exceptions(plan, here)? };
         schedule.validate().map_err(|invalid| invalid.problem)?;
         return Ok(schedule);
     }
@@ -47,15 +55,18 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps:
 
 /// The rules of `every two hours between 9 and 17`: each day, from the first hour on.
 fn within_hours(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
-    let (Some((n, unit @ (Unit::Minute | Unit::Hour))), Some(start), Some(until)) =
-        (plan.every, &plan.start, &plan.until)
-    else {
+    let (start, until) = match (&plan.hours, &plan.start, &plan.until) {
+        (Some(hours), ..) => (&hours.0, &hours.1),
+        (None, Some(start), Some(until)) => (&**start, &**until),
+        _ => return Ok(None),
+    };
+    let Some((n, unit @ (Unit::Minute | Unit::Hour))) = plan.every else {
         return Ok(None);
     };
     let ([from], [to]) = (&*start.clocks, &*until.clocks) else {
         return Ok(None);
     };
-    if start.has_day() || until.has_day() || plan.when.has_time() || plan.length.is_some() || plan.count.is_some() {
+    if start.has_day() || until.has_day() || plan.when.has_time() || plan.length.is_some() {
         return Ok(None);
     }
     let part = until.part.or(start.part);
@@ -224,9 +235,10 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
     let bound = bounds.map(|bound| &bound.clocks).find(|clocks| !clocks.is_empty());
     let clocks = if when.has_time() { &when.clocks } else { bound.unwrap_or(&when.clocks) };
     if clocks.is_empty() {
-        let parts = when.part.iter().chain(when.more_parts.iter()).map(|part| time_of(*part, true).time());
+        let parts =
+            when.part.iter().chain(when.more_parts.iter()).map(|part| time_of(*part, true, &here.habits).time());
         let times: Vec<Time> = parts.collect();
-        return Ok(if times.is_empty() { vec![MORNING] } else { times });
+        return Ok(if times.is_empty() { vec![here.habits.on_day()] } else { times });
     }
     let awake = |clock: &super::atom::Clock| {
         let clock = when.part.and_then(|part| super::action::in_part(*clock, part)).unwrap_or(*clock);
@@ -239,13 +251,29 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
 /// The days on which it comes, as a rule without a time.
 fn dates(plan: &Plan, here: &Here) -> Result<Recurrence, Why> {
     let when = &plan.when;
-    let today = here.local.date();
+    // Every week starting on Tuesday is every Tuesday.
+    let today = match &plan.start {
+        Some(start) if start.has_day() => here.zone.to_datetime(here.point(start)?.at).date(),
+        _ => here.local.date(),
+    };
     let (n, unit) = match (plan.every, plan.each) {
         (Some((n, unit)), _) => (n, Some(unit)),
         (None, Some(n)) => (n, None),
         (None, None) => (1, None),
     };
     let interval = u32::try_from(n).map_err(|_| too_far())?;
+    if let Some(week) = when.week {
+        let by_day = when.days.map_or_else(|| weekdays(1), |(days, _)| weekdays(days));
+        let is_yearly = unit.is_none_or(|unit| unit == Unit::Year);
+        let by_week_no = vec![week as i8];
+        let rule = Recurrence { interval, by_week_no, by_day, ..Recurrence::new(Freq::Yearly) };
+        return if is_yearly { Ok(rule) } else { Err("a week of the year comes once a year".into()) };
+    }
+    // The fourth day of every week is Wednesday or Thursday, by where a week begins.
+    let is_dated = !when.nths.is_empty() || when.cal.day.is_some();
+    if is_dated && matches!(unit, Some(Unit::Day | Unit::Workday | Unit::Weekend | Unit::Week)) {
+        return Err("it is not clear which day is meant; name the day of the week".into());
+    }
     let rule = |freq: Freq| Recurrence { interval, ..Recurrence::new(freq) };
     let weekdays = when.days.map(|(days, _)| weekdays(days));
     match unit {

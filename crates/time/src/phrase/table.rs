@@ -26,8 +26,16 @@ pub(super) type Symbol = u16;
 /// The class of numbers in digits.
 pub(super) const DIGITS: Class = 0;
 
+/// The classes of words that are known with one letter amiss, and how long such a word is.
+const SLIP_CLASSES: [&str; 3] = ["REL", "WEEKDAY", "MONTH"];
+const SLIP_MIN: usize = 5;
+const SLIP_MAX: usize = 16;
+
 /// How many expansions one rule may have; more is a mistake in a table.
 const EXPANSIONS_MAX: usize = 4096;
+
+/// A word, folded and as the table writes it.
+type Spelt = (Box<str>, Box<str>);
 
 /// A language: its words and the rules they follow.
 #[derive(Debug, Default)]
@@ -37,6 +45,13 @@ pub(super) struct Table {
     classes: HashMap<String, Class>,
     symbols: HashMap<String, Symbol>,
     pub(super) trees: Vec<Tree>,
+    /// The classes of words that are known with a letter amiss.
+    slip_classes: Vec<Class>,
+    /// Words of days and months that people mistype, by their first letter: folded, and as the table writes them.
+    slips: HashMap<u8, Vec<Spelt>>,
+    zone: Option<Class>,
+    /// Folded words in the order of the table, and as the table writes them.
+    spelt: Vec<Spelt>,
     settings: HashMap<String, String>,
 }
 
@@ -172,6 +187,8 @@ impl Table {
             return Err(format!("{} classes and single words are more than {}", table.classes.len(), ClassSet::ROOM));
         }
         table.find_first()?;
+        table.find_slips();
+        table.zone = table.find_class("ZONE");
         for node in table.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
             node.items.sort_by_key(|(item, _)| item.class().unwrap_or(Class::MAX));
             node.tokens = node.items.iter().filter(|(item, _)| item.class().is_some()).count();
@@ -184,9 +201,46 @@ impl Table {
         self.words.get(word).map_or(&[], Vec::as_slice)
     }
 
+    /// The word that was meant by one that nobody knows: one letter of it is amiss, and only one word is near. Folded, and as it is
+    /// written.
+    pub(super) fn slip(&self, word: &str, has_umlaut: bool) -> Option<(&str, &str)> {
+        if !(SLIP_MIN - 1..=SLIP_MAX).contains(&word.len()) {
+            return None;
+        }
+        let near = self.slips.get(word.as_bytes().first()?)?.iter();
+        let fits = |written: &str| !has_umlaut || written.contains(['ä', 'ö', 'ü']);
+        let mut near = near.filter(|(known, written)| fits(written) && is_one_edit(word, known));
+        let (first, written) = near.next()?;
+        let value =
+            |word: &str| self.meanings(word).iter().find(|lexeme| self.slip_classes.contains(&lexeme.class)).copied();
+        let meant = value(first);
+        near.all(|(other, _)| value(other) == meant).then_some((first, written))
+    }
+
+    /// Days and months in words that are long enough to be known with a letter amiss.
+    fn find_slips(&mut self) {
+        self.slip_classes = SLIP_CLASSES.iter().filter_map(|name| self.find_class(name)).collect();
+        let classes = self.slip_classes.clone();
+        let is_slip = |lexeme: &Lexeme| classes.contains(&lexeme.class);
+        for (word, written) in std::mem::take(&mut self.spelt) {
+            let is_long = (SLIP_MIN..=SLIP_MAX).contains(&word.len());
+            if let Some(first) = word.bytes().next()
+                && is_long
+                && self.meanings(&word).iter().any(is_slip)
+            {
+                self.slips.entry(first).or_default().push((word, written));
+            }
+        }
+    }
+
     /// The class of a sign that rules ask for.
     pub(super) fn sign(&self, sign: char) -> Option<Class> {
         self.signs.get(&sign).copied()
+    }
+
+    /// The class of the names of zones.
+    pub(super) fn zone(&self) -> Option<Class> {
+        self.zone
     }
 
     /// The number of a symbol by its name.
@@ -256,7 +310,11 @@ impl Table {
 
     /// Adds a word as it is folded, and as people write it who have no umlauts on their keyboard.
     fn add_word(&mut self, word: &str, lexeme: Lexeme) {
+        let as_written = word;
         for word in spellings(word) {
+            if !self.words.contains_key(word.as_str()) {
+                self.spelt.push((word.clone().into_boxed_str(), as_written.into()));
+            }
             let meanings = self.words.entry(word.into_boxed_str()).or_default();
             if !meanings.contains(&lexeme) {
                 meanings.push(lexeme);
@@ -378,6 +436,26 @@ fn spellings(word: &str) -> Vec<String> {
         spellings.push(folded(&spelt_out));
     }
     spellings
+}
+
+/// Whether one word becomes the other by a letter more, less, changed or swapped with its neighbour. Both begin alike.
+fn is_one_edit(word: &str, known: &str) -> bool {
+    let (word, known) = (word.as_bytes(), known.as_bytes());
+    if word.len().abs_diff(known.len()) > 1 {
+        return false;
+    }
+    let same = word.iter().zip(known).take_while(|(a, b)| a == b).count();
+    let (word, known) = (&word[same..], &known[same..]);
+    match (word, known) {
+        // A short word with a letter more at its end is another form, or another word.
+        ([_], []) => same > 6,
+        ([], [_]) => true,
+        ([a, b, word @ ..], [c, d, known @ ..]) if (a, b) == (d, c) && word == known => true,
+        ([_, word @ ..], [_, known @ ..]) if word == known => true,
+        ([_, word @ ..], known) if word == known => true,
+        (word, [_, known @ ..]) => word == known,
+        _ => false,
+    }
 }
 
 /// The items of one way to match, each with the name its meaning goes by.

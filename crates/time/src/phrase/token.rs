@@ -1,5 +1,7 @@
 //! Text cut into words, numbers and signs, folded so that `Сутра`, `sutra` and `SUTRA` are one word.
 
+use super::mask::Masks;
+
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Token {
@@ -12,6 +14,12 @@ pub(super) struct Token {
     pub(super) is_glued: bool,
     /// Whether a dot follows that belongs to it: `fri.`, `15.`
     pub(super) has_dot: bool,
+    /// Whether it is part of an address, a path, a version or a phone number, and never a time.
+    pub(super) is_masked: bool,
+    /// Whether it was written with `ä`, `ö` or `ü`.
+    pub(super) has_umlaut: bool,
+    /// Whether it was written in plain letters, as the names of zones are: `čet` is no `CET`.
+    pub(super) is_plain: bool,
 }
 
 /// The kind of a piece.
@@ -23,6 +31,13 @@ pub(super) enum Kind {
     Number { value: Option<u32>, digits: u8 },
     /// Anything else that can be seen.
     Sign(char),
+}
+
+impl Kind {
+    /// Whether it is a sign that joins numbers to one: 20:20, 3.4
+    pub(super) fn joins_numbers(self) -> bool {
+        matches!(self, Self::Sign(':' | '.'))
+    }
 }
 
 /// A text in pieces.
@@ -42,6 +57,7 @@ impl Tokens {
         tokens.list.reserve(text.len() / 4 + 1);
         let mut rest = text.char_indices().peekable();
         let mut end_before = usize::MAX;
+        let mut masks = Masks::of(text);
         while let Some(&(start, c)) = rest.peek() {
             let (kind, end) = if c.is_ascii_digit() {
                 number(text, start)
@@ -61,7 +77,11 @@ impl Tokens {
                 rest.next();
             }
             end_before = end;
-            tokens.list.push(Token { start, end, kind, is_glued, has_dot });
+            let is_masked = masks.covers(start);
+            let is_plain = text[start..end].is_ascii();
+            let has_umlaut =
+                matches!(kind, Kind::Word { .. }) && text[start..end].contains(['ä', 'ö', 'ü', 'Ä', 'Ö', 'Ü']);
+            tokens.list.push(Token { start, end, kind, is_glued, has_dot, is_masked, has_umlaut, is_plain });
         }
         tokens
     }

@@ -10,7 +10,7 @@ use super::instant::{parse_clock, parse_instant_within};
 use super::json::parse_day;
 use super::smart::WORDS_BYTES_MAX;
 use super::{Anchor, CronExpr, Exceptions, Recurrence, Rule, Schedule, Smart, Weekdays};
-use crate::invalid::Invalid;
+use crate::invalid::{Fault, Faults, Invalid};
 use crate::phrase;
 use crate::span;
 use crate::steps::{Steps, TOO_MUCH};
@@ -54,12 +54,19 @@ impl Schedule {
     fn read(value: &Value, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Self, Invalid> {
         let Value::Object(fields) = value else {
             let example = r#"write an object such as {"type":"daily","time":"08:00"}"#;
-            return Err(Invalid::new("type", format!("is missing; {example}")));
+            return Err(Invalid::missing("type", example));
         };
         let input = Input { fields, zone, now, steps };
         let kind = input.kind()?;
-        input.refuse_unknown(kind)?;
-        let schedule = input.schedule(kind)?;
+        let mut faults = Faults::default();
+        faults.note(input.refuse_unknown(kind));
+        let schedule = faults.note(input.schedule(kind));
+        if schedule.is_none() {
+            input.check_bounds(&mut faults);
+        }
+        faults.finish()?;
+        // Without one, something was noted.
+        let schedule = schedule.ok_or_else(|| Invalid::new("type", "cannot be read"))?;
         let field = match kind {
             _ if !schedule.except.is_empty() && kind != "rrule" => "except",
             "smart" if input.value("rules").is_none() => "text",
@@ -94,7 +101,13 @@ impl<'a> Input<'a> {
                 origin: input.instant("origin")?.unwrap_or(now),
             },
             "daily" => Rule::Daily { time: input.time()? },
-            "weekly" => Rule::Weekly { time: input.time()?, days: input.days()? },
+            "weekly" => {
+                let mut faults = Faults::default();
+                let (time, days) = (faults.note(input.time()), faults.note(input.days()));
+                faults.finish()?;
+                let (time, days) = time.zip(days).ok_or_else(|| Invalid::new("time", "cannot be read"))?;
+                Rule::Weekly { time, days }
+            }
             "cron" => Rule::Cron(CronExpr::parse(input.need("expr", "0 8 * * 1-5")?)?),
             "rrule" => {
                 return input.bounded(ical::read(input.need("ical", "RRULE:FREQ=DAILY")?, zone, now, input.steps)?);
@@ -117,17 +130,27 @@ impl<'a> Input<'a> {
         let own = TYPES.iter().find(|(name, _)| *name == kind).map_or(&[][..], |(_, own)| *own);
         // A bound on a `once` gets its own answer from `validate`, so here it counts as known.
         let known = |field: &str| field == "type" || own.contains(&field) || BOUNDS.contains(&field);
-        match self.fields.keys().find(|field| !known(field)) {
-            None => Ok(()),
-            Some(field) => {
-                let offered = match kind {
-                    "once" => own.to_vec(),
-                    _ => own.iter().copied().chain(BOUNDS).collect(),
-                };
-                let hint = suggest(field, &offered);
-                Err(Invalid::new(field, format!("is not a field of a {kind} schedule; {hint}")))
+        let mut faults = Faults::default();
+        for field in self.fields.keys().filter(|field| !known(field)) {
+            let offered = match kind {
+                "once" => own.to_vec(),
+                _ => own.iter().copied().chain(BOUNDS).collect(),
+            };
+            let hint = suggest(field, &offered);
+            faults.add(Invalid::new(field, format!("is not a field of a {kind} schedule; {hint}")).of(Fault::Unknown));
+            if faults.is_full() {
+                break;
             }
         }
+        faults.finish()
+    }
+
+    /// Notes what is wrong with the bounds of a schedule whose rule cannot be read.
+    fn check_bounds(&self, faults: &mut Faults) {
+        faults.note(self.instant("starts_at"));
+        faults.note(self.instant("ends_at"));
+        faults.note(self.count());
+        faults.note(self.except());
     }
 
     /// A field's value; `null` is as good as absent.
@@ -139,12 +162,15 @@ impl<'a> Input<'a> {
         match self.value(field) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(Invalid::new(field, format!("is {}; write text such as \"{example}\"", kind_of(other)))),
+            Some(other) => {
+                let problem = format!("is {}; write text such as \"{example}\"", kind_of(other));
+                Err(Invalid::new(field, problem).of(Fault::WrongType))
+            }
         }
     }
 
     fn need(&self, field: &str, example: &str) -> Result<&'a str, Invalid> {
-        let missing = || Invalid::new(field, format!("is missing; write \"{field}\":\"{example}\""));
+        let missing = || Invalid::missing(field, &format!("write \"{field}\":\"{example}\""));
         self.text(field, example)?.ok_or_else(missing)
     }
 
@@ -160,7 +186,8 @@ impl<'a> Input<'a> {
     /// The schedule with the bounds that were given beside it. What it has itself holds unless it is said anew;
     /// exceptions are added.
     fn bounded(&self, mut schedule: Schedule) -> Result<Schedule, Invalid> {
-        if let Some(starts_at) = self.instant("starts_at")? {
+        let mut faults = Faults::default();
+        if let Some(starts_at) = faults.note(self.instant("starts_at")).flatten() {
             schedule.starts_at = Some(starts_at);
             // An interval that would be counted from its creation is counted from its start instead, unless an origin was given.
             if let Rule::Interval { origin, .. } = &mut schedule.rule
@@ -169,13 +196,16 @@ impl<'a> Input<'a> {
                 *origin = starts_at;
             }
         }
-        if let Some(ends_at) = self.instant("ends_at")? {
-            self.refuse_past("ends_at", ends_at)?;
+        if let Some(ends_at) = faults.note(self.instant("ends_at")).flatten() {
+            faults.note(self.refuse_past("ends_at", ends_at));
             schedule.ends_at = Some(ends_at);
         }
-        schedule.count = self.count()?.or(schedule.count);
-        schedule.except.extend(self.except()?);
-        schedule.validate_within(self.steps)?;
+        schedule.count = faults.note(self.count()).flatten().or(schedule.count);
+        schedule.except.extend(faults.note(self.except()).unwrap_or_default());
+        if faults.is_empty() {
+            faults.note(schedule.validate_within(self.steps));
+        }
+        faults.finish()?;
         Ok(schedule)
     }
 
@@ -265,7 +295,7 @@ impl<'a> Input<'a> {
     fn days(&self) -> Result<Weekdays, Invalid> {
         let example = r#"write "days":["mon","thu"] or ["weekdays"]"#;
         match self.value("days") {
-            None => Err(Invalid::new("days", format!("is missing; {example}"))),
+            None => Err(Invalid::missing("days", example)),
             Some(Value::String(word)) => day("days", &Value::String(word.clone())),
             Some(Value::Array(words)) => words
                 .iter()

@@ -6,7 +6,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::{closed, text, word};
 use crate::wire::reminder::Schedule;
-use crate::wire::understood::Understood;
+use crate::wire::understood::{Reading, Understood};
 
 /// When a reminder is due, in a request.
 pub(in crate::wire) enum ScheduleInput {}
@@ -57,7 +57,9 @@ impl PartialSchema for Understood {
             .property("rest", text("The text without the time."))
             .property("summary", text("The time in the text's own language."))
             .property("lang", text("The language it was understood in."))
+            .property("alternatives", ArrayBuilder::new().items(Ref::from_schema_name(Reading::name())))
             .property("reason", text("Why the text says no time, for the person who wrote it."))
+            .property("suggestion", Ref::from_schema_name(Reading::name()))
             .description(Some("What was understood. Instants have their local offset."))
             .into()
     }
@@ -66,6 +68,7 @@ impl PartialSchema for Understood {
 impl ToSchema for Understood {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((Schedule::name().into(), Schedule::schema()));
+        schemas.push((Reading::name().into(), Reading::schema()));
     }
 }
 

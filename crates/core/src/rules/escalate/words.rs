@@ -98,7 +98,8 @@ struct Words {
 
 fn words(lang: Lang) -> Words {
     match lang {
-        Lang::En => Words {
+        // Spanish and French are read; messages to their speakers are in English.
+        Lang::En | Lang::Es | Lang::Fr => Words {
             silent: "has not answered",
             missed: "could not be reached",
             due: "due",

@@ -63,7 +63,7 @@ pub(super) struct Words {
 /// The words of `lang`.
 pub(super) fn words(lang: Lang) -> &'static Words {
     match lang {
-        Lang::En => &EN,
+        Lang::En | Lang::Es | Lang::Fr => &EN,
         Lang::De => &DE,
         Lang::Hr | Lang::Bs => &HR,
         Lang::Sr => &SR,

@@ -55,6 +55,9 @@ struct Named<'a> {
     name: Option<String>,
     path: Option<String>,
     key: Option<String>,
+    owner: Option<String>,
+    /// Of a thing that is not there any more: what it was.
+    of: Option<String>,
 }
 
 impl Named<'_> {
@@ -65,6 +68,8 @@ impl Named<'_> {
             "group" => self.name?,
             "scope" => self.path?,
             "event" => self.key?,
+            "calendar" => format!("{}/{}", self.owner?, self.name?),
+            "gone" => return Some((self.of?, self.key?)),
             _ => return None,
         };
         Some((self.line.to_owned(), name))
@@ -174,8 +179,9 @@ impl Importing<'_> {
                     key.and_then(|key| outline.last.get(&key)).is_none_or(|last| *last == number)
                 }
             };
-            // A person's own export tells of their groups and events, and not who else belongs to them.
-            if !counts || matches!(kind, "group" | "event") && outline.header.user.is_some() {
+            // A person's own export tells of their groups and events, and not who else belongs to them; their calendars would make the events anew.
+            let is_told_only = matches!(kind, "group" | "event" | "calendar") && outline.header.user.is_some();
+            if !counts || is_told_only || kind == "gone" {
                 self.progress.advance(1);
                 continue;
             }

@@ -9,6 +9,8 @@ use punctual_core::answer::Verb;
 use punctual_core::phrase::Lang;
 use sha2::{Digest, Sha256};
 
+use crate::http::html::escape;
+
 const STYLE: &str = "html{color-scheme:light dark;font:18px/1.5 system-ui,sans-serif}\
     body{max-width:32rem;margin:15vh auto 0;padding:0 1rem;overflow-wrap:anywhere}\
     h1{font-size:1.4rem}p{white-space:pre-wrap}\
@@ -97,10 +99,6 @@ fn label(verb: Verb, lang: Lang) -> &'static str {
     }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 struct Words {
     /// When it will be said again.
     until: &'static str,
@@ -113,7 +111,7 @@ struct Words {
 
 fn words(lang: Lang) -> &'static Words {
     match lang {
-        Lang::En => &Words {
+        Lang::En | Lang::Es | Lang::Fr => &Words {
             until: "Put off until {time}",
             over: "This has been answered already, or is no longer asked.",
             not_now: "No answer is wanted just now.",

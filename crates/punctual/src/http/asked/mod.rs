@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punctual_core::channel::Channel;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::Address;
 use punctual_core::span;
@@ -18,7 +18,7 @@ use punctual_core::step::Step;
 use punctual_core::zone::Zone;
 
 pub(crate) use event::{AskedEvent, Unsaid as UnsaidOfEvent, event};
-pub(super) use event::{instance, offsets};
+pub(super) use event::{event_partly, instance, offsets};
 pub(super) use patch::patch;
 pub(super) use reminder::{Asked, Made, Unsaid, is_heavy};
 pub(super) use sentence::Speaker;
@@ -39,22 +39,27 @@ pub(super) fn lang(tag: Option<String>, field: &str) -> Result<Option<Lang>, Inv
 
 /// A plan of who is asked next.
 fn steps(given: Vec<wire::StepInput>, name: &str) -> Result<Vec<Step>, Invalid> {
-    let read = |(index, wire::StepInput { after, to }): (usize, wire::StepInput)| {
+    let (mut steps, mut faults) = (Vec::with_capacity(given.len()), Faults::default());
+    for (index, wire::StepInput { after, to }) in given.into_iter().enumerate() {
         let wrong = |field: &str, problem: String| Invalid::new(format!("{name}[{index}].{field}"), problem);
-        let after = span::parse(&after.0).map_err(|problem| wrong("after", problem))?;
-        let to = to.parse().map_err(|invalid: Invalid| wrong("to", invalid.problem))?;
-        Ok(Step { after, to })
-    };
-    given.into_iter().enumerate().map(read).collect()
+        let after = faults.note(span::parse(&after.0).map_err(|problem| wrong("after", problem)));
+        let to = faults.note(to.parse().map_err(|invalid: Invalid| wrong("to", invalid.problem)));
+        steps.extend(after.zip(to).map(|(after, to)| Step { after, to }));
+    }
+    faults.finish()?;
+    Ok(steps)
 }
 
 /// Addresses, each with the name of a channel.
 fn addresses(given: Vec<AddressInput>, name: &str) -> Result<Vec<Address>, Invalid> {
-    let read = |(index, AddressInput { channel, address }): (usize, AddressInput)| {
-        let missing = || Invalid::new(format!("{name}[{index}].channel"), "is missing; name a channel such as webhook");
-        Ok(Address { channel: channel.ok_or_else(missing)?, address: address.unwrap_or_default() })
-    };
-    given.into_iter().enumerate().map(read).collect()
+    let (mut addresses, mut faults) = (Vec::with_capacity(given.len()), Faults::default());
+    for (index, AddressInput { channel, address }) in given.into_iter().enumerate() {
+        let missing = || Invalid::missing(format!("{name}[{index}].channel"), "name a channel such as webhook");
+        let channel = faults.note(channel.ok_or_else(missing));
+        addresses.extend(channel.map(|channel| Address { channel, address: address.unwrap_or_default() }));
+    }
+    faults.finish()?;
+    Ok(addresses)
 }
 
 /// Refuses addresses that no channel could reach.
@@ -63,14 +68,15 @@ pub(super) fn check_addresses(
     name: &str,
     channels: &BTreeMap<String, Arc<dyn Channel>>,
 ) -> Result<(), Invalid> {
+    let mut faults = Faults::default();
     for (index, address) in addresses.iter().enumerate() {
         let at = format!("{name}[{index}]");
-        let Some(channel) = channels.get(&address.channel) else {
-            return Err(Invalid::new(format!("{at}.channel"), unknown_channel(&address.channel, channels)));
-        };
-        channel.check_address(&address.address).map_err(|invalid| invalid.within(&at))?;
+        faults.note(match channels.get(&address.channel) {
+            None => Err(Invalid::new(format!("{at}.channel"), unknown_channel(&address.channel, channels))),
+            Some(channel) => channel.check_address(&address.address).map_err(|invalid| invalid.within(&at)),
+        });
     }
-    Ok(())
+    faults.finish()
 }
 
 fn unknown_channel(name: &str, channels: &BTreeMap<String, Arc<dyn Channel>>) -> String {

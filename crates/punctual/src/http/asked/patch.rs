@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use punctual_core::change::Patch;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Fault, Faults, Invalid};
 use punctual_core::reminder::{Metadata, Reminder};
 use punctual_core::steps::Steps;
 use serde_json::Value;
 
-use super::reminder::{Ack, misfire, schedule, tags};
+use super::reminder::{Ack, known, misfire, schedule, tags};
 use super::{addresses, steps as steps_of, zone};
 use crate::http::read::{self, WHOLE};
 use crate::wire::ReminderInput;
@@ -24,19 +24,19 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, st
         fields.filter(|(_, value)| wanted(value)).map(|(name, _)| name.clone()).collect()
     };
     let (given, cleared) = (names(|value| !value.is_null()), names(Value::is_null));
-    let input: ReminderInput = read::read(value, WHOLE, ReminderInput::MADE_HERE)?;
-    if let Some(name) = cleared.iter().find(|name| !CLEARABLE.contains(&name.as_str())) {
-        return Err(Invalid::new(name, "cannot be null; leave it out to keep it as it is"));
+    let (input, mut faults): (ReminderInput, Faults) = read::partly(&value, WHOLE, ReminderInput::MADE_HERE)?;
+    for name in cleared.iter().filter(|name| !CLEARABLE.contains(&name.as_str())) {
+        faults.add(Invalid::new(name, "cannot be null; leave it out to keep it as it is"));
     }
     if given.is_empty() && cleared.is_empty() {
-        return Err(Invalid::new(WHOLE, "changes nothing; give at least one field"));
+        faults.add(Invalid::new(WHOLE, "changes nothing; give at least one field"));
     }
-    if let Some(name) = FIXED.iter().find(|name| given.iter().any(|given| given == *name)) {
-        return Err(Invalid::new(*name, "cannot be changed; make a new reminder"));
+    for name in FIXED.iter().filter(|name| given.iter().any(|given| given == *name)) {
+        faults.add(Invalid::new(*name, "cannot be changed; make a new reminder").of(Fault::ReadOnly));
     }
-    let timezone = zone(input.timezone, "timezone")?;
+    let timezone = faults.note(zone(input.timezone, "timezone")).flatten();
     let local = timezone.as_ref().unwrap_or(&before.timezone);
-    let schedule = input.schedule.map(|given| schedule(given, local, now, steps)).transpose()?;
+    let schedule = faults.note(input.schedule.map(|given| schedule(given, local, now, steps)).transpose()).flatten();
     let ack = Ack {
         required: input.require_ack,
         prompt: input.ack_prompt,
@@ -44,21 +44,30 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, st
         reminders_max: input.max_ack_reminders,
         escalates: input.escalate.as_ref().is_some_and(|steps| !steps.is_empty()),
     };
-    Ok(Patch {
+    let patch = Patch {
         name: input.name,
         message: input.message,
         schedule,
         timezone,
-        priority: input.priority.map(|word| word.known("priority")).transpose()?,
-        to: input.to.map(|to| addresses(to, "to")).transpose()?,
+        priority: known(input.priority, "priority", &mut faults),
+        to: faults.note(input.to.map(|to| addresses(to, "to")).transpose()).flatten(),
         only: input.only,
-        ack: if ack.is_unsaid() { None } else { Some(ack.policy(before.ack.as_ref())?) },
-        escalate: input.escalate.map(|given| steps_of(given, "escalate")).transpose()?,
+        ack: if ack.is_unsaid() { None } else { faults.note(ack.policy(before.ack.as_ref())) },
+        escalate: faults.note(input.escalate.map(|given| steps_of(given, "escalate")).transpose()).flatten(),
         snooze_allowed: input.snooze_allowed,
         retries_max: input.max_retries,
-        misfire: input.misfire.map(misfire).transpose()?,
-        on_unknown: input.on_unknown.map(|word| word.known("on_unknown")).transpose()?,
+        misfire: faults.note(input.misfire.map(misfire).transpose()).flatten(),
+        on_unknown: known(input.on_unknown, "on_unknown", &mut faults),
         metadata: input.metadata.map(|map| Metadata::new(&map)),
-        tags: input.tags.map(tags).transpose()?,
-    })
+        tags: faults.note(input.tags.map(tags).transpose()).flatten(),
+    };
+    if !faults.is_empty() {
+        // What else is wrong with it is found as if the rest were right.
+        faults.settle();
+        let mut after = before.clone();
+        patch.apply(&mut after);
+        faults.note(after.validate());
+    }
+    faults.finish()?;
+    Ok(patch)
 }

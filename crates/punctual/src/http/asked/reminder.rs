@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_core::id::ReminderId;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::phrase::Lang;
 use punctual_core::reminder::{AckPolicy, Metadata, Misfire, Reminder, ReminderStatus};
-use punctual_core::schedule::Schedule;
+use punctual_core::schedule::{Rule, Schedule};
 use punctual_core::span;
 use punctual_core::steps::Steps;
 use punctual_core::tag;
+use punctual_core::words::Words;
 use punctual_core::zone::Zone;
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ use super::sentence::{self, Said, Speaker};
 use super::{addresses, lang, steps as steps_of, zone};
 use crate::http::problem::Problem;
 use crate::http::read;
-use crate::wire::{self, MisfireInput, ReminderInput, Understood};
+use crate::wire::{self, MisfireInput, ReminderInput, Understood, Word};
 
 /// A reminder as it was sent, with as much read as is needed to learn whose zone counts.
 pub(in crate::http) struct Asked {
@@ -30,6 +31,8 @@ pub(in crate::http) struct Asked {
     lang: Option<Lang>,
     input: ReminderInput,
     said: Option<Said>,
+    /// What is wrong with it, so far.
+    faults: Faults,
 }
 
 /// A reminder that was asked for, and what was understood of its sentence, if it was asked for in one.
@@ -45,18 +48,23 @@ pub(in crate::http) struct Unsaid {
     pub(in crate::http) timezone: Zone,
     pub(in crate::http) retries_max: u32,
     pub(in crate::http) now: Timestamp,
+    /// The door through which it is asked for.
+    pub(in crate::http) via: &'static str,
     /// The steps that the request may still take.
     pub(in crate::http) steps: Arc<Steps>,
 }
 
 impl Asked {
-    pub(in crate::http) fn read(value: Value) -> Result<Self, Invalid> {
-        let mut input: ReminderInput = read::read(value, read::WHOLE, ReminderInput::MADE_HERE)?;
+    /// The error is that nothing of `value` can be read.
+    pub(in crate::http) fn read(value: &Value) -> Result<Self, Invalid> {
+        let (mut input, mut faults): (ReminderInput, Faults) =
+            read::partly(value, read::WHOLE, ReminderInput::MADE_HERE)?;
         if input.lang.is_some() && input.text.is_none() {
-            return Err(Invalid::new("lang", "is the language of `text`, and there is no `text`"));
+            faults.add(Invalid::new("lang", "is the language of `text`, and there is no `text`"));
         }
-        let (user, timezone) = (input.user.take(), zone(input.timezone.take(), "timezone")?);
-        Ok(Self { user, timezone, lang: lang(input.lang.take(), "lang")?, input, said: None })
+        let timezone = faults.note(zone(input.timezone.take(), "timezone")).flatten();
+        let lang = faults.note(lang(input.lang.take(), "lang")).flatten();
+        Ok(Self { user: input.user.take(), timezone, lang, input, said: None, faults })
     }
 
     /// Whether it is asked for in a sentence.
@@ -68,7 +76,10 @@ impl Asked {
     pub(in crate::http) fn understand(&mut self, speaker: &Speaker<'_>) -> Result<(), Problem> {
         let Some(text) = self.input.text.take() else { return Ok(()) };
         let speaker = Speaker { lang: self.lang.or(speaker.lang), ..*speaker };
-        self.said = Some(sentence::read(&text, &mut self.input, &speaker)?);
+        match sentence::read(&text, &mut self.input, &speaker) {
+            Ok(said) => self.said = Some(said),
+            Err(problem) => return Err(problem.along_with(std::mem::take(&mut self.faults))),
+        }
         Ok(())
     }
 
@@ -77,20 +88,21 @@ impl Asked {
         self.is_sentence() || self.input.schedule.as_ref().is_some_and(|schedule| is_heavy(&schedule.0))
     }
 
-    /// The reminder that was asked for.
-    pub(in crate::http) fn reminder(self, unsaid: Unsaid) -> Result<Made, Invalid> {
-        let Unsaid { id, user, timezone, retries_max, now, steps } = unsaid;
-        let mut input = self.input;
+    /// The reminder that was asked for, and what is wrong with it. Where something is, the reminder has a value that could be there, so that
+    /// the rest can be looked at.
+    pub(in crate::http) fn reminder(self, unsaid: Unsaid) -> (Made, Faults) {
+        let Unsaid { id, user, timezone, retries_max, now, via, steps } = unsaid;
+        let (mut input, mut faults) = (self.input, self.faults);
         let (message, schedule, understood) = match self.said {
             Some(said) => (said.message, said.schedule, Some(Box::new(said.understood))),
             None => {
-                let message = input.message.take().ok_or_else(|| {
-                    Invalid::new("message", "is missing; say what to be reminded of, such as \"Take your medicine\"")
-                })?;
                 let missing =
-                    || Invalid::new("schedule", "is missing; say when, such as {\"type\":\"once\",\"at\":\"5m\"}");
-                let given = input.schedule.take().ok_or_else(missing)?;
-                (message, schedule(given, &timezone, now, &steps)?, None)
+                    || Invalid::missing("message", "say what to be reminded of, such as \"Take your medicine\"");
+                let message = faults.note(input.message.take().ok_or_else(missing));
+                let missing = || Invalid::missing("schedule", "say when, such as {\"type\":\"once\",\"at\":\"5m\"}");
+                let given = input.schedule.take().ok_or_else(missing);
+                let given = faults.note(given.and_then(|given| schedule(given, &timezone, now, &steps)));
+                (message.unwrap_or_else(|| "?".into()), given.unwrap_or_else(|| in_an_hour(now)), None)
             }
         };
         let ack = Ack {
@@ -106,28 +118,39 @@ impl Asked {
             name: input.name.flatten(),
             message,
             schedule,
-            priority: input.priority.map(|word| word.known("priority")).transpose()?.unwrap_or_default(),
-            to: addresses(input.to.unwrap_or_default(), "to")?,
+            priority: known(input.priority, "priority", &mut faults).unwrap_or_default(),
+            to: faults.note(addresses(input.to.unwrap_or_default(), "to")).unwrap_or_default(),
             only: input.only.unwrap_or(false),
-            ack: ack.policy(None)?,
-            escalate: steps_of(input.escalate.unwrap_or_default(), "escalate")?,
+            ack: faults.note(ack.policy(None)).flatten(),
+            escalate: faults.note(steps_of(input.escalate.unwrap_or_default(), "escalate")).unwrap_or_default(),
             escalates: None,
             event: None,
             snooze_allowed: input.snooze_allowed.unwrap_or(true),
             retries_max: input.max_retries.unwrap_or(retries_max),
-            misfire: input.misfire.map(misfire).transpose()?.unwrap_or_default(),
-            on_unknown: input.on_unknown.map(|word| word.known("on_unknown")).transpose()?.unwrap_or_default(),
-            created_via: input.created_via.unwrap_or_else(|| "api".into()),
+            misfire: faults.note(input.misfire.map(misfire).transpose()).flatten().unwrap_or_default(),
+            on_unknown: known(input.on_unknown, "on_unknown", &mut faults).unwrap_or_default(),
+            created_via: input.created_via.unwrap_or_else(|| via.into()),
             original_text: input.original_text,
             metadata: input.metadata.map(|map| Metadata::new(&map)).unwrap_or_default(),
-            tags: tags(input.tags.unwrap_or_default())?,
+            tags: faults.note(tags(input.tags.unwrap_or_default())).unwrap_or_default(),
             status: ReminderStatus::Active,
             created_at: now,
             updated_at: now,
             timezone,
         };
-        Ok(Made { reminder, understood })
+        faults.settle();
+        (Made { reminder, understood }, faults)
     }
+}
+
+/// A schedule in the place of one that cannot be read.
+fn in_an_hour(now: Timestamp) -> Schedule {
+    Schedule::new(Rule::Once { at: now.saturating_add(SignedDuration::from_hours(1)).unwrap_or(now) })
+}
+
+/// What a word stands for, if it is one of the list; else that is noted.
+pub(super) fn known<T: Words>(word: Option<Word<T>>, field: &str, faults: &mut Faults) -> Option<T> {
+    faults.note(word.map(|word| word.known(field)).transpose()).flatten()
 }
 
 pub(super) fn schedule(given: wire::Schedule, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Schedule, Invalid> {

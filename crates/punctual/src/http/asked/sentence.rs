@@ -1,6 +1,7 @@
 //! A reminder asked for in a sentence.
 
 use jiff::Timestamp;
+use punctual_core::habits::Habits;
 use punctual_core::invalid::Invalid;
 use punctual_core::phrase::Lang;
 use punctual_core::schedule::Schedule;
@@ -25,25 +26,28 @@ pub(in crate::http) struct Speaker<'a> {
     pub(in crate::http) lang: Option<Lang>,
     pub(in crate::http) zone: &'a Zone,
     pub(in crate::http) now: Timestamp,
+    pub(in crate::http) habits: Habits,
     pub(in crate::http) steps: &'a Steps,
 }
 
 /// Reads `text`. Fields of `input` that say the same are taken from it; one that says something else is refused.
 pub(super) fn read(text: &str, input: &mut ReminderInput, speaker: &Speaker<'_>) -> Result<Said, Problem> {
-    let Speaker { lang, zone, now, steps } = *speaker;
+    let Speaker { lang, zone, now, habits, steps } = *speaker;
     if input.original_text.as_deref().is_some_and(|original| original != text) {
         return Err(
             Invalid::new("original_text", "contradicts `text`, which is kept as the original; leave it out").into()
         );
     }
     let given = input.schedule.take().map(|given| schedule(given, zone, now, steps)).transpose()?;
-    let said = match sentence::read(text, lang, zone, now, steps) {
+    let said = match sentence::read_for(text, lang, zone, now, habits, steps) {
         Ok(said) => said,
         Err(NotUnderstood::NoTime(_)) if given.is_some() => {
             let problem = "says no time, and `schedule` does; send the words as `message`";
             return Err(Invalid::new("text", problem).into());
         }
-        Err(error @ NotUnderstood::NoTime(_)) => return Err(Problem::not_understood(error.in_field("text"))),
+        Err(error @ (NotUnderstood::NoTime(_) | NotUnderstood::Unclear(_))) => {
+            return Err(Problem::not_understood(error.in_field("text")));
+        }
         Err(error @ NotUnderstood::NoReminder(_)) => return Err(error.in_field("text").into()),
     };
     let summary = || said.parsed.summary(zone);

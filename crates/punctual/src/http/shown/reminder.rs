@@ -53,7 +53,10 @@ pub(in crate::http) fn reminder(view: &ReminderView, lang: Lang, warnings: Vec<I
         consecutive_errors: view.consecutive_errors,
         created_at: reminder.created_at,
         updated_at: reminder.updated_at,
-        warnings: warnings.into_iter().map(|Invalid { field, problem }| Warning { field, detail: problem }).collect(),
+        warnings: warnings
+            .into_iter()
+            .map(|Invalid { field, problem, .. }| Warning { field, detail: problem })
+            .collect(),
         understood: None,
     }
 }

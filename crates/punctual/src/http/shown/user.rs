@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use jiff::civil::Time;
+use punctual_core::habits;
 use punctual_core::user;
 
 use super::step;
-use crate::wire::{QuietHours, User};
+use crate::wire::{Habits, QuietHours, User};
 
 /// `user` as they are at `now`.
 pub(in crate::http) fn user(user: user::User, now: Timestamp) -> User {
@@ -25,9 +26,25 @@ pub(in crate::http) fn user(user: user::User, now: Timestamp) -> User {
         quiet_hours: user.quiet_hours.map(quiet_hours),
         paused_until: user.paused_until.filter(|until| *until > now),
         escalate: user.escalate.iter().map(step).collect(),
+        habits: habits(&user.habits),
         admin: user.admin,
         calendar_url: None,
         created_at: user.created_at,
         updated_at: user.updated_at,
     }
+}
+
+fn habits(habits: &habits::Habits) -> Habits {
+    let mut shown = Habits::default();
+    for (name, text) in habits.to_texts() {
+        let field = match name {
+            "date_order" => &mut shown.date_order,
+            "first_day_of_week" => &mut shown.first_day_of_week,
+            "morning" => &mut shown.morning,
+            "evening" => &mut shown.evening,
+            _ => &mut shown.day,
+        };
+        *field = Some(text);
+    }
+    shown
 }

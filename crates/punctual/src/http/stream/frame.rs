@@ -1,5 +1,7 @@
 //! Entries as server-sent events.
 
+use std::ops::Range;
+
 use axum::body::Bytes;
 use punctual_core::journal::{Kind, Placed};
 use punctual_engine::journal::Page;
@@ -10,10 +12,12 @@ use crate::http::shown;
 use crate::wire::StreamEnd;
 
 /// A page of the journal, written once for all streams.
-pub(super) struct Frames {
+pub(in crate::http) struct Frames {
     all: Bytes,
     /// Where the frame of each entry ends.
     ends: Vec<usize>,
+    /// Where the JSON of each entry is.
+    jsons: Vec<Range<usize>>,
     /// The ids of the keys that were deleted.
     pub(super) keys_deleted: Vec<String>,
     /// The ids of the keys that got another secret.
@@ -23,14 +27,19 @@ pub(super) struct Frames {
 impl Frames {
     pub(super) fn of(page: &Page) -> Self {
         let mut all = Vec::with_capacity(400 * page.entries.len());
-        let mut ends = Vec::with_capacity(page.entries.len());
+        let (mut ends, mut jsons) = (Vec::with_capacity(page.entries.len()), Vec::with_capacity(page.entries.len()));
         for entry in &page.entries {
-            write_event(&mut all, Some(entry.position), &entry.kind, &shown::entry(entry));
+            jsons.push(write_event(&mut all, Some(entry.position), &entry.kind, &shown::entry(entry)));
             ends.push(all.len());
         }
         let keys = |kind: Kind| page.entries.iter().filter_map(|entry| key_of(entry, kind)).collect();
         let (keys_deleted, keys_rotated) = (keys(Kind::KeyDeleted), keys(Kind::KeyRotated));
-        Self { all: all.into(), ends, keys_deleted, keys_rotated }
+        Self { all: all.into(), ends, jsons, keys_deleted, keys_rotated }
+    }
+
+    /// The JSON of the entry with this index.
+    pub(in crate::http) fn json(&self, index: usize) -> &[u8] {
+        &self.all[self.jsons[index].clone()]
     }
 
     /// The frames of those entries of `page`, whose frames these are, that are wanted. Nothing is copied where they stand beside each other.
@@ -71,19 +80,21 @@ pub(super) fn end(end: &StreamEnd) -> Bytes {
     frame.into()
 }
 
-fn write_event(out: &mut Vec<u8>, id: Option<i64>, event: &str, data: &impl Serialize) {
+/// Writes an event; returns where its JSON is.
+fn write_event(out: &mut Vec<u8>, id: Option<i64>, event: &str, data: &impl Serialize) -> Range<usize> {
     let json = serde_json::to_string(data).expect("what is shown always becomes JSON");
     if let Some(id) = id {
         out.extend_from_slice(format!("id: {id}\n").as_bytes());
     }
-    // A stored kind or JSON with a line break in it must not begin a field of its own.
-    out.extend_from_slice(format!("event: {}\n", event.replace(['\r', '\n'], " ")).as_bytes());
-    for line in json.split(['\r', '\n']) {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line.as_bytes());
-        out.push(b'\n');
-    }
-    out.push(b'\n');
+    // A stored kind or JSON with a line break in it must not begin a field of its own. In JSON it is one that means nothing: within a text
+    // it is written otherwise.
+    let on_one_line = |text: &str| text.replace(['\r', '\n'], " ");
+    out.extend_from_slice(format!("event: {}\ndata: ", on_one_line(event)).as_bytes());
+    let begin = out.len();
+    out.extend_from_slice(on_one_line(&json).as_bytes());
+    let end = out.len();
+    out.extend_from_slice(b"\n\n");
+    begin..end
 }
 
 /// The id of the key that an entry of this kind is about.

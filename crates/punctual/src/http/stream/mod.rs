@@ -59,8 +59,13 @@ impl Streams {
         this
     }
 
+    /// Tells when the server stops.
+    pub(super) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.clone()
+    }
+
     /// A page, written; `is_live`: others want it as well.
-    fn frames(&self, page: &Arc<Page>, is_live: bool) -> Arc<Frames> {
+    pub(super) fn frames(&self, page: &Arc<Page>, is_live: bool) -> Arc<Frames> {
         if !is_live {
             return Arc::new(Frames::of(page));
         }
@@ -93,16 +98,7 @@ pub(super) async fn show(
     connection: Option<Extension<Arc<Connection>>>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let params = params.only(&["user", "reminder", "tag", "kind", "after"])?;
-    let (field, text) = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
-        Some(value) => ("Last-Event-ID", Some(value.to_str().unwrap_or_default())),
-        None => ("after", params.get("after")),
-    };
-    let after = text.map(|text| position(field, text)).transpose()?;
-    let query = wanted(&caller, &params)?;
-    let follower = app.engine.follow(after).await.map_err(|error| refused(error, field, after))?.only(query);
-    // From here on a deletion of the key is seen in the journal; one before it is seen now.
-    let caller = caller.check_again(&headers, &app).await?;
+    let (follower, caller) = follow(&app, &caller, &headers, params).await?;
     let headers: HeaderMap =
         headers.get(header::AUTHORIZATION).map(|key| (header::AUTHORIZATION, key.clone())).into_iter().collect();
     let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller);
@@ -119,6 +115,26 @@ pub(super) async fn show(
     // A proxy that collects an answer before it hands it on would keep the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     Ok(response)
+}
+
+/// Follows the journal as a stream with these parameters does. Returns with it the caller as it is now.
+pub(super) async fn follow(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    params: Params,
+) -> Result<(Follower, Caller), Problem> {
+    let params = params.only(&["user", "reminder", "tag", "kind", "after"])?;
+    let (field, text) = match headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) {
+        Some(value) => ("Last-Event-ID", Some(value.to_str().unwrap_or_default())),
+        None => ("after", params.get("after")),
+    };
+    let after = text.map(|text| position(field, text)).transpose()?;
+    let query = wanted(caller, &params)?;
+    let follower = app.engine.follow(after).await.map_err(|error| refused(error, field, after))?.only(query);
+    // From here on a deletion of the key is seen in the journal; one before it is seen now.
+    let caller = caller.check_again(headers, app).await?;
+    Ok((follower, caller))
 }
 
 fn position(field: &str, text: &str) -> Result<i64, Problem> {
@@ -236,7 +252,7 @@ impl Streaming {
 }
 
 /// Waits until the server stops.
-async fn stops(stopping: &mut watch::Receiver<bool>) {
+pub(super) async fn stops(stopping: &mut watch::Receiver<bool>) {
     // A server that is gone has stopped.
     let _ = stopping.wait_for(|stops| *stops).await;
 }

@@ -135,6 +135,31 @@ async fn events_follow_their_calendar() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_follows_a_calendar() {
+    let home = Home::new();
+    let write = |hours: i64| {
+        let text = calendar(&[event("a", "Dentist", hours, "")]);
+        std::fs::write(home.path().join("team.ics"), text).unwrap();
+    };
+    write(30);
+    let server = home.serve_with(&[("PUNCTUAL_CALENDAR_FILES", home.path().to_str().unwrap())]);
+    let calendars = |args: &[&str]| home.run(&[&["users", "calendars", "alice"], args].concat());
+    let message = "{title} in {minutes} min";
+    let said = calendars(&["add", "team", "file:team.ics", "--offset", "60", "--message", message]).ok();
+    assert!(said.contains("file:team.ics"), "{said}");
+    until("it is planned", async || coming(&server, "alice").await == ["Dentist in 60 min"]).await;
+    let due_at = async || server.get("/v1/reminders?user=alice").await["reminders"][0]["next_run_at"].clone();
+    let before = due_at().await;
+    write(31);
+    calendars(&["read", "team"]).ok();
+    until("it has moved", async || due_at().await != before).await;
+    calendars(&["add", "team", "http://example.org/a.ics"]).fails(1, &["url", "https://"]);
+    calendars(&["remove", "team"]).ok();
+    assert!(coming(&server, "alice").await.is_empty());
+    calendars(&["remove", "team"]).fails(1, &["follows no such calendar"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn much_that_vanishes_at_once_is_waited_for() {
     let home = Home::new();
     let server = home.serve_with(&[("PUNCTUAL_CALENDAR_ALLOW_PRIVATE", "true")]);

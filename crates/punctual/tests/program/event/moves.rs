@@ -1,11 +1,17 @@
 //! An event that is moved twice, and whose scope changes: the journal tells it, in the order in which it happened.
 
+use jiff::{SignedDuration, Timestamp};
+use punctual_engine::SystemClock;
 use punctual_testkit::servers::Postgres;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{planned, put};
 use crate::common::{Home, Server};
+use crate::sql::Sql;
+
+/// How soon a move takes effect. It is aimed at a fiftieth of it.
+const WITHIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// What the journal has of events and scopes: who did it, the kind, and what is said about it.
 const TOLD: &str = "\
@@ -72,4 +78,34 @@ fn ordered(data: &Value) -> String {
     names.sort_by_key(|name| ORDER.iter().position(|known| known == name));
     let field = |name: &&String| format!("{}:{}", json!(name), fields[*name]);
     format!("{{{}}}", names.iter().map(field).collect::<Vec<_>>().join(","))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_takes_effect_within_a_second_over_http_and_in_sql() {
+    let Some(postgres) = Postgres::start() else { return };
+    let database = postgres.new_database(None);
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &postgres.url(&database))]);
+    let start: Timestamp = "2099-06-01T18:00:00Z".parse().unwrap();
+    let body = |starts_at: Timestamp| json!({ "starts_at": starts_at.to_string(), "offsets": [60], "users": ["ann"], "message": "x" });
+    let has_moved = async |starts_at: Timestamp, since: Timestamp| {
+        let event = planned(&server, "game").await;
+        let took = SystemClock::read().duration_since(since);
+        let due_at: Timestamp = event["reminders"][0]["due_at"].as_str().unwrap().parse().unwrap();
+        assert_eq!(due_at, starts_at - SignedDuration::from_hours(1), "{event}");
+        assert!(took <= WITHIN, "{took:?}");
+        took
+    };
+    let sql = Sql::new(&postgres, &database);
+    put(&server, "game", body(start)).await;
+    for day in 1..=5 {
+        let over_http = start + SignedDuration::from_hours(24 * day);
+        let since = SystemClock::read();
+        assert_eq!(put(&server, "game", body(over_http)).await.0, 200);
+        let http = has_moved(over_http, since).await;
+        let in_sql = over_http + SignedDuration::from_hours(1);
+        sql.call("put_event", &format!("'game', '{in_sql}', '{{60}}', message => 'x', users => '{{ann}}'")).unwrap();
+        let since = SystemClock::read();
+        println!("moved: {http:?} over HTTP, {:?} after a commit in SQL", has_moved(in_sql, since).await);
+    }
 }

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 
+use jiff::Timestamp;
+use punctual_engine::SystemClock;
 use punctual_testkit::servers::Postgres;
-use punctual_testkit::wait::until_blocking;
+use punctual_testkit::wait::{until, until_blocking};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::own::lived_in;
-use crate::common::{Home, Server};
+use crate::common::{Home, Kept, Server};
 
 /// The lines of an export, without those that frame it and without what no two databases share.
 fn lines(path: &Path) -> Vec<Value> {
@@ -147,10 +149,83 @@ async fn a_killed_export_and_a_killed_import_go_on() {
     assert_eq!(there.get("/v1/stats").await["pending"], 40_001);
 }
 
+/// A calendar with an appointment of ann's, and one that says that she is on duty.
+fn write_calendars(folder: &Path) {
+    let now = SystemClock::read().as_second();
+    let at = |hours: i64| Timestamp::from_second(now + hours * 3600).unwrap().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let calendar = |title: &str, from: i64, until: i64| {
+        let times = format!("DTSTART:{}\r\nDTEND:{}", at(from), at(until));
+        format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:u1\r\nSUMMARY:{title}\r\n{times}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        )
+    };
+    std::fs::write(folder.join("own.ics"), calendar("Dentist", 50, 51)).unwrap();
+    std::fs::write(folder.join("oncall.ics"), calendar("ann", -1, 99)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calendars_go_along_and_what_is_gone_does_not_come_back() {
+    for kept in Kept::everywhere() {
+        let (from, into) = (Home::new(), Home::new());
+        write_calendars(from.path());
+        let folder = from.path().to_str().unwrap();
+        let server = from.serve_with(&[("PUNCTUAL_CALENDAR_FILES", folder)]);
+        let put = async |path: &str, body: Value| {
+            let (status, said) = server.call(Method::PUT, path, Some(body)).await;
+            assert!(status.is_success(), "{path}: {said}");
+        };
+        for user in ["ann", "bob"] {
+            put(&format!("/v1/users/{user}"), json!({ "timezone": "UTC" })).await;
+        }
+        put("/v1/groups/duty", json!({ "rota": "file:oncall.ics" })).await;
+        put("/v1/groups/old", json!({ "users": ["bob"] })).await;
+        put("/v1/scopes/guild:1", json!({ "offsets": [60] })).await;
+        put("/v1/users/ann/calendars/work", json!({ "url": "file:own.ics", "offsets": [15] })).await;
+        put("/v1/users/ann/calendars/old", json!({ "url": "file:own.ics", "offsets": [] })).await;
+        let game =
+            json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "chess", "users": ["ann"] });
+        put("/v1/events/game", game).await;
+        let active = "/v1/reminders?user=ann&status=active";
+        let n_active = async |server: &Server| server.get(active).await["reminders"].as_array().unwrap().len();
+        until("all is planned", async || n_active(&server).await == 2).await;
+        let file = from.path().join("all.jsonl");
+        let path = file.display().to_string();
+        from.run(&["export", "--output", &path, "--history", "none"]).ok();
+        let gone =
+            ["/v1/users/bob", "/v1/groups/old", "/v1/scopes/guild:1", "/v1/users/ann/calendars/old", "/v1/events/game"];
+        for path in gone {
+            assert!(server.call(Method::DELETE, path, None).await.0.is_success(), "{path}");
+        }
+        from.run(&["export", "--output", &path, "--history", "none"]).ok();
+        assert_eq!(kinds(&lines(&file))["gone"], 6, "these, and the event of the calendar");
+        assert!(server.stop().0.success());
+
+        let mut env = kept.env();
+        env.push(("PUNCTUAL_CALENDAR_FILES", folder));
+        let there = into.serve_with(&env);
+        into.run(&["import", &path, "--apply"]).ok();
+        for path in gone.iter().filter(|path| !path.contains("calendars")) {
+            assert_eq!(there.call(Method::GET, path, None).await.0, 404, "{path}");
+        }
+        let calendars = there.get("/v1/users/ann/calendars").await["calendars"].as_array().unwrap().clone();
+        assert_eq!(calendars.iter().map(|one| &one["source"]).collect::<Vec<_>>(), ["file:own.ics"]);
+        until("the rota is read", async || there.get("/v1/groups/duty").await["on_duty"] == json!(["ann"])).await;
+        let checked = into.run(&["import", &path, "--check"]).ok();
+        assert!(checked.contains("Nothing differs"), "{checked}");
+        // They are found by their words, although no entry says that they were made; and reading the calendar makes nothing twice.
+        let found = there.get("/v1/reminders?q=dentist").await;
+        assert_eq!(found["reminders"].as_array().unwrap().len(), 1, "{found}");
+        assert!(there.call(Method::POST, "/v1/users/ann/calendars/work/read", None).await.0.is_success());
+        let read_at = async || there.get("/v1/users/ann/calendars").await["calendars"][0]["read_at"].clone();
+        until("it is read", async || read_at().await.is_string()).await;
+        assert_eq!(n_active(&there).await, 1);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_gets_their_own_and_nothing_else() {
     let home = Home::new();
-    let server = home.serve();
+    let server = home.serve_with(&[("PUNCTUAL_CALENDAR_FILES", home.path().to_str().unwrap())]);
     for user in ["ann", "bob"] {
         server.call(Method::PUT, &format!("/v1/users/{user}"), Some(json!({ "timezone": "UTC" }))).await;
         server
@@ -159,11 +234,27 @@ async fn a_person_gets_their_own_and_nothing_else() {
             )
             .await;
     }
+    write_calendars(home.path());
+    for (path, body) in [
+        ("/v1/groups/both", json!({ "users": ["ann", "bob"], "rota": "file:oncall.ics" })),
+        ("/v1/users/ann/calendars/work", json!({ "url": "file:own.ics", "offsets": [] })),
+        ("/v1/users/bob/calendars/bobs", json!({ "url": "file:own.ics", "offsets": [] })),
+    ] {
+        let (status, said) = server.call(Method::PUT, path, Some(body)).await;
+        assert!(status.is_success(), "{said}");
+    }
+    until("it is read", async || server.get("/v1/users/ann/calendars").await["calendars"][0]["read_at"].is_string())
+        .await;
     let path = home.path().join("ann.jsonl");
     home.run(&["export", "--user", "ann", "--output", &path.display().to_string()]).ok();
     let own = lines(&path);
     assert!(own.iter().all(|line| !line.to_string().contains("bob")), "{own:#?}");
-    assert_eq!(kinds(&own), BTreeMap::from([("user".into(), 1), ("reminder".into(), 1), ("entry".into(), 2)]));
+    let mut of = kinds(&own);
+    assert!(of.remove("entry") >= Some(4), "{own:#?}");
+    let expect = [("user", 1), ("reminder", 1), ("group", 1), ("event", 1), ("calendar", 1)];
+    assert_eq!(of, expect.map(|(kind, n)| (kind.to_owned(), n)).into());
+    let group = own.iter().find(|line| line["line"] == "group").unwrap();
+    assert_eq!((&group["users"], &group["rota"]), (&json!(["ann"]), &Value::Null), "a rota's address may be a secret");
     let head: Value = serde_json::from_str(std::fs::read_to_string(&path).unwrap().lines().next().unwrap()).unwrap();
     assert_eq!((&head["format"], &head["user"]), (&json!(1), &json!("ann")));
 

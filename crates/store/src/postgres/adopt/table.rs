@@ -204,6 +204,7 @@ pub(super) const USER: Table = Table {
         same("quiet_digest", Bool),
         same("paused_until", At),
         same("escalate", Text),
+        same("habits", Text),
         same("admin", Bool),
         same("created_at", At),
         same("updated_at", At),

@@ -25,6 +25,7 @@ declare
   n_reminders integer;
   people text[];
   place integer;
+  kept jsonb;
 begin
   -- Each once.
   users := array(select u.name from unnest(users) with ordinality as u (name, place) group by u.name order by min(u.place));
@@ -90,8 +91,15 @@ begin
   e.key := key;
   e.starts_at := starts_at;
   e.ends_at := ends_at;
-  e.repeats := case when rrule is not null then punctual.compact(jsonb_build_object('rule', rrule,
-    'instances', coalesce(before.repeats::jsonb -> 'instances', '[]'))) end;
+  kept := coalesce(case when not before.removed then before.repeats::jsonb -> 'instances' end, '[]');
+  if rrule is null then
+    e.repeats := null;
+  elsif before.removed is not false or before.repeats::jsonb ->> 'rule' is distinct from rrule or before.starts_at <> starts_at
+    or before.timezone is distinct from (case when timezone is not null then r.timezone end) then
+    -- Which instances the changed series still has, a node finds.
+    e.repeats := punctual.compact(jsonb_build_object('rule', rrule, 'instances', kept)
+      || case when kept <> '[]' then '{"unchecked": true}' else '{}' end::jsonb);
+  end if;
   e.offsets := own_offsets;
   e.scope := scope;
   e.users := to_json(users)::text;
@@ -125,7 +133,13 @@ begin
   e.created_at := coalesce(before.created_at, r.created_at);
   e.updated_at := r.created_at;
   if before.key is null then
-    insert into punctual.event select e.*;
+    insert into punctual.event select e.* on conflict do nothing;
+    if not found then
+      -- Another transaction has written it at the same moment, and has ended.
+      return punctual.put_event(key, starts_at, offsets, scope, message, "to", users, name, timezone, priority, require_ack, ack_prompt,
+        ack_timeout, max_ack_reminders, snooze_allowed, max_retries, misfire, on_unknown, metadata, "only", tags, escalate, ends_at,
+        offset_list, groups, rrule);
+    end if;
   else
     update punctual.event v set starts_at = e.starts_at, ends_at = e.ends_at, repeats = e.repeats, offsets = e.offsets,
         scope = e.scope, users = e.users, groups = e.groups, message = e.message, name = e.name, timezone = e.timezone,

@@ -10,6 +10,16 @@ family! {
     Clock24 = "clock24",
     /// `hhmm $1`: 930 or 1030, half open.
     Hhmm = "hhmm",
+    /// `hhmm24 $1`: 0930 or 1730 on a clock of 24 hours.
+    Hhmm24 = "hhmm24",
+    /// `hhmm_no_year $1`: the same, where it cannot be a year.
+    HhmmNoYear = "hhmm_no_year",
+    /// `clock_range $1 $2`: from 1845 to 1955.
+    ClockRange = "clock_range",
+    /// `iso $1`: a clock after a date and a `T`.
+    Iso = "iso",
+    /// `glued_zone sign $1 $2`: an offset right after a time.
+    GluedZone = "glued_zone",
     /// `weak_hour $1`: a bare number that may be an hour.
     WeakHour = "weak_hour",
     /// `weak $1`: a clock that is one only beside something that is a time for sure.
@@ -18,6 +28,8 @@ family! {
     AmPm = "ampm",
     /// `clock_shift $1 $2 sign`: minutes after (1) or before (-1) a time.
     ClockShift = "clock_shift",
+    /// `clock_to $1 $2`: minutes before a time, unless two hours are meant: `10 to 8 pm`, but not `5 to 6 pm`.
+    ClockTo = "clock_to",
     /// `clock_part $1 part`: a time in a part of the day.
     ClockPart = "clock_part",
     /// `at $1`: a time of day as a piece of a phrase.
@@ -43,6 +55,17 @@ impl Family {
             Self::Clock => written(given)?,
             Self::Clock24 => Clock { half: Half::Written, ..written(given)? },
             Self::Hhmm => hhmm(given)?,
+            Self::Hhmm24 => Clock { half: Half::Written, ..hhmm24(given, 0)? },
+            Self::HhmmNoYear => match given.int(0)? {
+                1900..=2099 => return None,
+                _ => hhmm24(given, 0)?,
+            },
+            Self::ClockRange => {
+                let weak = Clock { is_weak: true, half: Half::Written, ..hhmm24(given, 0)? };
+                return atom(Atom::ClockRange(weak, Clock { half: Half::Written, ..hhmm24(given, 1)? }));
+            }
+            Self::Iso => return atom(Atom::Clock(Clock { is_iso: true, half: Half::Known, ..given.clock(0)? })),
+            Self::GluedZone => return atom(Atom::GluedZone(minutes_east(given)?)),
             Self::WeakHour => Clock { is_weak: true, ..clock(given.int(0)?, None, None, given.value(0))? },
             Self::Weak => match given.value(0) {
                 Value::Clock(clock) => Clock { is_weak: true, ..clock },
@@ -50,6 +73,7 @@ impl Family {
             },
             Self::AmPm => in_half(given.clock(0)?, given.int(1)? == 1)?,
             Self::ClockShift => clock_shift(given.clock(0)?, given.num(1)?, given.int(2)?)?,
+            Self::ClockTo => clock_to(given)?,
             Self::ClockPart => in_part(given.clock(0)?, given.part(1)?)?,
             Self::At => return atom(Atom::Clock(given.clock(0)?)),
             Self::Part => return atom(Atom::Part { part: given.part(0)?, is_weak: false }),
@@ -72,13 +96,23 @@ fn written(given: Given<'_>) -> Option<Clock> {
     clock(given.int(0)?, given.some_int(1)?, given.some_int(2)?, given.value(0))
 }
 
-/// Hour and minute in one number: 930.
+/// Hour and minute in one number: 930. With a leading zero it is of a clock of 24 hours: 0930.
 fn hhmm(given: Given<'_>) -> Option<Clock> {
-    let Value::Digits { digits: 3..=4, .. } = given.value(0) else {
+    let Value::Digits { value, digits: digits @ 3..=4, .. } = given.value(0) else {
         return None;
     };
     let number = given.int(0)?;
-    clock(number / 100, Some(number % 100), None, given.value(0))
+    let read = clock(number / 100, Some(number % 100), None, given.value(0))?;
+    Some(if digits == 4 && value < 1000 { Clock { half: Half::Known, ..read } } else { read })
+}
+
+/// The same in four figures.
+fn hhmm24(given: Given<'_>, index: usize) -> Option<Clock> {
+    let Value::Digits { digits: 4, .. } = given.value(index) else {
+        return None;
+    };
+    let number = given.int(index)?;
+    clock(number / 100, Some(number % 100), None, given.value(index))
 }
 
 fn minutes_east(given: Given<'_>) -> Option<i32> {
@@ -106,7 +140,7 @@ fn clock(hour: i32, minute: Option<i32>, second: Option<i32>, hour_as_written: V
     let narrow = |value: i32| u8::try_from(value).ok();
     let is_written_24 = half == Half::Known && minute.is_some();
     let (hour, minute, second) = (narrow(hour)?, narrow(m)?, narrow(s)?);
-    Some(Clock { hour, minute, second, half, finest, is_weak: false, is_written_24 })
+    Some(Clock { hour, minute, second, half, finest, is_weak: false, is_written_24, is_iso: false })
 }
 
 /// A time said to be before or after noon; `None` for 14 am.
@@ -134,12 +168,20 @@ pub(in crate::phrase) fn in_part(clock: Clock, part: DayPart) -> Option<Clock> {
         (DayPart::EarlyMorning | DayPart::Morning, hour) => hour,
         (DayPart::Noon, hour @ 10..=12) => hour,
         (DayPart::Afternoon, 12) => 12,
-        (DayPart::Evening | DayPart::Night | DayPart::Midnight, 12) => 24,
+        (DayPart::Evening | DayPart::Night | DayPart::Midnight | DayPart::Tonight, 12) => 24,
+        (DayPart::Tonight, hour @ 1..=3) => hour,
         // Three at night is after midnight, ten is before it.
         (DayPart::Night | DayPart::Midnight, hour @ 1..=5) => hour,
         (_, hour) => hour + 12,
     };
     Some(Clock { hour, half: Half::Known, ..clock })
+}
+
+fn clock_to(given: Given<'_>) -> Option<Clock> {
+    let (clock, minutes) = (given.clock(0)?, given.num(1)?);
+    let hour = f64::from((clock.hour + 11) % 12 + 1);
+    let are_hours = clock.half == Half::Known && minutes < hour;
+    if are_hours { None } else { clock_shift(clock, minutes, -1) }
 }
 
 /// Minutes past or to a time: the hour keeps its half of the day where it had one.

@@ -19,6 +19,10 @@ family! {
     DayFirst = "day_first",
     /// `weak_day_first day month`: the same, weak: 2.5 may be a number.
     WeakDayFirst = "weak_day_first",
+    /// `day_range from to month year`: from a day of a month to a later one.
+    DayRange = "day_range",
+    /// `week_number $1`: a week by its number in the year.
+    WeekNumber = "week_number",
     /// `feast $1`
     Feast = "feast",
 }
@@ -54,6 +58,13 @@ impl Family {
                 let (day, month) = (given.int(0)?, given.int_in(1, 1..=12)?);
                 Some(Atom::Cal { cal: cal(None, Some(month), Some(day))?, is_weak: true })
             }
+            Self::DayRange => {
+                let (from, to) = (given.int(0)?, given.int(1)?);
+                let (month, year) = (given.some_int(2)?, written_year(given.value(3))?);
+                let day = |day: i32| cal(year, month, Some(day));
+                (from < to).then(|| Some(Atom::DayRange(day(from)?, day(to)?)))?
+            }
+            Self::WeekNumber => given.int_in(0, 1..=53).and_then(|week| u8::try_from(week).ok()).map(Atom::WeekNumber),
             Self::Feast => given.int(0).map(Atom::Feast),
         }
     }

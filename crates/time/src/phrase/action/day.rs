@@ -26,6 +26,12 @@ family! {
     LastWeekday = "last_weekday",
     /// `last_unit $1 unit`: the n-th last of a unit.
     LastUnit = "last_unit",
+    /// `ahead_weeks $1 $2`: so many weeks after the coming one.
+    AheadWeeks = "ahead_weeks",
+    /// `near n $2`: the n-th such day of the week after (or before, if negative) what follows; 0 is the nearest.
+    Near = "near",
+    /// `near_before $1 $2`: the n-th such day of the week before what follows.
+    NearBefore = "near_before",
     /// `ahead $1 $2`: the n-th such day of the week from now, 1 is Monday.
     Ahead = "ahead",
 }
@@ -49,6 +55,9 @@ impl Family {
             Self::NthUnit => Some(Atom::Nth { n: nth(given)?, what: What::Unit(given.unit(1)?) }),
             Self::LastWeekday => Some(Atom::Nth { n: -nth(given)?, what: What::Weekday(given.weekday(1)?) }),
             Self::LastUnit => Some(Atom::Nth { n: -nth(given)?, what: What::Unit(given.unit(1)?) }),
+            Self::AheadWeeks => Some(Atom::Ahead { n: given.int_in(0, 1..=200)? + 1, days: given.weekday(1)? }),
+            Self::Near => Some(Atom::Near { n: given.int_in(0, -60..=60)?, days: given.weekday(1)? }),
+            Self::NearBefore => Some(Atom::Near { n: -given.int_in(0, 1..=60)?, days: given.weekday(1)? }),
             Self::Ahead => Some(Atom::Ahead { n: nth(given)?, days: given.weekday(1)? }),
         }
     }

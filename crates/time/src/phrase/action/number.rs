@@ -49,7 +49,7 @@ impl Family {
                 _ => None,
             },
             Self::Year => match given.value(0) {
-                Value::Digits { value: 1000..=2999, digits: 4, .. } => given.int(0).map(Value::Int),
+                Value::Digits { value: 1900..=2999, digits: 4, .. } => given.int(0).map(Value::Int),
                 Value::Num(year) if (1900.0..=2999.0).contains(&year) => Some(Value::Int(year as i32)),
                 _ => None,
             },

@@ -6,6 +6,8 @@ use crate::phrase::atom::{Atom, Mark};
 family! {
     /// `period unit rel`: this (0), next (1), last (-1) week.
     Period = "period",
+    /// `window sign $1 unit`: the next (1) or the last (-1) so many of a unit.
+    Window = "window",
     /// `of unit`: the week, month or year that something is in.
     Of = "of",
     /// `edge n`: beginning (-1), middle (0), end (1) of what follows.
@@ -28,6 +30,7 @@ impl Family {
     pub(super) fn apply(self, given: Given<'_>) -> Option<Atom> {
         match self {
             Self::Period => Some(Atom::Period { unit: given.unit(0)?, rel: given.int_in(1, -1000..=1000)? }),
+            Self::Window => Some(Atom::Window { n: given.int(0)? * given.int_in(1, 1..=1000)?, unit: given.unit(2)? }),
             Self::Of => given.unit(0).map(Atom::Of),
             Self::Edge => given.int(0).map(Atom::Edge),
             Self::EdgeOf => Some(Atom::EdgeOf(given.int(0)?, given.unit(1)?)),

@@ -24,6 +24,8 @@ pub(super) struct Plan {
     per: Option<i32>,
     pub(super) start: Option<Box<When>>,
     pub(super) until: Option<Box<When>>,
+    /// Within which hours of each day: `every 15 minutes from 9 to 17`, where further bounds follow.
+    pub(super) hours: Option<Box<(When, When)>>,
     pub(super) except: Vec<When>,
     /// How many times in all.
     pub(super) count: Option<i32>,
@@ -36,6 +38,11 @@ pub(super) struct Plan {
     is_each_open: bool,
     /// Whether the end of a stretch is a bare number.
     is_to_bare: bool,
+    /// Whether it is from a day of the month to another, and whether it is a time after something on a day.
+    is_day_range: bool,
+    /// Whether an `and` joined days or times.
+    has_and: bool,
+    is_after_day: bool,
     /// Whether it starts `from` something, so that `to` or `and` may follow.
     start_is_from: bool,
 }
@@ -62,6 +69,11 @@ impl Plan {
         let is_each = match self.when.days {
             Some((_, Which::Each)) => true,
             Some((_, Which::Range)) => self.when.has_time(),
+            // Mo Mi Fr 18 Uhr.
+            Some((days, Which::Bare | Which::Word)) => {
+                let is_list = days.count_ones() > 1 && !self.has_and && !self.when.clocks.is_empty();
+                is_list && self.when.cal == Cal::default() && self.to.is_none() && self.mark.is_none()
+            }
             _ => false,
         };
         is_each || self.each.is_some() || self.every.is_some()
@@ -84,6 +96,13 @@ impl Plan {
         let is_open = self.is_list_open
             || [&self.to, &self.start, &self.until].into_iter().flatten().any(|when| !when.is_sure())
             || self.except.iter().any(|when| !when.is_sure());
+        // From a day to a year says nothing: `24 Aug 1915-2015` are two times of that day.
+        let is_uneven = self.to.as_ref().is_some_and(|to| {
+            self.when.cal.day.is_some() && to.cal.year.is_some() && to.cal.month.is_none() && to.cal.day.is_none()
+        });
+        if is_uneven {
+            return false;
+        }
         if is_open || !self.more.iter().all(Self::is_whole) {
             return false;
         }
@@ -112,11 +131,23 @@ impl Plan {
         }
         let is_day_to_day = self.mark == Some(Mark::From) && from.cal.day.is_some() && to.cal.day.is_some();
         let is_in_month = to.cal.month.is_some() && to.cal.day.is_some() && from.cal.day.is_some();
-        from.is_cal_weak &= !is_day_to_day && !is_in_month;
+        from.is_cal_weak &= !is_day_to_day && !is_in_month && !self.is_day_range;
         // The 9 of `9 to 11pm` is a time because 11pm is; the 1 of `1 to 15 July` is a day.
         let is_hours =
             !from.clocks.is_empty() && !to.clocks.is_empty() && (to.cal.month.is_none() || to.cal.day.is_some());
         from.is_sure() || is_hours
+    }
+
+    /// Whether it says at what time of the day, so that what else is said about time belongs to something else.
+    pub(super) fn is_complete(&self) -> bool {
+        let is_from_now = self.when.is_now || self.when.offset.is_some() || self.length.is_some();
+        let is_interval = matches!(self.every, Some((_, Unit::Second | Unit::Minute | Unit::Hour)));
+        self.when.has_time() || self.to.is_some() || is_from_now || is_interval
+    }
+
+    /// Whether it is from a day of the month to another: `6 - 7 March`.
+    pub(super) fn is_day_range(&self) -> bool {
+        self.is_day_range
     }
 
     /// Whether the end of a stretch is a bare number: from 5 to 10 apples.
@@ -130,7 +161,7 @@ impl Plan {
         if let Some((_, which @ Which::Word)) = &mut alone.when.days {
             *which = Which::Bare;
         }
-        if alone.when.cal.month.is_some() && alone.when.cal.day.is_some() {
+        if alone.when.cal.day.is_some() {
             alone.when.is_cal_weak = false;
         }
         alone.is_whole()
@@ -140,6 +171,10 @@ impl Plan {
         let when = &self.when;
         // Every second of March is a date; only days of the week are counted like that.
         if self.each.is_some_and(|n| n > 1) && when.cal.month.is_some() && when.days.is_none() {
+            return false;
+        }
+        // Every second Tuesday of May is the second of them.
+        if self.each.is_some_and(|n| n > 1) && (when.cal.month.is_some() || when.of == Some(Unit::Month)) {
             return false;
         }
         let is_weak = when.clocks.iter().any(|clock| clock.is_weak) && when.part.is_none();

@@ -31,6 +31,8 @@ impl Plan {
             Atom::WeekdayPart { days, which, part } => {
                 self.push(Atom::Weekday { days, which }) && self.push(Atom::Part { part, is_weak: false })
             }
+            Atom::DayRange(from, to) => self.push_day_range(from, to),
+            Atom::ClockRange(from, to) => self.push_clock_range(from, to),
             Atom::EdgeOf(edge, unit) => self.push(Atom::Edge(edge)) && self.push(Atom::Of(unit)),
             Atom::EachPart(part) => {
                 self.each = self.each.or(if self.every.is_none() { Some(1) } else { None });
@@ -38,6 +40,31 @@ impl Plan {
             }
             atom => self.push_point(atom),
         }
+    }
+
+    /// From a day to another; a time of day that follows is that of the first.
+    fn push_day_range(&mut self, from: Cal, to: Cal) -> bool {
+        let fits =
+            !self.is_recurring() && self.to.is_none() && self.target == Target::Main && self.when.cal.day.is_none();
+        if !fits || !self.push_point(Atom::Cal { cal: from, is_weak: from.month.is_none() }) {
+            return false;
+        }
+        let mut end = When::default();
+        let fits = end.push(Atom::Cal { cal: to, is_weak: false }, false);
+        self.to = Some(Box::new(end));
+        self.is_day_range = true;
+        fits
+    }
+
+    fn push_clock_range(&mut self, from: Clock, to: Clock) -> bool {
+        let fits = !self.is_recurring() && self.to.is_none() && self.target == Target::Main;
+        if !fits || !self.push_point(Atom::Clock(from)) {
+            return false;
+        }
+        let mut end = When::default();
+        let fits = end.push(Atom::Clock(to), false);
+        self.to = Some(Box::new(end));
+        fits
     }
 
     fn push_every(&mut self, n: i32, unit: Unit) -> bool {
@@ -96,6 +123,10 @@ impl Plan {
         // `for 3 hours from 10 am`; but `20 minutes tomorrow` is two things.
         let is_after_length = self.length.is_some() && self.target == Target::Main && self.when.is_empty();
         if is_after_length && !self.is_recurring() && self.mark != Some(Mark::From) {
+            return false;
+        }
+        // Monday after 5 is a time of Monday; what else follows belongs to something else.
+        if self.is_after_day && !matches!(atom, Atom::Clock(_) | Atom::Part { .. } | Atom::Zone(_)) {
             return false;
         }
         match self.target {
@@ -191,7 +222,8 @@ impl Plan {
                 self.begin_start()
             }
             Mark::From => {
-                let fits = self.mark.is_none() && self.to.is_none() && (!self.when.has_time() || self.length.is_some());
+                let fits =
+                    self.mark.is_none() && self.to.is_none() && (self.when.clocks.is_empty() || self.length.is_some());
                 fits && self.mean(mark)
             }
             Mark::To | Mark::And if self.target == Target::Start && self.start_is_from => self.begin_until(),
@@ -208,13 +240,23 @@ impl Plan {
             Mark::Until => self.push_mark(Mark::To),
             Mark::Before if !is_recurring && self.when.is_empty() => is_unmarked && self.mean(mark),
             Mark::Before => self.push_mark(Mark::Until),
+            Mark::After if !is_recurring && is_unmarked && self.when.has_day() && self.when.clocks.is_empty() => {
+                self.is_after_day = true;
+                self.target == Target::Main && self.to.is_none() && self.mean(mark)
+            }
             Mark::After => self.when.is_empty() && is_unmarked && self.mean(mark),
+            Mark::Onto => {
+                let is_date = self.mark == Some(Mark::From) || self.when.cal.day.is_some();
+                self.target == Target::Main && !is_recurring && is_date && self.begin_to()
+            }
             Mark::Starting => self.begin_start(),
             Mark::Except => is_recurring && self.begin_except(),
+            Mark::Or => is_recurring && self.push_mark(Mark::And),
             Mark::And => {
                 let is_plain = self.to.is_none() && self.mark.is_none();
                 let fits = is_recurring || (is_plain && self.when.offset.is_none() && !self.when.is_now);
                 self.is_list_open = fits;
+                self.has_and = true;
                 fits
             }
         }
@@ -254,7 +296,19 @@ impl Plan {
         true
     }
 
+    /// Every 15 minutes from 9 to 17, until Friday: the hours of each day are no bounds.
+    fn keep_hours(&mut self) {
+        let is_small = matches!(self.every, Some((_, Unit::Minute | Unit::Hour)));
+        let is_clock =
+            |when: &Option<Box<When>>| when.as_ref().is_some_and(|when| !when.clocks.is_empty() && !when.has_day());
+        if self.hours.is_none() && is_small && is_clock(&self.start) && is_clock(&self.until) {
+            let hours = self.start.take().zip(self.until.take());
+            self.hours = hours.map(|(start, until)| Box::new((*start, *until)));
+        }
+    }
+
     fn begin_start(&mut self) -> bool {
+        self.keep_hours();
         if self.start.is_some() {
             return false;
         }
@@ -264,6 +318,7 @@ impl Plan {
     }
 
     fn begin_until(&mut self) -> bool {
+        self.keep_hours();
         if self.until.is_some() {
             return false;
         }

@@ -40,6 +40,11 @@ impl Here {
             let first = next_weekday(tomorrow(today)?, days)?;
             return Ok(Some(Day::exact(add_days(first, 7 * (n - 1))?)));
         }
+        if let Some(week) = when.week
+            && when.cal.day.is_none()
+        {
+            return self.week_day(when, week, from).map(Some);
+        }
         if let Some(feast) = when.feast {
             return self.feast_day(when, feast, from).map(Some);
         }
@@ -47,10 +52,24 @@ impl Here {
             return self.nth_day(when, *n, *what, from).map(Some);
         }
         if when.cal != Cal::default() {
-            return self.cal_day(when, from).map(Some);
+            let day = self.cal_day(when, from)?;
+            let is_in_week = when.week.is_none_or(|week| day.date.iso_week_date().week() == week as i8);
+            let is_rel = when.rel.is_none_or(|rel| add_days(today, rel) == Ok(day.date));
+            let is_named = match when.days {
+                // Next Tuesday the 4th is a Tuesday and the next one, or a mistake.
+                Some((days, which @ (Which::This | Which::Next | Which::Last | Which::AfterNext))) => {
+                    when.cal.day.is_none() || self.weekday(when, days, which, today)?.date == day.date
+                }
+                _ => true,
+            };
+            return if is_in_week && is_rel && is_named { Ok(Some(day)) } else { Err(no_such(day.date)) };
         }
         if let Some(rel) = when.rel {
-            return Ok(Some(Day::exact(add_days(today, rel)?)));
+            let date = add_days(today, rel)?;
+            return match when.days {
+                Some((days, _)) if !has_weekday(days, date) => Err(no_such(date)),
+                _ => Ok(Some(Day::exact(date))),
+            };
         }
         if let Some((unit, rel)) = when.period {
             return self.period_day(when, unit, rel).map(Some);
@@ -65,7 +84,7 @@ impl Here {
     fn weekday(&self, when: &When, days: u8, which: Which, from: Date) -> Result<Day, Why> {
         let today = self.local.date();
         let coming = || next_weekday(tomorrow(today)?, days);
-        let this_week = || in_week(monday_of(today)?, days);
+        let this_week = || in_week(self.week_of(today)?, days);
         Ok(match which {
             // With a time of day, it can be today.
             Which::Bare | Which::Each | Which::Word | Which::Range if when.has_time() => {
@@ -85,6 +104,30 @@ impl Here {
                 Day::exact(date)
             }
         })
+    }
+
+    /// A day of the week that has a number, or its Monday.
+    fn week_day(&self, when: &When, week: u8, from: Date) -> Result<Day, Why> {
+        let in_year = |year: i16| {
+            let monday = jiff::civil::ISOWeekDate::new(year, week as i8, jiff::civil::Weekday::Monday);
+            monday.map(|monday| monday.date()).map_err(|_| format!("{year} has no week {week}"))
+        };
+        let named = |monday: Date| match when.days {
+            Some((days, _)) => in_week(monday, days),
+            None => Ok(monday),
+        };
+        let grain = if when.days.is_some() { Grain::Day } else { Grain::Week };
+        let year = match (when.cal.year, when.period) {
+            (Some(year), _) => Some(year),
+            (None, Some((Unit::Year, rel))) => Some(self.local.year() + rel as i16),
+            _ => None,
+        };
+        if let Some(year) = year {
+            return Ok(Day { grain, ..Day::exact(named(in_year(year)?)?) });
+        }
+        let this = named(in_year(from.year())?)?;
+        let date = if this >= from { this } else { named(in_year(from.year() + 1)?)? };
+        Ok(Day { grain, ..Day::open(date) })
     }
 
     fn feast_day(&self, when: &When, feast: i32, from: Date) -> Result<Day, Why> {
@@ -138,7 +181,7 @@ impl Here {
         let today = self.local.date();
         match unit {
             Unit::Week => {
-                let first = add_days(monday_of(today)?, 7 * rel)?;
+                let first = add_days(self.week_of(today)?, 7 * rel)?;
                 Ok(Stretch { first, last: add_days(first, 6)? })
             }
             Unit::Month => {
@@ -181,7 +224,7 @@ impl Here {
         };
         let date = match when.edge {
             // The end of a working week is its Friday.
-            Some(1) if unit == Unit::Week => add_days(stretch.first, 4)?,
+            Some(1) if unit == Unit::Week => in_week(stretch.first, 0b001_0000)?,
             Some(1) => stretch.last,
             Some(0) => middle(stretch)?,
             _ => stretch.first,
@@ -201,7 +244,6 @@ impl Here {
         };
         let year = year.or(period_year);
         let weekday_fits = |date: Date| when.days.is_none_or(|(days, _)| has_weekday(days, date));
-        let no_such = |date: Date| format!("{} is a {}", date.strftime("%-d %B %Y"), date.strftime("%A"));
         match (year, month, day) {
             (Some(year), Some(month), Some(day)) => {
                 let date = Date::new(year, month as i8, day as i8).map_err(|_| "there is no such date".to_owned())?;
@@ -271,4 +313,9 @@ impl Here {
         }
         Err("that day of the month does not fall on that weekday within a year".into())
     }
+}
+
+/// Why a date is not on the weekday that was named.
+fn no_such(date: Date) -> Why {
+    format!("{} is a {}", date.strftime("%-d %B %Y"), date.strftime("%A"))
 }

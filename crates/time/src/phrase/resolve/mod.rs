@@ -6,7 +6,7 @@
 mod day;
 mod time_of_day;
 
-use jiff::civil::{Date, DateTime, Time, time};
+use jiff::civil::{Date, DateTime, Time, Weekday, time};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Span, Timestamp};
 
@@ -16,11 +16,10 @@ pub(super) use self::time_of_day::{TimeOfDay, time_of, times_of};
 use super::Grain;
 use super::atom::{Cal, Dur, Half, Unit};
 use super::list::List;
-use super::stretch::{add_days, add_months, in_week, monday_of, tomorrow, workdays_from};
+use super::stretch::{add_days, add_months, in_week, next_weekday, tomorrow, workdays_from};
 use super::when::When;
+use crate::habits::{DateOrder, Habits};
 
-/// When a day is meant and no time of it.
-pub(super) const MORNING: Time = time(9, 0, 0, 0);
 /// When such a day is today and its morning is over.
 const LATER_TODAY: [Time; 4] = [time(12, 0, 0, 0), time(15, 0, 0, 0), time(18, 0, 0, 0), time(21, 0, 0, 0)];
 
@@ -37,6 +36,7 @@ pub(super) struct Here {
     pub(super) is_next_coming: bool,
     /// Whether 3/4 is the third of April here; `None` where nothing tells.
     pub(super) is_day_first: Option<bool>,
+    pub(super) habits: Habits,
 }
 
 /// An instant, and how exactly it was said.
@@ -47,8 +47,16 @@ pub(super) struct Point {
 }
 
 impl Here {
-    pub(super) fn new(now: Timestamp, zone: &TimeZone, is_next_coming: bool) -> Self {
-        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, is_day_first: day_first_in(zone) }
+    pub(super) fn new(now: Timestamp, zone: &TimeZone, is_next_coming: bool, habits: Habits) -> Self {
+        let own = habits.date_order.map(|order| order == DateOrder::DayFirst);
+        let is_day_first = own.or_else(|| day_first_in(zone));
+        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, is_day_first, habits }
+    }
+
+    /// The first day of the week that `date` is in.
+    pub(super) fn week_of(&self, date: Date) -> Result<Date, Why> {
+        let first = self.habits.first_day_of_week.unwrap_or(Weekday::Monday);
+        add_days(date, -i32::from(date.weekday().since(first)))
     }
 
     /// The same place at another moment, or another zone.
@@ -58,10 +66,16 @@ impl Here {
 
     /// The instant that `when` means.
     pub(super) fn point(&self, when: &When) -> Result<Point, Why> {
-        if let Some(minutes) = when.zone {
-            let offset = Offset::from_seconds(minutes * 60).map_err(|_| too_far())?;
-            let there = self.moved_to(self.now, &TimeZone::fixed(offset));
+        if let Some(code) = when.zone {
+            let mut there = self.moved_to(self.now, &zone_of(code)?);
+            // Tomorrow at 10 Eastern: the day is that of the one who says it, the time is that of the zone.
+            if when.has_day() {
+                there.local = self.local;
+            }
             return there.point(&When { zone: None, ..when.clone() });
+        }
+        if let Some((n, days)) = when.near {
+            return self.near(when, n, days);
         }
         if let Some(dur) = when.then {
             let point = self.point(&When { then: None, ..when.clone() })?;
@@ -101,7 +115,7 @@ impl Here {
     fn offset(&self, when: &When, dur: Dur) -> Result<Point, Why> {
         if let Some((days, _)) = when.days {
             // Wednesday in two weeks is that of the week after next.
-            let monday = monday_of(self.local.date())?;
+            let monday = self.week_of(self.local.date())?;
             let week = add_days(monday, dur.days)?;
             let date = in_week(week, days)?;
             return self.at_day(when, Day::exact(date));
@@ -152,7 +166,7 @@ impl Here {
         // A year after Christmas is after the one that has been.
         if base.feast.is_some() && base.cal.year.is_none() && dur.months >= 12 {
             let date = add_months(self.zone.to_datetime(point.at).date(), -12)?;
-            point.at = self.timestamp(date.to_datetime(MORNING))?;
+            point.at = self.timestamp(date.to_datetime(self.habits.on_day()))?;
         }
         let moved = self.moved(point, dur)?;
         if base.has_day() && when.has_time() {
@@ -160,6 +174,55 @@ impl Here {
         }
         let grain = if dur.finest < Unit::Day { grain_of(dur.finest) } else { Grain::Day };
         Ok(Point { at: moved.at, grain })
+    }
+
+    /// The n-th such day of the week after or before the day that else was said; zero is the nearest.
+    fn near(&self, when: &When, n: i32, days: u8) -> Result<Point, Why> {
+        let base = When { near: None, clocks: List::default(), part: None, ..when.clone() };
+        let point = self.point(&base)?;
+        if point.grain > Grain::Day {
+            return Err("it does not say after which day".into());
+        }
+        let base = self.zone.to_datetime(point.at).date();
+        let date = match n {
+            0 => next_weekday(add_days(base, -3)?, days)?,
+            1.. => add_days(next_weekday(tomorrow(base)?, days)?, 7 * (n - 1))?,
+            // The last one before it is in the seven days before.
+            _ => add_days(next_weekday(add_days(base, -7)?, days)?, 7 * (n + 1))?,
+        };
+        self.at_day(when, Day::exact(date))
+    }
+
+    /// The next or the last so many of a unit, from their beginning to their end.
+    pub(super) fn window(&self, n: i32, unit: Unit) -> Result<(Point, Timestamp), Why> {
+        if unit == Unit::Quarter {
+            return Err(too_long());
+        }
+        let dur = Dur::of(f64::from(n.abs()), unit).ok_or_else(too_far)?;
+        if unit < Unit::Day {
+            let there = self.now_plus(self.now, if n < 0 { dur.negated() } else { dur })?;
+            let (from, to) = if n < 0 { (there, self.now) } else { (self.now, there) };
+            return Ok((Point { at: from, grain: grain_of(unit) }, to));
+        }
+        let today = self.local.date();
+        // The next 3 days begin tomorrow, the last 2 weeks are the two before this one.
+        let this = match unit {
+            Unit::Week | Unit::Weekend => self.week_of(today)?,
+            Unit::Month | Unit::Quarter => today.first_of_month(),
+            Unit::Year => today.first_of_year(),
+            _ => today,
+        };
+        let moved = |date: Date, n: i32| match unit {
+            Unit::Week | Unit::Weekend => add_days(date, 7 * n),
+            Unit::Month => add_months(date, n),
+            Unit::Quarter => add_months(date, 3 * n),
+            Unit::Year => add_months(date, 12 * n),
+            Unit::Workday => workdays_from(date, n),
+            _ => add_days(date, n),
+        };
+        let (first, after) = if n < 0 { (moved(this, n)?, this) } else { (moved(this, 1)?, moved(this, n + 1)?) };
+        let begin = |date: Date| self.timestamp(date.to_datetime(Time::midnight()));
+        Ok((Point { at: begin(first)?, grain: Grain::Day }, begin(after)?))
     }
 
     fn local_point(&self, when: &When) -> Result<Point, Why> {
@@ -200,7 +263,7 @@ impl Here {
         let today = self.local.date();
         let mut best: Option<Point> = None;
         for date in [today, tomorrow(today)?, tomorrow(tomorrow(today)?)?] {
-            for time in times(when) {
+            for time in times(when, &self.habits) {
                 let point = self.on(date, time)?;
                 let is_near = point.at.duration_since(self.now).as_secs() <= 4 * 3600;
                 // People mean three at night only if it is soon or they said so.
@@ -215,7 +278,7 @@ impl Here {
 
     /// The time of day that was said, on a day.
     fn at_day(&self, when: &When, day: Day) -> Result<Point, Why> {
-        let times = times(when);
+        let times = times(when, &self.habits);
         let is_today = day.date == self.local.date();
         let Some(first) = times.first() else {
             return self.on_day(when, day);
@@ -235,7 +298,7 @@ impl Here {
 
     /// A day without a time: its morning, or what is left of today.
     fn on_day(&self, when: &When, day: Day) -> Result<Point, Why> {
-        let morning = self.timestamp(day.date.to_datetime(MORNING))?;
+        let morning = self.timestamp(day.date.to_datetime(self.habits.on_day()))?;
         let mut point = Point { at: morning, grain: day.grain };
         if day.date == self.local.date() && morning <= self.now && when.edge.is_none() {
             for time in LATER_TODAY {
@@ -264,6 +327,26 @@ fn grain_of(unit: Unit) -> Grain {
         Unit::Hour => Grain::Hour,
         Unit::Day | Unit::Workday | Unit::Week | Unit::Weekend | Unit::Month | Unit::Quarter | Unit::Year => Grain::Day,
     }
+}
+
+/// The zones that people name by a word, from 2001 on. They keep summer time, so that minutes would not do.
+const NAMED_ZONES: [&str; 8] = [
+    "America/New_York",
+    "America/Chicago",
+    "America/Denver",
+    "America/Los_Angeles",
+    "America/Anchorage",
+    "Pacific/Honolulu",
+    "America/Halifax",
+    "Europe/London",
+];
+
+/// The zone that a table's number stands for: minutes east of Greenwich, or one that is named.
+pub(super) fn zone_of(code: i32) -> Result<TimeZone, Why> {
+    if let Some(name) = usize::try_from(code - 2001).ok().and_then(|index| NAMED_ZONES.get(index)) {
+        return TimeZone::get(name).map_err(|_| too_far());
+    }
+    Offset::from_seconds(code * 60).map(TimeZone::fixed).map_err(|_| too_far())
 }
 
 /// Whether a date in digits has the day first in a zone; `None` for zones that are no place.

@@ -3,6 +3,7 @@
 use jiff::civil::Time;
 
 use super::grain_of;
+use crate::habits::Habits;
 use crate::phrase::Grain;
 use crate::phrase::action::in_part;
 use crate::phrase::atom::{Clock, DayPart, Half, Unit};
@@ -33,13 +34,13 @@ impl TimeOfDay {
 }
 
 /// The times of day that a point can mean: two, where the half of the day is open.
-pub(super) fn times(when: &When) -> Vec<TimeOfDay> {
+pub(super) fn times(when: &When, habits: &Habits) -> Vec<TimeOfDay> {
     let Some(clock) = when.clocks.first() else {
         if when.edge == Some(1) && when.part.is_none() && is_day(when) {
             return vec![TimeOfDay { hour: 23, minute: 59, second: 0, grain: Grain::Minute, is_guess: false }];
         }
         let is_dated = when.cal.day.is_some() || when.feast.is_some();
-        return when.part.map(|part| time_of(part, is_dated)).into_iter().collect();
+        return when.part.map(|part| time_of(part, is_dated, habits)).into_iter().collect();
     };
     let clock = match when.part {
         Some(part) => in_part(*clock, part).unwrap_or(*clock),
@@ -68,14 +69,23 @@ pub(in crate::phrase) fn times_of(clock: Clock) -> Vec<TimeOfDay> {
 }
 
 /// The time at which people expect something in a part of the day.
-pub(in crate::phrase) fn time_of(part: DayPart, is_dated: bool) -> TimeOfDay {
+pub(in crate::phrase) fn time_of(part: DayPart, is_dated: bool, habits: &Habits) -> TimeOfDay {
+    let own = match part {
+        DayPart::Morning => habits.morning,
+        DayPart::Evening => habits.evening,
+        _ => None,
+    };
+    if let Some(time) = own {
+        let (hour, minute) = (time.hour().unsigned_abs(), time.minute().unsigned_abs());
+        return TimeOfDay { hour, minute, second: 0, grain: Grain::Hour, is_guess: false };
+    }
     let hour = match part {
         DayPart::EarlyMorning => 6,
         DayPart::Morning => 9,
         DayPart::Noon => 12,
         DayPart::Afternoon => 15,
         DayPart::Evening => 19,
-        DayPart::Night => 21,
+        DayPart::Night | DayPart::Tonight => 21,
         // The midnight of a date begins it; that of today ends it.
         DayPart::Midnight if is_dated => 0,
         DayPart::Midnight => 24,

@@ -12,6 +12,9 @@ impl When {
             Atom::Minutes(minutes) => self.offset = Dur::of(f64::from(minutes), Unit::Minute),
             Atom::Rel(rel) => self.rel = Some(rel),
             Atom::Weekday { days, which } => self.add_weekdays(days, which),
+            Atom::Near { n, days } => self.near = Some((n, days)),
+            Atom::Window { n, unit } => self.window = Some((n, unit)),
+            Atom::WeekNumber(week) => self.week = Some(week),
             Atom::Ahead { n, days } => self.ahead = Some((n, days)),
             Atom::Cal { cal, is_weak } => self.add_cal(cal, is_weak, may_be_list),
             Atom::Swappable(cal) => {
@@ -31,7 +34,7 @@ impl When {
                 self.is_part_today = self.rel.is_none();
                 (self.rel, self.part, self.is_part_weak) = (Some(rel), Some(part), false);
             }
-            Atom::Zone(minutes) => self.zone = Some(minutes),
+            Atom::Zone(minutes) | Atom::GluedZone(minutes) => self.zone = Some(minutes),
             Atom::Feast(feast) => self.feast = Some(feast),
             Atom::Shift(dur) => self.shift = Some(dur),
             Atom::Then(dur) => self.then = Some(dur),
@@ -40,6 +43,8 @@ impl When {
             Atom::Every { .. }
             | Atom::WeekdayPart { .. }
             | Atom::EdgeOf(..)
+            | Atom::DayRange(..)
+            | Atom::ClockRange(..)
             | Atom::Each(_)
             | Atom::Per { .. }
             | Atom::EachPart(_)
@@ -52,7 +57,7 @@ impl When {
     fn add_weekdays(&mut self, days: u8, which: Which) {
         match self.days {
             None => {
-                self.is_several |= which == Which::Bare && days.count_ones() > 1;
+                self.is_several |= matches!(which, Which::Bare | Which::Word) && days.count_ones() > 1;
                 self.days = Some((days, which));
             }
             Some((known, known_which)) => {
@@ -110,6 +115,7 @@ impl When {
         }
         self.part = Some(part);
         // Beside anything that is a time for sure it is one too.
-        self.is_part_weak = is_weak && !self.has_day() && self.clocks.is_empty();
+        let is_number = |clock: &Clock| clock.is_weak && clock.finest < Unit::Hour;
+        self.is_part_weak = is_weak && !self.has_day() && self.clocks.iter().all(is_number);
     }
 }

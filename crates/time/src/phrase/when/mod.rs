@@ -14,6 +14,12 @@ pub(super) struct When {
     pub(super) rel: Option<i32>,
     pub(super) days: Option<(u8, Which)>,
     pub(super) ahead: Option<(i32, u8)>,
+    /// The n-th such day of the week after or before the rest.
+    pub(super) near: Option<(i32, u8)>,
+    /// The next or the last so many of a unit.
+    pub(super) window: Option<(i32, Unit)>,
+    /// A week by its number.
+    pub(super) week: Option<u8>,
     pub(super) cal: Cal,
     pub(super) is_cal_weak: bool,
     /// Whether month and day may be the other way round.
@@ -52,6 +58,8 @@ impl When {
             || self.rel.is_some()
             || self.days.is_some()
             || self.ahead.is_some()
+            || self.window.is_some()
+            || self.week.is_some()
             || self.cal != Cal::default()
             || !self.nths.is_empty()
             || self.period.is_some()
@@ -69,7 +77,7 @@ impl When {
         let has_clock = self.clocks.iter().any(|clock| !clock.is_weak);
         let has_cal = self.cal != Cal::default() && !self.is_cal_weak;
         let is_day_weak = matches!(self.days, Some((_, Which::Word)));
-        if is_day_weak && !has_clock && !has_cal || matches!(self.days, Some((_, Which::Range))) {
+        if is_day_weak && !has_clock && !has_cal {
             return false;
         }
         let has_other_day = self.is_now
@@ -77,6 +85,8 @@ impl When {
             || self.rel.is_some()
             || self.days.is_some()
             || self.ahead.is_some()
+            || self.window.is_some()
+            || self.week.is_some()
             || self.feast.is_some()
             || self.period.is_some();
         let has_part = self.part.is_some() && !self.is_part_weak;
@@ -92,7 +102,14 @@ impl When {
         if !self.nths.is_empty() && !has_nth {
             return false;
         }
-        if has_weak_clock && !(self.part.is_some() || self.days.is_some() || self.rel.is_some()) {
+        // Beside a whole date, `1345` and `13` are times; a date that may be a number makes none.
+        let is_dated = self.cal.month.is_some() && self.cal.day.is_some() && !self.is_cal_weak;
+        let has_near_day =
+            self.part.is_some() && !self.is_part_weak || self.days.is_some() || self.rel.is_some() || is_dated;
+        if has_weak_clock && !has_near_day {
+            return false;
+        }
+        if self.near.is_some() && !(has_other_day || has_cal || has_nth) {
             return false;
         }
         // Next week at 10 does not say on which day.
@@ -136,7 +153,16 @@ mod tests {
     fn atoms() -> Vec<Atom> {
         let clock = |hour: u8, is_weak: bool| {
             let half = Half::Either;
-            Atom::Clock(Clock { hour, minute: 0, second: 0, half, finest: Unit::Hour, is_weak, is_written_24: false })
+            Atom::Clock(Clock {
+                hour,
+                minute: 0,
+                second: 0,
+                half,
+                finest: Unit::Hour,
+                is_weak,
+                is_written_24: false,
+                is_iso: false,
+            })
         };
         let cal = |month: Option<u8>, day: Option<u8>| Cal { year: None, month, day };
         let days = Dur::of(2.0, Unit::Day).unwrap();

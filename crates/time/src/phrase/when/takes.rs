@@ -14,6 +14,9 @@ impl When {
             Atom::Rel(rel) => self.takes_rel(rel),
             Atom::Weekday { days, which } => self.takes_weekdays(days, which, may_be_list),
             Atom::Ahead { .. } => !self.has_day(),
+            Atom::Near { .. } => !self.has_day() && self.near.is_none() && self.shift.is_none(),
+            Atom::Window { .. } => self.is_empty(),
+            Atom::WeekNumber(_) => self.takes_week(),
             Atom::Cal { cal, is_weak } => self.takes_cal(cal, is_weak, may_be_list),
             Atom::Swappable(cal) => self.takes_cal(cal, false, may_be_list),
             Atom::Dashed(cal) => self.days.is_none() && self.rel.is_none() && self.takes_cal(cal, false, may_be_list),
@@ -23,7 +26,14 @@ impl When {
             Atom::Clock(clock) => self.takes_clock(clock, may_be_list),
             Atom::Part { part, .. } => self.takes_part(part, may_be_list),
             Atom::RelPart { rel, part } => self.takes_rel_part(rel, part),
-            Atom::Zone(_) => self.zone.is_none() && !self.clocks.is_empty(),
+            // In an hour GMT is in an hour.
+            Atom::Zone(code) => {
+                self.zone.is_none() && (!self.clocks.is_empty() || (code == 0 && self.offset.is_some()))
+            }
+            Atom::GluedZone(_) => {
+                let is_exact = |clock: &Clock| clock.is_iso || clock.finest == Unit::Second;
+                self.zone.is_none() && self.clocks.last().is_some_and(is_exact)
+            }
             Atom::Feast(_) => self.takes_feast(),
             Atom::Then(_) => !self.is_empty() && self.then.is_none(),
             Atom::Edge(_) => !self.has_day() && self.edge.is_none(),
@@ -31,6 +41,8 @@ impl When {
             Atom::Every { .. }
             | Atom::WeekdayPart { .. }
             | Atom::EdgeOf(..)
+            | Atom::DayRange(..)
+            | Atom::ClockRange(..)
             | Atom::Each(_)
             | Atom::Per { .. }
             | Atom::EachPart(_)
@@ -52,6 +64,8 @@ impl When {
 
     fn takes_offset(&self, dur: Dur) -> bool {
         !self.is_from_now()
+            && self.window.is_none()
+            && self.week.is_none()
             && self.ahead.is_none()
             && self.cal == Cal::default()
             && self.period.is_none()
@@ -67,6 +81,8 @@ impl When {
             && !self.is_from_now()
             && self.period.is_none()
             && self.ahead.is_none()
+            && self.window.is_none()
+            && self.week.is_none()
             && self.nths.is_empty()
             && self.feast.is_none()
             && is_cal_open
@@ -74,6 +90,7 @@ impl When {
 
     fn takes_weekdays(&self, days: u8, which: Which, may_be_list: bool) -> bool {
         let fits = !self.is_now
+            && self.window.is_none()
             && self.ahead.is_none()
             && self.offset.is_none_or(|dur| dur.finest == Unit::Week)
             && self.period.is_none_or(|(unit, _)| unit == Unit::Week)
@@ -85,7 +102,7 @@ impl When {
             return fits;
         };
         // Monday, Wednesday and Friday.
-        let is_list = may_be_list || (known_which == which && matches!(which, Which::Each | Which::Bare));
+        let is_list = may_be_list || (known_which == which && matches!(which, Which::Each | Which::Bare | Which::Word));
         let is_same = known == days && which == Which::Bare;
         fits && (is_list || is_same) && self.clocks.is_empty()
     }
@@ -98,10 +115,17 @@ impl When {
             return self.takes_cal(Cal { day: None, ..cal }, is_weak, false);
         }
         let is_list = may_be_list || (is_weak && self.is_cal_weak);
+        // `jan 5 - jan 9` does not say January twice.
+        let is_said_again = cal.day.is_some() && self.cal.day == cal.day;
+        if cal.month.is_some() && self.cal.month.is_some() && !is_said_again {
+            return false;
+        }
         let is_whole = cal.month.is_some() && cal.day.is_some();
         !self.is_from_now()
             && self.ahead.is_none()
-            && (self.rel.is_none() || (is_whole && !is_weak))
+            && self.window.is_none()
+            && (self.week.is_none() || is_whole || (cal.month.is_none() && cal.day.is_none()))
+            && (self.rel.is_none() || is_whole)
             && self.period.is_none_or(|(unit, _)| match unit {
                 Unit::Month => cal.month.is_none(),
                 Unit::Year => cal.year.is_none(),
@@ -132,6 +156,8 @@ impl When {
         let days_counted = self.days_counted(may_be_list);
         let n_nths = self.nths.len() + days_counted.unwrap_or(0);
         (n_nths == 0 || (is_list && n_nths < LIST_MAX))
+            && self.window.is_none()
+            && self.week.is_none()
             && !self.is_from_now()
             && self.rel.is_none()
             && self.days.is_none()
@@ -155,6 +181,8 @@ impl When {
         let is_week_of_day = self.days.is_some() && unit == Unit::Week;
         let is_of = !self.nths.is_empty() || self.cal.day.is_some() || self.cal.month.is_some();
         self.period.is_none()
+            && self.window.is_none()
+            && (self.week.is_none() || unit == Unit::Year)
             && !self.is_from_now()
             && self.rel.is_none()
             && self.cal.year.is_none()
@@ -164,6 +192,9 @@ impl When {
     }
 
     fn takes_clock(&self, clock: Clock, may_be_list: bool) -> bool {
+        if self.window.is_some() {
+            return false;
+        }
         let is_list = may_be_list && self.clocks.len() < LIST_MAX && !self.clocks.iter().any(|clock| clock.is_weak);
         self.clocks.contains(&clock) || (self.leaves_time_open() && (self.clocks.is_empty() || is_list))
     }
@@ -172,7 +203,7 @@ impl When {
         if self.lists_part(part, may_be_list) {
             return self.more_parts.len() + 1 < LIST_MAX;
         }
-        self.part.is_none_or(|known| known == part) && self.leaves_time_open()
+        self.part.is_none_or(|known| known == part) && self.leaves_time_open() && self.window.is_none()
     }
 
     /// Whether a part of the day is one more: every morning and evening.
@@ -190,8 +221,21 @@ impl When {
             && self.nths.is_empty()
     }
 
+    fn takes_week(&self) -> bool {
+        self.week.is_none()
+            && !self.is_from_now()
+            && self.rel.is_none()
+            && self.ahead.is_none()
+            && (self.cal.month.is_some() == self.cal.day.is_some())
+            && self.nths.is_empty()
+            && self.feast.is_none()
+            && self.period.is_none_or(|(unit, _)| unit == Unit::Year)
+    }
+
     fn takes_feast(&self) -> bool {
         self.feast.is_none()
+            && self.window.is_none()
+            && self.week.is_none()
             && !self.is_from_now()
             && self.rel.is_none()
             && self.cal.month.is_none()

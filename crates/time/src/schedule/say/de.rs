@@ -71,6 +71,7 @@ pub(super) const WORDS: Words = Words {
     from: |moment| format!("ab {moment}"),
     until: |moment| format!("bis {moment}"),
     from_to: |from, to| format!("von {from} bis {to}"),
+    did_you_mean: |said| format!("meintest du {said}?"),
     times: |n| match n {
         1 => "nur einmal".into(),
         n => format!("{n}-mal"),

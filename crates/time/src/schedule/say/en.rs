@@ -67,6 +67,7 @@ pub(super) const WORDS: Words = Words {
     from: |moment| format!("starting {moment}"),
     until: |moment| format!("until {moment}"),
     from_to: |from, to| format!("from {from} to {to}"),
+    did_you_mean: |said| format!("did you mean {said}?"),
     times: |n| match n {
         1 => "once".into(),
         n => format!("{n} times"),

@@ -6,6 +6,8 @@
 mod bs;
 mod de;
 mod en;
+mod es;
+mod fr;
 mod hr;
 mod meaning;
 mod rule;
@@ -58,7 +60,14 @@ fn words_of(lang: Lang) -> &'static Words {
         Lang::Hr => &hr::WORDS,
         Lang::Sr | Lang::SrCyrl => &sr::WORDS,
         Lang::Bs => &bs::WORDS,
+        Lang::Es => &es::WORDS,
+        Lang::Fr => &fr::WORDS,
     }
+}
+
+/// A sentence in the letters of its language.
+pub(crate) fn in_letters(lang: Lang, said: &str) -> String {
+    written(lang, said, None)
 }
 
 /// A sentence in the letters of its language, and the zone as everybody writes it.
@@ -133,7 +142,7 @@ fn elapsed(span: Duration, say: fn(Freq, u64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phrase::{Meaning, Parsed};
+    use crate::phrase::Meaning;
 
     fn check(stored: &str, expect: &str) {
         check_in(Lang::En, stored, expect);
@@ -214,7 +223,7 @@ mod tests {
             ("FREQ=HOURLY;INTERVAL=2", "every 2 hours"),
             ("FREQ=HOURLY;BYMINUTE=15,45;BYHOUR=9,10", "every hour in the hours 9 and 10 at :15 and :45"),
             ("FREQ=MINUTELY;INTERVAL=15", "every 15 minutes"),
-            ("FREQ=DAILY;BYHOUR=9,10,11,12;BYMINUTE=0,30", "every day at 8 times from 09:00 to 12:30"),
+            ("FREQ=DAILY;BYHOUR=9,10,11,12;BYMINUTE=0,30", "every 30 minutes from 09:00 to 12:30"),
             ("FREQ=DAILY;UNTIL=20260401T080000", "every day at 08:00 until Wed 1 Apr 2026 at 08:00"),
         ] {
             check(&smart(&[rule]), &format!("{words}, Europe/Berlin"));
@@ -295,7 +304,7 @@ mod tests {
     }
 
     fn parsed(lang: Lang, meaning: Meaning) -> String {
-        Parsed { meaning, rest: String::new(), lang }.summary(&Zone::named("Europe/Berlin").unwrap())
+        meaning.summary_in(lang, &Zone::named("Europe/Berlin").unwrap())
     }
 
     #[test]

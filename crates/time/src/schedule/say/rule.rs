@@ -9,6 +9,8 @@ use super::words::{Counted, Words, list};
 
 /// As many times of day or dates as are said one by one.
 const LISTED_MAX: usize = 6;
+/// As many of them as can be read back, where no step says them.
+const LISTED_AT_MOST: usize = 12;
 
 /// A rule with everything in it that it takes from its anchor, and the times of day of all that differ in nothing else.
 pub(super) struct Clause {
@@ -44,6 +46,9 @@ pub(super) fn together(rules: &[Recurrence], anchor: DateTime) -> Vec<Clause> {
 impl Clause {
     /// Says when it is due, such as `every 2 weeks on Monday and Friday at 08:00`.
     pub(super) fn words(&self, words: &Words) -> String {
+        if let Some(said) = self.step(words) {
+            return said;
+        }
         let mut left = self.rule.clone();
         let mut parts = vec![cadence(&mut left, words)];
         parts.extend(limits(&left, words));
@@ -53,6 +58,41 @@ impl Clause {
         }
         parts.join(" ")
     }
+}
+
+impl Clause {
+    /// `every 15 minutes from 09:00 to 17:00`, where the times of every day are as far apart.
+    fn step(&self, words: &Words) -> Option<String> {
+        let Recurrence { freq, by_day, .. } = &self.rule;
+        let bare = Recurrence { by_day: by_day.clone(), ..Recurrence::new(*freq) };
+        let days = self.rule.each_day();
+        let is_plain = self.rule == bare && by_day.iter().all(|day| day.nth.is_none());
+        if !is_plain || !matches!((freq, days.is_empty()), (Freq::Daily, true) | (Freq::Weekly, false)) {
+            return None;
+        }
+        let all = all_times(&self.times);
+        let minutes = |time: &Time| i32::from(time.hour()) * 60 + i32::from(time.minute());
+        let [first, second, .., last] = all.as_slice() else {
+            return None;
+        };
+        let step = minutes(second) - minutes(first);
+        let is_even = all.windows(2).all(|pair| minutes(&pair[1]) - minutes(&pair[0]) == step);
+        if all.len() <= LISTED_MAX || !is_even || all.iter().any(|time| time.second() != 0) {
+            return None;
+        }
+        let n = u64::try_from(step).ok()?;
+        let every = if step % 60 == 0 { (words.every)(Freq::Hourly, n / 60) } else { (words.every)(Freq::Minutely, n) };
+        let said = format!("{every} {}", (words.between)(&clock(*first), &clock(*last)));
+        Some(if days.is_empty() { said } else { format!("{} {said}", (words.on_days)(days)) })
+    }
+}
+
+/// The times of day of rules that differ in nothing else, in order.
+fn all_times(of: &[bits::Times]) -> Vec<Time> {
+    let mut all: Vec<Time> = of.iter().flat_map(|times| (0..times.count()).filter_map(|n| times.nth(n))).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// How often, and on which days. What has been said is taken out of the rule.
@@ -195,12 +235,8 @@ fn minutes(rule: &Recurrence, words: &Words) -> Option<String> {
 /// The times of day.
 fn times(of: &[bits::Times], words: &Words) -> String {
     let count = of.iter().map(bits::Times::count).sum();
-    if count <= LISTED_MAX {
-        let all = of.iter().flat_map(|times| (0..times.count()).filter_map(|n| times.nth(n)));
-        let mut all: Vec<Time> = all.collect();
-        all.sort_unstable();
-        all.dedup();
-        return (words.at)(&list(all.into_iter().map(clock), words.and));
+    if count <= LISTED_AT_MOST {
+        return (words.at)(&list(all_times(of).into_iter().map(clock), words.and));
     }
     let first = of.iter().filter_map(|times| times.nth(0)).min().map(clock).unwrap_or_default();
     let last = of.iter().filter_map(|times| times.nth(times.count().saturating_sub(1))).max();

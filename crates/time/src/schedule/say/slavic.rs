@@ -100,6 +100,7 @@ pub(super) const fn words<S: Slavic>() -> Words {
         from: |moment| format!("od {moment}"),
         until: |moment| format!("do {moment}"),
         from_to: |from, to| format!("od {from} do {to}"),
+        did_you_mean: |said| format!("možda {said}?"),
         times: |n| format!("{n} {}", runs(usize::try_from(n).unwrap_or(0))),
         except: |what| format!("osim {what}"),
     }

@@ -68,6 +68,8 @@ pub(super) struct Words {
     pub(super) until: fn(&str) -> String,
     /// `from 24 December 2026 to 6 January 2027`.
     pub(super) from_to: fn(&str, &str) -> String,
+    /// `did you mean Mon 2 Mar 2026 at 08:00?`
+    pub(super) did_you_mean: fn(&str) -> String,
     /// `5 times`.
     pub(super) times: fn(u32) -> String,
     /// `except on Saturday and Sunday`.

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use punctual_core::span;
 use punctual_core::zone::Zone;
 
-pub(super) use crate::understood::exact;
+pub(crate) use crate::understood::exact;
 use crate::wire::Reminder;
 
 /// Local time, such as `Mon 2 Mar 08:00`; with the year when it is another one.
-pub(super) fn local(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
+pub(crate) fn local(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
     let there = at.to_zoned(zone.rules().clone());
     let here = now.to_zoned(zone.rules().clone());
     let date = if there.year() == here.year() { "%a %-d %b" } else { "%a %-d %b %Y" };
@@ -19,7 +19,7 @@ pub(super) fn local(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
 }
 
 /// How far away, such as `in 4 min` or `2 h ago`.
-pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
+pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
     let distance = at.duration_since(now);
     // Half a second of slack, so that "in 5 minutes" is not shown as 4.
     let roughly = span::rough(distance.unsigned_abs() + std::time::Duration::from_millis(500));
@@ -27,17 +27,17 @@ pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// Local time and where it is that, such as `Mon 2 Mar 08:00 Europe/Berlin`.
-pub(super) fn labelled(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
+pub(crate) fn labelled(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
     format!("{} {}", local(at, zone, now), zone.name())
 }
 
 /// All of it, such as `Mon 2 Mar 08:00 Europe/Berlin  in 4 min`.
-pub(super) fn both(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
+pub(crate) fn both(at: Timestamp, zone: &Zone, now: Timestamp) -> String {
     format!("{}  {}", labelled(at, zone, now), relative(at, now))
 }
 
 /// The zone that a reminder's times are meant in.
-pub(super) fn zone_of(reminder: &Reminder<'_>) -> Zone {
+pub(crate) fn zone_of(reminder: &Reminder<'_>) -> Zone {
     Zone::named(&reminder.timezone).unwrap_or_else(|_| Zone::utc())
 }
 

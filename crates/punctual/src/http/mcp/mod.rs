@@ -1,0 +1,196 @@
+//! The assistants' door over HTTP (`/mcp`): who asks, from where, and in which session. What is asked is answered in [`crate::mcp`].
+//!
+//! Every request shows its key. Clients of revision 2026-07-28 have no sessions. Those of earlier revisions have one, so that they can be asked
+//! back; it belongs to the key that began it.
+
+/// Sessions, and whose they are.
+mod sessions;
+
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use punctual_client as client;
+use punctual_client::{Client, Failure, Transport};
+use rmcp::ErrorData;
+use rmcp::model::{Extensions, ProtocolVersion};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use self::sessions::Sessions;
+use super::App;
+use super::auth::Caller;
+use super::inside::{Call, Door, Inside};
+use super::panicked;
+use super::problem::Problem;
+use crate::connections::Connection;
+use crate::mcp::{self, Acting, Server};
+
+/// The largest request. A reminder with a long message is far below it.
+const REQUEST_BYTES_MAX: usize = 256 * 1024;
+/// A session ends when nothing was asked in it for so long. Its client begins another.
+const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+const SESSION_ID: &str = "mcp-session-id";
+
+/// What answers at `/mcp`.
+struct Mcp {
+    app: Arc<App>,
+    service: StreamableHttpService<Server, LocalSessionManager>,
+    sessions: Sessions,
+    /// The end of the server is noticed from the first request on.
+    watched: Once,
+}
+
+/// The route, which is not one of the API's: calls from inside do not find it.
+pub(super) fn routes(app: &Arc<App>, inside: &Inside) -> Router {
+    let mut manager = LocalSessionManager::default();
+    manager.session_config.keep_alive = Some(IDLE_MAX);
+    let manager = Arc::new(manager);
+    let server = Server::new(Within(inside.clone()), Arc::clone(app.engine.clock()));
+    let config = StreamableHttpServerConfig::default()
+        .with_max_request_body_bytes(REQUEST_BYTES_MAX)
+        // They are looked at here.
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
+    let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::clone(&manager), config);
+    let mcp = Mcp { app: Arc::clone(app), service, sessions: Sessions::new(manager), watched: Once::new() };
+    Router::new().route("/mcp", any(serve)).layer(CatchPanicLayer::custom(panicked)).with_state(Arc::new(mcp))
+}
+
+async fn serve(State(mcp): State<Arc<Mcp>>, request: Request) -> Response {
+    match mcp.answer(request).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+impl Mcp {
+    async fn answer(&self, request: Request) -> Result<Response, Problem> {
+        self.check_origin(request.headers())?;
+        let caller = Caller::of(request.headers(), &self.app).await?;
+        if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+            connection.authenticated();
+        }
+        self.watch();
+        match *request.method() {
+            Method::POST | Method::DELETE => {}
+            // There is nothing that the server would say unasked.
+            _ => return Ok(not_allowed()),
+        }
+        let session = match request.headers().get(SESSION_ID) {
+            Some(id) => Some(self.sessions.used(id.to_str().unwrap_or_default(), &caller.id)?),
+            None => None,
+        };
+        if session.is_none() && may_begin_session(request.headers()) {
+            self.sessions.make_room(&caller.id).await?;
+        }
+        let is_end = *request.method() == Method::DELETE;
+        let mut response = self.service.handle(request).await.map(Body::new);
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            // It has ended, and some clients take "accepted" for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        match (session, response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok())) {
+            (None, Some(id)) => self.sessions.began(id, &caller.id),
+            (Some(id), _) if is_end => self.sessions.ended(&id),
+            _ => {}
+        }
+        Ok(response)
+    }
+
+    /// Refuses a page of somebody else's, which a browser would let ask here under a name that leads to this machine.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+        let origin: Option<Uri> = origin.to_str().ok().and_then(|origin| origin.parse().ok());
+        let own: Option<Uri> = self.app.links.as_ref().and_then(|links| links.base().parse().ok());
+        let is_own = |origin: &Uri| {
+            let host = origin.host().unwrap_or_default();
+            is_this_machine(host) || own.as_ref().is_some_and(|own| own.host() == Some(host))
+        };
+        match origin.is_some_and(|origin| is_own(&origin)) {
+            true => Ok(()),
+            false => Err(Problem::forbidden("the Origin header names another site; a page elsewhere may not ask here")),
+        }
+    }
+
+    /// Ends what is open when the server stops.
+    fn watch(&self) {
+        self.watched.call_once(|| {
+            let (mut stopping, token) = (self.app.streams.stopping(), self.service.config.cancellation_token.clone());
+            tokio::spawn(async move {
+                // A server that is gone has stopped.
+                let _ = stopping.wait_for(|stops| *stops).await;
+                token.cancel();
+            });
+        });
+    }
+}
+
+/// Whether a request without a session may begin one: those of later revisions never do.
+fn may_begin_session(headers: &HeaderMap) -> bool {
+    // Revisions are dates, and compare like them.
+    let revision = headers.get("mcp-protocol-version").and_then(|revision| revision.to_str().ok());
+    revision.is_none_or(|revision| revision < ProtocolVersion::V_2026_07_28.as_str())
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let ip: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+    host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())
+}
+
+fn not_allowed() -> Response {
+    let detail = "only POST and DELETE are possible at /mcp: this server says nothing unasked";
+    let mut response = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).into_response();
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
+    response
+}
+
+/// A request acts with the key that it shows.
+struct Within(Inside);
+
+impl mcp::Door for Within {
+    fn acting(&self, extensions: &Extensions) -> Result<Acting, ErrorData> {
+        let parts = extensions.get::<Parts>();
+        let key = parts.and_then(|parts| parts.headers.get(header::AUTHORIZATION)).cloned();
+        let key = key.ok_or_else(|| ErrorData::invalid_request("the request shows no key", None))?;
+        Ok(Acting { client: Client::over(WithKey { inside: self.0.clone(), key }), user: None })
+    }
+}
+
+/// The API within this process, asked with a key.
+struct WithKey {
+    inside: Inside,
+    key: HeaderValue,
+}
+
+#[async_trait]
+impl Transport for WithKey {
+    fn name(&self) -> &str {
+        "this server"
+    }
+
+    async fn ask(&self, request: client::Request) -> Result<client::Response, Failure> {
+        let (parts, body) = request.into_parts();
+        let mut headers = parts.headers;
+        headers.insert(header::AUTHORIZATION, self.key.clone());
+        let call = Call {
+            door: Door::Mcp,
+            method: parts.method,
+            path_and_query: &parts.uri.to_string(),
+            headers,
+            body: (!body.is_empty()).then_some(body),
+        };
+        let answered = self.inside.call(call).await;
+        let mut response = client::Response::new(client::Body::whole(answered.body));
+        (*response.status_mut(), *response.headers_mut()) = (answered.status, answered.headers);
+        Ok(response)
+    }
+}

@@ -1,0 +1,131 @@
+//! A body with several mistakes is told of all of them, and the first stays where it was.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::common::{Home, Server};
+
+/// Sends a body with mistakes; checks what is said of each field, in order.
+async fn check(server: &Server, method: Method, path: &str, body: Value, expect: &[(&str, &str)]) {
+    let (status, problem) = server.call(method, path, Some(body)).await;
+    assert_eq!(status, 422, "{problem:#}");
+    let errors = problem["errors"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let found: Vec<(String, String)> = errors.iter().map(|one| (text(&one["field"]), text(&one["code"]))).collect();
+    let expect: Vec<(String, String)> =
+        expect.iter().map(|(field, code)| ((*field).to_owned(), (*code).to_owned())).collect();
+    assert_eq!(found, expect, "{problem:#}");
+    assert_eq!(problem["field"], errors[0]["field"], "{problem:#}");
+    assert!(problem["detail"].as_str().unwrap().contains(errors[0]["detail"].as_str().unwrap()), "{problem:#}");
+}
+
+#[tokio::test]
+async fn a_reminder_is_told_everything_that_is_wrong_with_it() {
+    let home = Home::new();
+    let server = home.serve();
+    let reminder = json!({
+        "message": 5, "schedule": { "type": "daily", "time": "25:00" }, "priority": "urgent", "timezone": "Mars/Olympus", "tags": ["a,b", "c"],
+        "to": [{ "channel": "pigeon", "address": "x" }, { "channel": "webhook", "address": "no" }], "max_retries": 5000, "id": "x", "colour": "red",
+        "ack_timeout": "soon",
+    });
+    let expect = [
+        ("id", "read_only"),
+        ("colour", "unknown_field"),
+        ("message", "wrong_type"),
+        ("timezone", "invalid"),
+        ("schedule.time", "invalid"),
+        ("priority", "invalid"),
+        ("ack_timeout", "invalid"),
+        ("tags[0]", "invalid"),
+        ("max_retries", "invalid"),
+        ("to[0].channel", "invalid"),
+        ("to[1].address", "invalid"),
+    ];
+    check(&server, Method::POST, "/v1/reminders", reminder.clone(), &expect).await;
+    check(&server, Method::POST, "/v1/reminders", json!({}), &[("message", "missing"), ("schedule", "missing")]).await;
+    // A sentence that says no time, and another mistake beside it.
+    let (_, problem) = server
+        .call(Method::POST, "/v1/reminders", Some(json!({ "text": "water the plants", "timezone": "Mars/Olympus" })))
+        .await;
+    assert_eq!(problem["code"], "not_understood", "{problem}");
+    assert_eq!(problem["errors"][1]["field"], "timezone", "{problem}");
+
+    let made = server.create(json!({ "text": "tea in an hour" })).await;
+    let path = format!("/v1/reminders/{}", made["id"].as_str().unwrap());
+    let change = json!({ "user": "bob", "priority": "urgent", "message": "", "only": null });
+    let expect = [("only", "invalid"), ("user", "read_only"), ("priority", "invalid"), ("message", "invalid")];
+    check(&server, Method::PATCH, &path, change, &expect).await;
+    assert_eq!(server.get(&path).await["message"], "tea", "nothing was changed");
+}
+
+#[tokio::test]
+async fn a_batch_is_told_of_every_item_and_of_no_more_than_a_hundred_mistakes() {
+    let home = Home::new();
+    let server = home.serve();
+    let good = json!({ "message": "m", "schedule": { "type": "once", "at": "1h" } });
+    let unreachable = json!({ "message": "m", "schedule": { "type": "once", "at": "1h" }, "to": ["pigeon:x"] });
+    let items = json!({ "reminders": [good, { "message": 1, "colour": 1 }, unreachable, good, { "schedule": {} }] });
+    let expect = [
+        ("reminders[1].colour", "unknown_field"),
+        ("reminders[1].message", "wrong_type"),
+        ("reminders[1].schedule", "missing"),
+        ("reminders[2].to[0].channel", "invalid"),
+        ("reminders[4].message", "missing"),
+        ("reminders[4].schedule.type", "missing"),
+    ];
+    let (status, problem) = server.call(Method::POST, "/v1/reminders/batch", Some(items)).await;
+    assert_eq!((status.as_u16(), &problem["index"]), (422, &json!(1)), "{problem:#}");
+    let fields: Vec<&str> =
+        problem["errors"].as_array().unwrap().iter().map(|one| one["field"].as_str().unwrap()).collect();
+    assert_eq!(fields, expect.map(|(field, _)| field), "{problem:#}");
+    let many: Vec<Value> = (0..500).map(|_| json!({ "priority": 1, "colour": 1 })).collect();
+    let (status, problem) = server.call(Method::POST, "/v1/reminders/batch", Some(json!({ "reminders": many }))).await;
+    assert_eq!((status.as_u16(), problem["errors"].as_array().unwrap().len()), (422, 100));
+    assert_eq!(server.get("/v1/reminders").await["reminders"], json!([]), "nothing was written");
+
+    let events =
+        json!({ "events": [{ "key": "a", "starts_at": "soon", "message": "m", "users": ["ann"] }, { "key": "b" }] });
+    let (_, problem) = server.call(Method::POST, "/v1/events/batch", Some(events)).await;
+    let fields: Vec<&str> =
+        problem["errors"].as_array().unwrap().iter().map(|one| one["field"].as_str().unwrap()).collect();
+    let expect = ["events[0].starts_at", "events[1].starts_at", "events[1].message", "events[1].users"];
+    assert_eq!(fields, expect, "{problem:#}");
+}
+
+#[tokio::test]
+async fn everything_else_that_is_put_is_told_all_of_it_too() {
+    let home = Home::new();
+    let server = home.serve();
+    let user = json!({
+        "timezone": "Mars/Olympus", "language": "much too long a language", "addresses": [{ "channel": "pigeon" }, { "address": "x" }],
+        "quiet_hours": { "from": "25:00", "except": "nobody" }, "paused_until": "yesterday",
+    });
+    let expect = [
+        ("timezone", "invalid"),
+        ("addresses[1].channel", "missing"),
+        ("quiet_hours.except", "invalid"),
+        ("quiet_hours.from", "invalid"),
+        ("quiet_hours.to", "missing"),
+        ("paused_until", "invalid"),
+        ("language", "invalid"),
+    ];
+    check(&server, Method::PUT, "/v1/users/ann", user, &expect).await;
+    let group = json!({ "users": ["a", "", "a"], "mode": "both", "size": 3 });
+    let expect = [("size", "unknown_field"), ("mode", "invalid"), ("users[1]", "invalid"), ("users[2]", "invalid")];
+    check(&server, Method::PUT, "/v1/groups/on-call", group, &expect).await;
+    let silence = json!({ "group": "nobody", "from": "never", "tag": "a,b" });
+    let expect = [("from", "invalid"), ("until", "missing"), ("tag", "invalid"), ("group", "invalid")];
+    check(&server, Method::POST, "/v1/silences", silence, &expect).await;
+    let event = json!({ "message": "{what}", "starts_at": "soon", "priority": 3, "groups": ["none"], "offsets": "x" });
+    let expect = [
+        ("offsets", "wrong_type"),
+        ("priority", "wrong_type"),
+        ("starts_at", "invalid"),
+        ("message", "invalid"),
+        ("groups[0]", "invalid"),
+    ];
+    check(&server, Method::PUT, "/v1/events/game", event, &expect).await;
+    let calendar = json!({ "url": "ftp://x", "every": "1s", "alarms": "loud" });
+    let expect = [("url", "invalid"), ("alarms", "invalid"), ("every", "invalid")];
+    check(&server, Method::PUT, "/v1/users/ann/calendars/work", calendar, &expect).await;
+}

@@ -1,0 +1,134 @@
+//! `/mcp`: who may ask, from where, and in which session.
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use super::{alice, key};
+use crate::common::{Home, Server, answer, soon};
+
+const ACCEPT: &str = "application/json, text/event-stream";
+
+fn post(server: &Server, body: &Value) -> RequestBuilder {
+    server.request(Method::POST, "/mcp").header("accept", ACCEPT).json(body)
+}
+
+fn initialize() -> Value {
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+/// Begins a session; its id.
+async fn begin(server: &Server, key: &str) -> String {
+    let response = soon(post(server, &initialize()).bearer_auth(key).send()).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let told = post(server, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let told = told.bearer_auth(key).header("mcp-session-id", &session).header("mcp-protocol-version", "2025-11-25");
+    assert_eq!(soon(told.send()).await.unwrap().status(), 202);
+    session
+}
+
+fn list(server: &Server, key: &str, session: &str) -> RequestBuilder {
+    post(server, &json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))
+        .bearer_auth(key)
+        .header("mcp-session-id", session)
+        .header("mcp-protocol-version", "2025-11-25")
+}
+
+/// A call of the tool without a session.
+async fn call(server: &Server, key: &str, arguments: Value) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "name": "scheduler", "arguments": arguments, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let request = post(server, &body).bearer_auth(key).header("mcp-protocol-version", "2026-07-28");
+    let request = request.header("mcp-method", "tools/call").header("mcp-name", "scheduler");
+    let response = soon(request.send()).await.unwrap();
+    let text = soon(response.text()).await.unwrap();
+    let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);
+    let answer: Value = serde_json::from_str(data).unwrap_or_else(|_| panic!("{text}"));
+    answer["result"]["structuredContent"].clone()
+}
+
+#[tokio::test]
+async fn without_a_key_or_from_another_site_nothing_is_answered() {
+    let home = Home::new();
+    let server = home.serve();
+    for key in [None, Some("wrong")] {
+        let request = post(&server, &initialize());
+        let response = match key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        };
+        let response = soon(response.send()).await.unwrap();
+        assert!(response.headers()["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+        assert_eq!(answer(response).await.0, 401);
+    }
+    for (origin, status) in
+        [("http://evil.example", 403), ("null", 403), ("http://localhost:6274", 200), ("http://[::1]:80", 200)]
+    {
+        let request = post(&server, &initialize()).bearer_auth(&server.key).header("origin", origin);
+        assert_eq!(soon(request.send()).await.unwrap().status(), status, "{origin}");
+    }
+    let get = server.request(Method::GET, "/mcp").bearer_auth(&server.key).header("accept", ACCEPT);
+    let get = soon(get.send()).await.unwrap();
+    assert_eq!((get.status().as_u16(), get.headers()["allow"].to_str().unwrap()), (405, "POST, DELETE"));
+    let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "x": "x".repeat(300 * 1024) } });
+    assert_eq!(soon(post(&server, &large).bearer_auth(&server.key).send()).await.unwrap().status(), 413);
+}
+
+#[tokio::test]
+async fn a_session_belongs_to_its_key_and_old_ones_end() {
+    let home = Home::new();
+    let server = home.serve();
+    let (alice, bob) = (
+        key(&server, json!({ "name": "a", "user": "alice" })).await,
+        key(&server, json!({ "name": "b", "user": "bob" })).await,
+    );
+    let session = begin(&server, &alice).await;
+    assert_eq!(soon(list(&server, &alice, &session).send()).await.unwrap().status(), 200);
+    assert_eq!(soon(list(&server, &bob, &session).send()).await.unwrap().status(), 404, "it is another's");
+    let end = server.request(Method::DELETE, "/mcp").bearer_auth(&bob).header("mcp-session-id", &session);
+    assert_eq!(soon(end.send()).await.unwrap().status(), 404, "it is another's");
+    let end = server.request(Method::DELETE, "/mcp").bearer_auth(&alice).header("mcp-session-id", &session);
+    assert_eq!(soon(end.send()).await.unwrap().status(), 204);
+    assert_eq!(soon(list(&server, &alice, &session).send()).await.unwrap().status(), 404, "it has ended");
+    let mut sessions = Vec::new();
+    for _ in 0..33 {
+        sessions.push(begin(&server, &alice).await);
+    }
+    assert_eq!(soon(list(&server, &alice, &sessions[0]).send()).await.unwrap().status(), 404, "the oldest has ended");
+    assert_eq!(soon(list(&server, &alice, &sessions[32]).send()).await.unwrap().status(), 200);
+    let (status, _) = server.stop();
+    assert!(status.success(), "open sessions hold nothing up");
+}
+
+#[tokio::test]
+async fn a_key_acts_for_its_user_and_an_unbound_one_for_whom_it_names() {
+    let home = Home::new();
+    let server = home.serve();
+    let alice = alice(&server).await;
+    let reader = key(&server, json!({ "name": "reader", "user": "alice", "scopes": ["read"] })).await;
+    let add = |user: Option<&str>| json!({ "action": "add", "message": "m", "at": "1h", "user": user });
+    let made = call(&server, &alice, add(None)).await;
+    assert_eq!(made["reminder"]["user"], "alice", "{made}");
+    assert_eq!(call(&server, &alice, add(Some("bob"))).await["error"]["field"], "user");
+    assert_eq!(call(&server, &server.key, add(None)).await["reminder"]["user"], "me");
+    let bobs = call(&server, &server.key, add(Some("bob"))).await;
+    assert_eq!(bobs["reminder"]["user"], "bob");
+    let remove = |id: &Value, user: Option<&str>| json!({ "action": "remove", "job_id": id, "user": user });
+    let id = &bobs["reminder"]["id"];
+    for (key, user) in [(&alice, None), (&server.key, None), (&server.key, Some("alice"))] {
+        let refused = call(&server, key, remove(id, user)).await;
+        assert_eq!(refused["ok"], false, "{user:?}: {refused}");
+    }
+    assert_eq!(call(&server, &reader, add(None)).await["ok"], false, "it may only read");
+    assert_eq!(call(&server, &reader, json!({ "action": "list" })).await["ok"], true);
+    assert_eq!(call(&server, &server.key, remove(id, Some("bob"))).await["reminder"]["status"], "cancelled");
+    let told = server.get("/v1/audit?user=bob&kind=reminder.cancelled").await;
+    assert_eq!(told["entries"][0]["via"], "mcp", "{told}");
+}

@@ -1,0 +1,53 @@
+//! Schemathesis (PyPI) tries out the API by its description: it finds no 5xx, no answer that is not described and none of another shape.
+//!
+//! It runs for two minutes here. `PUNCTUAL_SCHEMATHESIS_SECONDS` gives it another time, and `PUNCTUAL_SCHEMATHESIS_SEED` another seed.
+
+use std::process::Command;
+use std::time::Duration;
+
+use punctual_testkit::judges::judges;
+use punctual_testkit::report;
+
+use crate::common::{Home, within};
+
+/// How long it tries.
+const SECONDS: u64 = 120;
+/// What it must not find. It also finds texts that a description cannot rule out, such as a zone that there is not: they are refused with
+/// a 422, as they should be (`positive_data_acceptance`).
+const NOT_LOOKED_FOR: &str = "positive_data_acceptance";
+/// It never ends.
+const ENDLESS: &str = "stream_journal";
+
+fn set(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+#[tokio::test]
+async fn schemathesis_finds_nothing() {
+    let Some(programs) = judges() else { return };
+    let program = programs.join("st");
+    if !program.exists() {
+        report::left_out("the API tried out by Schemathesis: run scripts/judges, which needs PyPI");
+        return;
+    }
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_LINK_SECRET", "sixteen or more characters")]);
+    let seconds = set("PUNCTUAL_SCHEMATHESIS_SECONDS", SECONDS);
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", home.path()).env("NO_COLOR", "1").env("COLUMNS", "160").current_dir(home.path());
+    command.args(["run", &format!("{}/openapi.json", server.url)]);
+    command.args(["--header", &format!("Authorization: Bearer {}", server.key)]);
+    command.args(["--max-time", &seconds.to_string(), "--seed", &set("PUNCTUAL_SCHEMATHESIS_SEED", 15).to_string()]);
+    command.args(["--exclude-checks", NOT_LOOKED_FOR, "--exclude-operation-id", ENDLESS]);
+    command.args(["--continue-on-failure", "--no-shrink", "--request-timeout", "30", "--suppress-health-check", "all"]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = within(Duration::from_secs(seconds + 240), output).await.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let summary =
+        said.split("SUMMARY").nth(1).unwrap_or(&said).trim_start_matches(['=', ' ', '\n']).trim_end().to_owned();
+    println!("{summary}");
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(server.get("/readyz").await["status"], "ready");
+    let cases = summary.lines().find(|line| line.contains("generated")).unwrap_or_default().trim().to_owned();
+    report::ran(&format!("Schemathesis for {seconds} s: {cases}"));
+}
