@@ -166,6 +166,8 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("get", "/v1/audit") => list("?limit=500", [200, 403]),
         // `a_bound_key_streams_its_own_users_entries_and_no_others` reads it.
         ("get", "/v1/stream") => list("", [200, 403]),
+        // Without the headers that ask for a WebSocket; what its methods find is what their routes do.
+        ("get", "/v1/ws") => list("", [426, 403]),
         ("get", "/v1/export") => list("", [200, 403]),
         ("post", "/v1/import") => {
             asked(json!({ "source": "x", "items": [{ "key": "1", "reminder": of_bob }] }), [403, 403])
@@ -187,7 +189,7 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("get" | "post", "/v1/inbound/{channel}") => Row::Open("the platform's signature is the proof"),
         ("get", "/healthz" | "/readyz") => Row::Open("monitors ask it"),
         ("get", "/metrics") => Row::Open("unless `metrics_key` is set; then not for bound keys"),
-        ("get", "/openapi.json") => Row::Open("it is the same for everybody"),
+        ("get", "/openapi.json" | "/docs") => Row::Open("it is the same for everybody"),
         _ => panic!(
             "{method} {path} is new: say in `row` how a thing of another's is named there, or why it needs no key"
         ),
