@@ -141,9 +141,9 @@ pub(super) fn problems() -> Value {
 /// The problems of one status: all, or those with these codes.
 fn problem(status: u16, own: Option<&[&str]>) -> Value {
     let is_meant = |code: &str| own.is_none_or(|own| own.contains(&code));
-    let of_status = || CODES.iter().filter(|(known, code, _)| *known == status && is_meant(code));
-    let codes: Vec<&str> = of_status().map(|(_, code, _)| *code).collect();
-    let meanings: Vec<String> = of_status().map(|(_, code, meaning)| format!("`{code}`: {meaning}")).collect();
+    let of_status: Vec<_> = CODES.iter().filter(|(known, code, _)| *known == status && is_meant(code)).collect();
+    let codes: Vec<&str> = of_status.iter().map(|(_, code, _)| *code).collect();
+    let meanings: Vec<String> = of_status.iter().map(|(_, code, meaning)| format!("`{code}`: {meaning}")).collect();
     let more_words = "One of the examples; a later version may know more words.";
     let code = json!({ "type": "string", "examples": codes, "description": more_words });
     let schema = json!({ "allOf": [
