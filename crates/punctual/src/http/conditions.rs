@@ -130,19 +130,17 @@ pub(super) fn located(mut response: Response, path: &str) -> Response {
 }
 
 /// Spares a reader what it has already, and says where a thing is that a PUT has made.
-pub(super) async fn layer(request: Request, next: Next) -> Result<Response, Problem> {
+pub(super) async fn layer(request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let is_read = method == Method::GET || method == Method::HEAD;
-    let known = match is_read {
-        true => tags(request.headers(), &header::IF_NONE_MATCH)?,
-        false => None,
-    };
+    // What cannot be read says nothing: the reader gets everything.
+    let known = is_read.then(|| tags(request.headers(), &header::IF_NONE_MATCH).ok().flatten()).flatten();
     let path = (method == Method::PUT).then(|| request.uri().path().to_owned());
     let response = next.run(request).await;
     if let Some(path) = path.filter(|_| response.status() == StatusCode::CREATED) {
-        return Ok(located(response, &path));
+        return located(response, &path);
     }
-    let (Some(known), Some(tag)) = (known, response.headers().get(header::ETAG)) else { return Ok(response) };
+    let (Some(known), Some(tag)) = (known, response.headers().get(header::ETAG)) else { return response };
     let has_it = match known {
         Tags::Any => true,
         Tags::These(tags) => {
@@ -150,7 +148,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Result<Response, Prob
         }
     };
     if response.status() != StatusCode::OK || !has_it {
-        return Ok(response);
+        return response;
     }
     let (parts, _) = response.into_parts();
     let mut unchanged = StatusCode::NOT_MODIFIED.into_response();
@@ -158,7 +156,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Result<Response, Prob
     for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
         unchanged.headers_mut().remove(name);
     }
-    Ok(unchanged)
+    unchanged
 }
 
 #[cfg(test)]

@@ -63,6 +63,6 @@ fn an_origin_that_is_none_is_named() {
         let ran = crate::common::Ran::of(punctual_testkit::process::output(
             home.command(["serve", "--listen", "127.0.0.1:0"]).env("PUNCTUAL_CORS_ORIGINS", wrong),
         ));
-        ran.fails(1, &["PUNCTUAL_CORS_ORIGINS", wrong, "https://app.example.org"]);
+        ran.fails(2, &["PUNCTUAL_CORS_ORIGINS", wrong, "https://app.example.org"]);
     }
 }

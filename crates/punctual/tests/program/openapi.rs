@@ -219,14 +219,9 @@ async fn the_description_is_openapi_3_1() {
             }
         }
         let is_static = ["/healthz", "/readyz", "/openapi.json", "/docs"].contains(&path);
+        assert!(responses.contains_key("500") && (is_static || responses.contains_key("503")), "{whole}");
         assert!(
-            responses.contains_key("400")
-                && responses.contains_key("500")
-                && (is_static || responses.contains_key("503")),
-            "{whole}"
-        );
-        assert!(
-            !takes_a_key || ["401", "403", "422", "429"].iter().all(|status| responses.contains_key(*status)),
+            !takes_a_key || ["400", "401", "403", "422", "429"].iter().all(|status| responses.contains_key(*status)),
             "{whole}"
         );
         assert!(body.is_null() || ["408", "413"].iter().all(|status| responses.contains_key(*status)), "{whole}");

@@ -17,9 +17,11 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
         responses.entry("304").or_insert_with(|| json!({ "description": "The reader has it already" }));
     }
     for status in statuses {
-        let described = || match id.ends_with("_by_link") && matches!(status, 404 | 409 | 410 | 503) {
-            true => for_people(problem(status)),
-            false => json!({ "$ref": format!("#/components/responses/Problem{status}") }),
+        let own = own_codes(&id, is_repeatable, status);
+        let described = || match (id.ends_with("_by_link") && matches!(status, 404 | 409 | 410 | 503), &own) {
+            (true, own) => for_people(problem(status, own.as_deref())),
+            (false, Some(own)) => problem(status, Some(own)),
+            (false, None) => json!({ "$ref": format!("#/components/responses/Problem{status}") }),
         };
         responses.entry(status.to_string()).or_insert_with(described);
     }
@@ -60,16 +62,18 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
 /// The statuses of the problems that an operation can be answered with.
 fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
     let Operation { path, id, .. } = operation;
-    // A header that says what a reader has can always be wrong.
-    let mut all = BTreeSet::from([400, 500]);
+    let mut all = BTreeSet::from([500]);
     let is_static = matches!(&**id, "alive" | "ready" | "describe" | "docs");
     if !is_static {
         all.insert(503);
     }
     if operation.needs_key() {
-        all.extend([401, 403, 422, 429]);
+        all.extend([400, 401, 403, 422, 429]);
     }
-    if path.contains('{') || id == "import_calendar" {
+    if path.contains('{') {
+        all.extend([400, 404]);
+    }
+    if id == "import_calendar" {
         all.insert(404);
     }
     if operation.has_body() || operation.is_repeatable() {
@@ -87,13 +91,32 @@ fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
         all.insert(412);
     }
     match &**id {
-        "ask_by_link" | "answer_by_link" => all.extend([404, 409, 410]),
+        "ask_by_link" | "answer_by_link" => all.extend([410]),
         "list_reminders" => all.extend([501]),
         "test_watch" | "run_watch" => all.extend([502]),
         "show_metrics" => all.extend([401]),
         _ => {}
     }
     all
+}
+
+/// The codes that an operation has with a status of which others have other codes.
+fn own_codes(id: &str, is_repeatable: bool, status: u16) -> Option<Vec<&'static str>> {
+    let repeated: &[&str] = if is_repeatable { &["key_reused", "in_progress"] } else { &[] };
+    let own: &[&str] = match (status, id) {
+        (409, "update_reminder" | "cancel_reminder" | "command_reminder") => &["conflict", "send_begun"],
+        (409, "create_key") => &["shown_once"],
+        (409, "create_silence") => &["too_many"],
+        (409, "run_watch") => &["not_defined_here", "replaced"],
+        (409, "test_watch") => &["replaced"],
+        (409, "forget_watch") => &["defined"],
+        (409, "stream_journal") => &["ahead"],
+        (409, "answer_by_link") => &["not_now"],
+        (409, _) => &[],
+        (422, "create_reminder" | "create_reminders") => return Some(vec!["invalid", "not_understood"]),
+        _ => return None,
+    };
+    Some([own, repeated].concat())
 }
 
 /// A problem that is a page for a person, and a document for a program.
@@ -105,15 +128,22 @@ fn for_people(mut problem: Value) -> Value {
 /// Every problem, by its status.
 pub(super) fn problems() -> Value {
     // No operation is answered with a 405: it is for methods that a path does not have.
-    let statuses: BTreeSet<u16> = CODES.iter().map(|(status, ..)| *status).filter(|status| *status != 405).collect();
-    statuses.into_iter().map(|status| (format!("Problem{status}"), problem(status))).collect::<Map<_, _>>().into()
+    // Every operation that has a 409 has its own.
+    let is_shared = |status: &u16| !matches!(status, 405 | 409);
+    let statuses: BTreeSet<u16> = CODES.iter().map(|(status, ..)| *status).filter(is_shared).collect();
+    let shared = |status: u16| {
+        let own: Option<&[&str]> = if status == 422 { Some(&["invalid"]) } else { None };
+        (format!("Problem{status}"), problem(status, own))
+    };
+    statuses.into_iter().map(shared).collect::<Map<_, _>>().into()
 }
 
-/// The problems of one status.
-fn problem(status: u16) -> Value {
-    let of_status = || CODES.iter().filter(move |(known, ..)| *known == status);
-    let codes: Vec<&str> = of_status().map(|(_, code, _)| *code).collect();
-    let meanings: Vec<String> = of_status().map(|(_, code, meaning)| format!("`{code}`: {meaning}")).collect();
+/// The problems of one status: all, or those with these codes.
+fn problem(status: u16, own: Option<&[&str]>) -> Value {
+    let is_meant = |code: &str| own.is_none_or(|own| own.contains(&code));
+    let of_status: Vec<_> = CODES.iter().filter(|(known, code, _)| *known == status && is_meant(code)).collect();
+    let codes: Vec<&str> = of_status.iter().map(|(_, code, _)| *code).collect();
+    let meanings: Vec<String> = of_status.iter().map(|(_, code, meaning)| format!("`{code}`: {meaning}")).collect();
     let more_words = "One of the examples; a later version may know more words.";
     let code = json!({ "type": "string", "examples": codes, "description": more_words });
     let schema = json!({ "allOf": [
@@ -130,7 +160,7 @@ fn problem(status: u16) -> Value {
         headers[more] = json!({ "$ref": format!("#/components/headers/{more}") });
     }
     json!({
-        "description": format!("Refused; nothing was changed. {}", meanings.join(" ")),
+        "description": meanings.join(" "),
         "headers": headers,
         "content": { "application/problem+json": { "schema": schema } },
     })

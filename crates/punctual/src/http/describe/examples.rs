@@ -10,7 +10,8 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
     if !value.is_null() {
         operation.described["requestBody"]["content"]["application/json"]["example"] = value;
     }
-    for parameter in operation.described["parameters"].as_array_mut().into_iter().flatten() {
+    let parameters = operation.described.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
         let example = match (operation.path, parameter["name"].as_str().unwrap_or_default()) {
             (path, "id") if path.starts_with("/v1/users/") => "alice",
             ("/v1/groups/{name}", "name") => "on-call",
@@ -29,7 +30,9 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
 /// A body that works, of the operation with this id.
 fn of(id: &str) -> Value {
     match id {
-        "create_reminder" => json!({ "user": "alice", "text": "take my medicine tomorrow at 8", "priority": "high" }),
+        "create_reminder" => {
+            json!({ "user": "alice", "text": "take my medicine tomorrow at 8", "lang": "en", "priority": "high" })
+        }
         "create_reminders" => json!({ "reminders": [
             { "user": "alice", "message": "stand up", "schedule": { "type": "weekly", "time": "09:55", "days": ["weekdays"] } },
             { "user": "bob", "message": "water the plants", "schedule": { "type": "interval", "every": "3d" } },

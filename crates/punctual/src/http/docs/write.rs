@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::http::describe::operations;
 use crate::http::html::escape;
 
+/// The rooms that come first.
+const FIRST: [&str; 5] = ["reminders", "users", "groups", "events", "answers"];
+
 /// The whole page.
 pub(super) fn page(document: &Value, style: &str) -> String {
     let mut html = String::with_capacity(512 * 1024);
@@ -59,8 +62,8 @@ struct Operation<'a> {
     described: &'a Value,
 }
 
-/// The operations by what they are about.
-fn rooms(document: &Value) -> BTreeMap<&str, Vec<Operation<'_>>> {
+/// The operations by what they are about: what most readers look for comes first.
+fn rooms(document: &Value) -> Vec<(&str, Vec<Operation<'_>>)> {
     let mut rooms: BTreeMap<&str, Vec<Operation<'_>>> = BTreeMap::new();
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for (method, described) in operations(item) {
@@ -69,6 +72,9 @@ fn rooms(document: &Value) -> BTreeMap<&str, Vec<Operation<'_>>> {
             rooms.entry(room).or_default().push(Operation { id, method, path, described });
         }
     }
+    let mut rooms: Vec<_> = rooms.into_iter().collect();
+    let rank = |room: &str| FIRST.iter().position(|first| *first == room).unwrap_or(FIRST.len());
+    rooms.sort_by_key(|(room, _)| rank(room));
     rooms
 }
 
