@@ -3,9 +3,10 @@
 //! One grammar engine, and a table of words and rules for each language in `tables/`. The way of a text:
 //! [`token`] cuts it, [`table`] knows the words and rules of a language, [`grammar`] matches them to [`atom`]s, [`find`]
 //! joins atoms to the longest [`plan`] that holds together, [`understand`] picks the phrase that is meant, and [`resolve`]
-//! and [`recur`] say which instant or schedule that is, here and now. [`rest`] is what else the text says.
+//! and [`recur`] say which instant or schedule that is, here and now. [`left`] looks for time that was not read, and refuses the text
+//! then; [`rest`] is what else the text says. What [`mask`] covers is never a time.
 //!
-//! An ambiguous phrase means the next sensible time to come, and the summary says which. A text that is not understood has no
+//! An ambiguous phrase means the next sensible time to come, and the summary says which; the others are its alternatives. A text that is not understood has no
 //! meaning but a reason; the parser never guesses.
 
 mod action;
