@@ -66,7 +66,7 @@ pub const CODES: &[(u16, &str, &str)] = &[
     (409, "ahead", "The position is ahead of the journal: it may be another server's."),
     (409, "not_now", "An answer is not possible now."),
     (410, "answered", "The question is over."),
-    (410, "removed", "The position is before the beginning of the journal: older entries were removed."),
+    (410, "removed", "The journal does not have what came after this position any more."),
     (412, "precondition_failed", "It is not as `If-Match` or `If-None-Match` says."),
     (413, "too_large", "The body is too large, or has too many values."),
     (415, "wrong_content_type", "The body is not JSON."),

@@ -179,7 +179,7 @@ fn complete(mut document: Value) -> Value {
 fn parameters() -> Value {
     let header = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "header", "description": description, "schema": schema });
     let text = || json!({ "type": "string" });
-    let key = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" });
+    let key = json!({ "type": "string", "minLength": 1, "maxLength": 255 });
     let all = [
         (
             "Idempotency-Key",

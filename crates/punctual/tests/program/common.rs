@@ -150,11 +150,12 @@ impl Ran {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
-    /// Checks that it failed with `code` and one line that has all of `words`.
+    /// Checks that it failed with `code` and one line that has all of `words`. Fields that are wrong may follow, each in a line of its own.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
-        assert!(self.err.starts_with("error: ") && self.err.trim_end().lines().count() == 1, "{}", self.err);
+        let mut more = self.err.trim_end().lines().skip(1);
+        assert!(self.err.starts_with("error: ") && more.all(|line| line.starts_with("  ")), "{}", self.err);
         for word in words {
             assert!(self.err.contains(word), "`{word}` is not in: {}", self.err);
         }

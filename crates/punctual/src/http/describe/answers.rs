@@ -91,7 +91,7 @@ fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
         all.insert(412);
     }
     match &**id {
-        "ask_by_link" | "answer_by_link" => all.extend([410]),
+        "ask_by_link" | "answer_by_link" | "stream_journal" => all.extend([410]),
         "list_reminders" => all.extend([501]),
         "test_watch" | "run_watch" => all.extend([502]),
         "show_metrics" => all.extend([401]),
@@ -113,6 +113,8 @@ fn own_codes(id: &str, is_repeatable: bool, status: u16) -> Option<Vec<&'static 
         (409, "stream_journal") => &["ahead"],
         (409, "answer_by_link") => &["not_now"],
         (409, _) => &[],
+        (410, "stream_journal") => return Some(vec!["removed"]),
+        (410, _) => return Some(vec!["answered"]),
         (422, "create_reminder" | "create_reminders") => return Some(vec!["invalid", "not_understood"]),
         _ => return None,
     };
@@ -128,8 +130,8 @@ fn for_people(mut problem: Value) -> Value {
 /// Every problem, by its status.
 pub(super) fn problems() -> Value {
     // No operation is answered with a 405: it is for methods that a path does not have.
-    // Every operation that has a 409 has its own.
-    let is_shared = |status: &u16| !matches!(status, 405 | 409);
+    // Every operation that has a 409 or a 410 has its own.
+    let is_shared = |status: &u16| !matches!(status, 405 | 409 | 410);
     let statuses: BTreeSet<u16> = CODES.iter().map(|(status, ..)| *status).filter(is_shared).collect();
     let shared = |status: u16| {
         let own: Option<&[&str]> = if status == 422 { Some(&["invalid"]) } else { None };
