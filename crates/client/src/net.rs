@@ -134,13 +134,14 @@ fn cause(error: &reqwest::Error) -> String {
 
 /// What TLS did not like, if it was TLS.
 fn tls_problem(error: &reqwest::Error) -> Option<rustls::Error> {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
-        if let Some(problem) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        if let Some(problem) = error.downcast_ref::<rustls::Error>() {
             return Some(problem.clone());
         }
-        cause = error.source();
+        // The error of a socket leaves out the one that it is made of when it is asked for its cause.
+        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
+        cause = inner.map(|inner| inner as &(dyn std::error::Error + 'static)).or_else(|| error.source());
     }
     None
 }

@@ -148,7 +148,7 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("put", "/v1/scopes/{path}") => named(format!("/v1/scopes/{scope}"), Some(json!({ "offsets": [5] }))),
         ("get", "/v1/silences") => list("?limit=500", [200, 403]),
         ("post", "/v1/silences") => asked(json!({ "user": user, "until": "1h" }), [403, 403]),
-        ("delete", "/v1/silences/{id}") => named(format!("/v1/silences/{silence}"), None),
+        ("get" | "delete", "/v1/silences/{id}") => named(format!("/v1/silences/{silence}"), None),
 
         ("get", "/v1/keys") => list("", [403, 403]),
         ("post", "/v1/keys") => asked(json!({ "name": "another", "user": user }), [403, 403]),

@@ -91,6 +91,6 @@ async fn any_name_can_be_allowed_and_a_wrong_one_is_refused() {
     for wrong in ["http://a.example", "a.example:80", "a.*.example"] {
         let mut command = home.command(["serve", "--listen", "127.0.0.1:0"]);
         let ran = Ran::of(output(command.env("PUNCTUAL_ALLOWED_HOSTS", wrong)));
-        ran.fails(1, &["PUNCTUAL_ALLOWED_HOSTS", wrong, "without a port"]);
+        ran.fails(2, &["PUNCTUAL_ALLOWED_HOSTS", wrong, "without a port"]);
     }
 }

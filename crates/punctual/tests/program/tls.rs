@@ -169,7 +169,7 @@ fn files_that_cannot_be_used_say_what_is_wrong_with_them() {
     }
     let mut alone = home.command(["serve", "--listen", "127.0.0.1:0"]);
     Ran::of(output(alone.env("PUNCTUAL_TLS_CERT", good.join("cert.pem"))))
-        .fails(1, &["PUNCTUAL_TLS_CERT", "needs tls_key"]);
+        .fails(2, &["PUNCTUAL_TLS_CERT", "needs tls_key"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
