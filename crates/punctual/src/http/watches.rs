@@ -14,6 +14,7 @@ use punctual_core::source::Mode;
 use punctual_core::store::KnownWatch;
 use punctual_core::watch::RunState;
 use punctual_engine::{Rehearsal, WatchError};
+use serde_json::{Map, Value};
 
 use super::App;
 use super::auth::{Caller, Writer};
@@ -209,8 +210,7 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
     let here = app.engine.watch_here(&known.name);
     let defined_here = here.as_ref().is_some_and(|here| here.hash == known.hash);
     let standing = here.as_ref().and_then(|here| here.standing.as_ref());
-    // A definition of a later version may say more.
-    let defined: Watch = serde_json::from_str(&known.definition).unwrap_or_default();
+    let defined = defined(&known.definition);
     let ledger = standing.and_then(|standing| match &standing.mode {
         Mode::Ledger(why) if defined.sent.is_some() => Some(why.clone()),
         _ => None,
@@ -230,6 +230,16 @@ fn watch(app: &App, known: KnownWatch) -> Watch {
         name: known.name,
         ..defined
     }
+}
+
+/// A definition as the store has it. One of a later version may say more; what it does not say is left empty.
+fn defined(definition: &str) -> Watch {
+    let mut fields = serde_json::to_value(Watch::default()).unwrap_or_default();
+    let said: Map<String, Value> = serde_json::from_str(definition).unwrap_or_default();
+    if let Value::Object(fields) = &mut fields {
+        fields.extend(said);
+    }
+    serde_json::from_value(fields).unwrap_or_default()
 }
 
 async fn found(app: &App, caller: &Caller, name: &str) -> Result<KnownWatch, Problem> {
@@ -288,4 +298,16 @@ fn shown_run(run: &punctual_core::watch::WatchRun, now: Timestamp) -> WatchRun {
 fn shown_bad(bad: punctual_core::watch::BadRow) -> BadRow {
     let punctual_core::watch::BadRow { key, field, problem } = bad;
     BadRow { key, field, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_is_shown_whatever_it_leaves_out_or_adds() {
+        let watch = defined(r#"{"database":"sqlite:app.db","key":"id","schedule":{"type":"cron"},"later":1}"#);
+        assert_eq!((watch.database.as_str(), watch.key.as_str(), watch.batch), ("sqlite:app.db", "id", 0));
+        assert_eq!(watch.schedule["type"], "cron");
+    }
 }
