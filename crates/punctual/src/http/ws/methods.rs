@@ -326,7 +326,6 @@ mod tests {
                 "",
                 "there is no method `rpc.discover`; such as `cron.add`, `reminders.list`, `journal.subscribe`",
             ),
-            ("cron.journal.list", "", "there is no method `cron.journal.list`; did you mean `journal.list`?"),
         ] {
             assert_eq!(said(method, params), words, "{method} {params}");
         }

@@ -24,6 +24,8 @@ pub(super) struct Wire<S> {
     frames: WebSocketStream<Metered<S>>,
     meter: Arc<Meter>,
     is_dirty: bool,
+    /// Whether the client has closed, or has said that it knows of the close.
+    has_closed: bool,
 }
 
 /// What has come.
@@ -51,7 +53,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let limits = Limits::default().max_payload_len(Some(message_bytes_max));
         let server = ServerBuilder::new().limits(limits).config(Config::default());
         let frames = server.serve(Metered { io, meter: Arc::clone(&meter) });
-        Self { frames, meter, is_dirty: false }
+        Self { frames, meter, is_dirty: false, has_closed: false }
     }
 
     /// Whether something waits to be flushed.
@@ -90,9 +92,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         flushed.map_err(|_| Over::Gone)
     }
 
-    /// Ends the connection when the client does. What still comes is not looked at: a connection that is closed with something unread takes
-    /// away what the client has not read, such as the reason of the end.
+    /// Ends the connection: at once where the client knows that it ends, else when the client does. What still comes is not looked at: a
+    /// connection that is closed with something unread takes away what the client has not read, such as the reason of the end.
     pub(super) async fn shut(&mut self) {
+        if self.has_closed {
+            return;
+        }
         let io = &mut self.frames.get_mut().io;
         // A client that is gone cannot be told.
         let _ = io.shutdown().await;
@@ -129,6 +134,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         self.meter.apart(HEAD_BYTES + message.as_payload().len());
         // The library has queued the answer to a ping or a close.
         self.is_dirty |= message.is_ping() || message.is_close();
+        self.has_closed |= message.is_close();
         Ok(if message.is_close() { Came::Close } else { Came::Sign })
     }
 }

@@ -85,7 +85,8 @@ async def read(stop, after):
     seen, connections = [], 0
     for n in itertools.cycle(range(4)):
         connections += 1
-        async with websockets.connect(URL, additional_headers=KEY) as socket:
+        # Without a bound for what it has not read: above one it stops reading, and so cannot hear that the close was heard.
+        async with websockets.connect(URL, additional_headers=KEY, max_queue=None) as socket:
             begun = await call(socket, "journal.subscribe", after=after, user="bob")
             assert begun["result"]["after"] == after, begun
             for _ in range(n):

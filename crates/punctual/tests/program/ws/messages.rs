@@ -66,7 +66,7 @@ async fn what_is_no_request_has_the_codes_of_json_rpc() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"cron.lst"}"#, json!(1), -32601, "did you mean `cron.list`"),
         (r#"{"jsonrpc":"2.0","id":2,"method":"cron.get"}"#, json!(2), -32602, "id: is missing"),
         (r#"{"jsonrpc":"2.0","id":3,"method":"cron.list","params":[1]}"#, json!(3), -32602, "by name"),
-        (r#"{"jsonrpc":"2.0","id":4,"method":"cron.get","params":{"id":"r1"}}"#, json!(4), -32602, "id"),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"cron.get","params":{"id":"r1"}}"#, json!(4), -32004, "is not an id"),
         (r#"{"jsonrpc":"2.0","id":null,"method":"nope"}"#, json!(null), -32601, "nope"),
     ] {
         socket.text(message).await;

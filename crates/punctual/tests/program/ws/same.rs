@@ -149,7 +149,9 @@ fn mask(value: &mut Value) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 match name.as_str() {
-                    "id" | "reminder_id" | "created_at" | "updated_at" | "created_via" if value.is_string() => {
+                    "id" | "reminder_id" | "at" | "created_at" | "updated_at" | "created_via" | "via"
+                        if !value.is_null() =>
+                    {
                         *value = "*".into();
                     }
                     _ => mask(value),
