@@ -98,7 +98,9 @@ pub use server::{Alive, LinkAnswer, Ready, Settings, Stats};
 pub use silence::{Silence, SilenceInput, SilenceQuery, Silences};
 pub use step::{Escalated, Escalation, Step, StepInput};
 pub use understood::{ParseInput, Reading, Understood};
-pub use user::{CalendarAddress, EraseInput, Erased, Habits, QuietHours, QuietHoursInput, User, UserInput, Users};
+pub use user::{
+    CalendarAddress, EraseInput, Erased, Habits, HabitsInput, QuietHours, QuietHoursInput, User, UserInput, Users,
+};
 pub use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub use word::{
     AttemptStatus, GroupMode, MisfirePolicy, OccurrenceState, OnUnknown, Priority, QuietExcept, ReminderStatus,

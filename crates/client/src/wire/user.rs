@@ -35,7 +35,7 @@ pub struct UserInput {
     pub escalate: Option<Vec<StepInput>>,
     /// What they mean by words that leave something open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub habits: Option<Habits>,
+    pub habits: Option<HabitsInput>,
     /// Whether they are told when a critical reminder fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin: Option<bool>,
@@ -50,6 +50,28 @@ impl UserInput {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
+pub struct HabitsInput {
+    /// `day_first` or `month_first`: what 5/3 is; without it the zone tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date_order: Option<String>,
+    /// Such as `sun`; a week begins on Monday if nobody says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_day_of_week: Option<String>,
+    /// When it is morning, such as `07:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub morning: Option<String>,
+    /// When it is evening, such as `18:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evening: Option<String>,
+    /// When a day is meant and no time of it, such as `09:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
+}
+
+/// What somebody means by words that leave something open.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
 pub struct Habits {
     /// `day_first` or `month_first`: what 5/3 is; without it the zone tells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,6 +209,13 @@ pub struct Erased {
     pub records: u64,
 }
 
+impl From<Habits> for HabitsInput {
+    fn from(habits: Habits) -> Self {
+        let Habits { date_order, first_day_of_week, morning, evening, day } = habits;
+        Self { date_order, first_day_of_week, morning, evening, day }
+    }
+}
+
 impl From<User> for UserInput {
     fn from(user: User) -> Self {
         let hours = |hours: QuietHours| QuietHoursInput {
@@ -202,7 +231,7 @@ impl From<User> for UserInput {
             quiet_hours: user.quiet_hours.map(hours),
             paused_until: user.paused_until.map(|until| until.to_string()),
             escalate: Some(user.escalate.into_iter().map(StepInput::from).collect()),
-            habits: Some(user.habits).filter(|habits| !habits.is_empty()),
+            habits: Some(user.habits).filter(|habits| !habits.is_empty()).map(HabitsInput::from),
             admin: Some(user.admin),
         }
     }

@@ -10,7 +10,7 @@ use super::add::{steps, steps_words};
 use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::{Context, Usage, found, print, print_deleted, print_json, when};
-use crate::wire::{self, EraseInput, Habits, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
+use crate::wire::{self, EraseInput, HabitsInput, PageQuery, QuietHours, QuietHoursInput, UserInput, Word};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -306,7 +306,7 @@ async fn put(set: &Set, context: &Context) -> anyhow::Result<()> {
 }
 
 /// The habits that are asked for. What is not given of them stays as it is.
-fn habits(given: &[String], before: Option<Habits>) -> Result<Option<Habits>, Usage> {
+fn habits(given: &[String], before: Option<HabitsInput>) -> Result<Option<HabitsInput>, Usage> {
     let mut habits = before.unwrap_or_default();
     for habit in given {
         let wrong = || {
@@ -325,7 +325,7 @@ fn habits(given: &[String], before: Option<Habits>) -> Result<Option<Habits>, Us
         };
         *field = Some(text.to_owned()).filter(|text| text != "none");
     }
-    Ok(Some(habits).filter(|habits| !habits.is_empty()))
+    Ok(Some(habits).filter(|habits| *habits != HabitsInput::default()))
 }
 
 /// The quiet hours that `set` asks for. What is not given of them stays as it is.

@@ -185,7 +185,7 @@ async fn the_api_knows_the_language_and_the_zone_of_the_user() {
     assert_eq!((status.as_u16(), answer["kind"].as_str()), (200, Some("none")), "no time is an answer");
     let bob = json!({ "habits": { "date_order": "month_first", "evening": "18:00", "day": "10:00" } });
     let (status, kept) = server.call(Method::PUT, "/v1/users/bob", Some(bob.clone())).await;
-    assert_eq!((status.as_u16(), &kept["habits"]), (200, &bob["habits"]), "{kept}");
+    assert_eq!((status.as_u16(), &kept["habits"]), (201, &bob["habits"]), "{kept}");
     for (text, at) in [
         ("5/4 at 09:00", "2026-05-04T09:00:00+01:00"),
         ("tomorrow evening", "2026-03-02T18:00:00+01:00"),

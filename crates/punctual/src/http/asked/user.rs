@@ -10,7 +10,7 @@ use punctual_core::user::{QuietHours, User};
 use punctual_core::zone::Zone;
 
 use super::{addresses, steps};
-use crate::wire::{self, QuietHoursInput, UserInput};
+use crate::wire::{HabitsInput, QuietHoursInput, UserInput};
 
 /// The longest pause: nobody means more, and an instant at the end of time would be no end.
 const PAUSE_MAX: SignedDuration = SignedDuration::from_hours(3653 * 24);
@@ -42,8 +42,8 @@ pub(in crate::http) fn user(input: UserInput, id: String, zone: &Zone, now: Time
     user
 }
 
-fn habits(input: wire::Habits) -> Result<Habits, Invalid> {
-    let wire::Habits { date_order, first_day_of_week, morning, evening, day } = input;
+fn habits(input: HabitsInput) -> Result<Habits, Invalid> {
+    let HabitsInput { date_order, first_day_of_week, morning, evening, day } = input;
     let texts = [
         ("date_order", date_order),
         ("first_day_of_week", first_day_of_week),
