@@ -83,7 +83,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
             let key = context.client.rotate_key(id, &RotateInput { overlap: overlap.clone() }).await?;
             let old = match &key.replaced {
                 Some(replaced) => {
-                    let until = when::both(replaced.until, &context.zone().await?, SystemClock::read());
+                    let until = when::labelled(replaced.until, &context.zone().await?, SystemClock::read());
                     format!("the old one works until {until}")
                 }
                 None => "the old one works no more".to_owned(),

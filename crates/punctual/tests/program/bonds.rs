@@ -130,7 +130,7 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("put", "/v1/users/{id}/calendars/{name}") => {
             named(calendar, Some(json!({ "url": "file:work.ics", "every": "2h" })))
         }
-        ("delete", "/v1/users/{id}/calendars/{name}") => named(calendar, None),
+        ("get" | "delete", "/v1/users/{id}/calendars/{name}") => named(calendar, None),
         ("post", "/v1/users/{id}/calendars/{name}/read") => named(format!("{calendar}/read"), None),
         ("post", "/v1/users/{id}/erase") => named(format!("/v1/users/{user}/erase"), Some(json!({ "confirm": user }))),
 
