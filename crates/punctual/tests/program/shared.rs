@@ -108,7 +108,8 @@ async fn each_nodes_admin_key_works_on_every_node_as_the_same_caller() {
     let Some(postgres) = Postgres::start() else { return };
     let database = postgres.new_database(None);
     let (homes, servers) = nodes::<3>(&postgres.url(&database));
-    let get = async |server: &Server, key: &str| server.call_with(key, Method::GET, "/v1/keys", None).await.0.as_u16();
+    let get =
+        async |server: &Server, key: &str| server.call_with(key, Method::GET, "/v1/reminders", None).await.0.as_u16();
     for home in &homes {
         for server in &servers {
             assert_eq!(get(server, &file(home, "admin.key")).await, 200, "each node's admin key works on all");
@@ -137,7 +138,8 @@ async fn a_key_that_is_deleted_on_one_node_works_on_none_after_a_second() {
     let env = [("PUNCTUAL_DATABASE_URL", url.as_str()), ("PUNCTUAL_API_KEY", "the-key-of-all-nodes")];
     let homes = [(); 3].map(|()| Home::new());
     let servers: Vec<Server> = homes.iter().map(|home| home.serve_with(&env)).collect();
-    let get = async |server: &Server, key: &str| server.call_with(key, Method::GET, "/v1/keys", None).await.0.as_u16();
+    let get =
+        async |server: &Server, key: &str| server.call_with(key, Method::GET, "/v1/reminders", None).await.0.as_u16();
     let (_, key) = servers[0].call(Method::POST, "/v1/keys", Some(json!({ "name": "all" }))).await;
     let (id, key) = (key["id"].as_str().unwrap(), key["key"].as_str().unwrap());
     for server in &servers {

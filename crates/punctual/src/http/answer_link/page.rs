@@ -52,8 +52,17 @@ impl Said<'_> {
     }
 }
 
+/// The language in which a page is written for somebody who speaks `lang`: for Spanish and French there are no texts yet.
+pub(super) fn written(lang: Lang) -> Lang {
+    match lang {
+        Lang::Es | Lang::Fr => Lang::En,
+        other => other,
+    }
+}
+
 /// The page.
 pub(super) fn page(status: StatusCode, lang: Lang, said: &Said<'_>) -> Response {
+    let lang = written(lang);
     let heading = escape(&said.words(lang));
     let body = match said {
         Said::Ask(_, message) => {

@@ -67,6 +67,10 @@ fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
     if !is_static {
         all.insert(503);
     }
+    // Those two answer to any name.
+    if !matches!(&**id, "alive" | "ready") {
+        all.insert(421);
+    }
     if operation.needs_key() {
         all.extend([400, 401, 403, 422, 429]);
     }
@@ -93,6 +97,7 @@ fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
     match &**id {
         "ask_by_link" | "answer_by_link" | "stream_journal" => all.extend([410]),
         "list_reminders" => all.extend([501]),
+        "open_websocket" => all.extend([426, 501]),
         "test_watch" | "run_watch" => all.extend([502]),
         "show_metrics" => all.extend([401]),
         _ => {}
@@ -105,7 +110,7 @@ fn own_codes(id: &str, is_repeatable: bool, status: u16) -> Option<Vec<&'static 
     let repeated: &[&str] = if is_repeatable { &["key_reused", "in_progress"] } else { &[] };
     let own: &[&str] = match (status, id) {
         (409, "update_reminder" | "cancel_reminder" | "command_reminder") => &["conflict", "send_begun"],
-        (409, "create_key") => &["shown_once"],
+        (409, "create_key" | "rotate_key") => &["shown_once"],
         (409, "create_silence") => &["too_many"],
         (409, "run_watch") => &["not_defined_here", "replaced"],
         (409, "test_watch") => &["replaced"],

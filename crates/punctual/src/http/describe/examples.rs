@@ -68,6 +68,7 @@ fn of(id: &str) -> Value {
         "create_key" => {
             json!({ "name": "the bot of team A", "user": "alice", "scopes": ["read", "write"], "expires_at": "90d" })
         }
+        "rotate_key" => json!({ "overlap": "1h" }),
         "test_channel" => json!({ "message": "This is a test." }),
         "revive_address" => json!({ "address": "https://example.org/hook" }),
         _ => Value::Null,

@@ -36,7 +36,7 @@ const LINKS: &[Link] = &[
         "201",
         &[("show_followed_calendar", CALENDAR), ("read_calendar", CALENDAR), ("delete_calendar", CALENDAR)],
     ),
-    ("create_key", "201", &[("delete_key", ID)]),
+    ("create_key", "201", &[("show_key", ID), ("rotate_key", ID), ("delete_key", ID)]),
 ];
 
 /// Adds the links of an operation's answers.

@@ -89,7 +89,7 @@ async def reminders(client):
     flat = {"action": "add", "message": "Wake up! Time for work.", "type": "weekly", "time": "7:30", "days": "1,2,3,4,5", "require_ack": "false"}
     said = await call(client, flat)
     check(said["reminder"]["schedule"]["days"] == ["weekdays"], said)
-    said = await call(client, {"action": "add", "text": "remind me tomorrow at 8 to call mom"})
+    said = await call(client, {"action": "add", "text": "remind me tomorrow at 8 am to call mom"})
     check(said["reminder"]["message"] == "call mom", said)
     said = await call(client, {"action": "add", "text": "in 5 minutes", "message": "Tea!"})
     check(said["reminder"]["message"] == "Tea!", said)
