@@ -120,7 +120,7 @@ async def mistakes(client):
 
 async def questions(client, can_ask):
     for day in ["monday", "tuesday"]:
-        await call(client, {"action": "add", "text": f"water the plants every {day} at 9"})
+        await call(client, {"action": "add", "text": f"water the plants every {day} at 09:00"})
     asked.clear()
     if not can_ask:
         said = await call(client, {"action": "remove", "job_id": "water the plants"}, ok=False)
@@ -131,7 +131,7 @@ async def questions(client, can_ask):
     answer["say"] = lambda field: next(choice["const"] for choice in field["oneOf"] if "Tuesday" in choice["title"])
     said = await call(client, {"action": "remove", "job_id": "water the plants"})
     check(said["reminder"]["schedule"]["days"] == ["tue"] and len(asked) == 1, said, asked)
-    answer["say"] = "tomorrow at 9"
+    answer["say"] = "tomorrow at 09:00"
     said = await call(client, {"action": "add", "text": "call the doctor"})
     check(said["reminder"]["message"] == "call the doctor" and len(asked) == 2, said, asked)
     answer["say"] = None
